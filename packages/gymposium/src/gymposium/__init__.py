@@ -1,0 +1,55 @@
+"""gymposium: games played in words.
+
+Importing it registers every game, built in or from a plugin, with Gymnasium and PettingZoo:
+
+    import gymnasium, gymposium
+    env = gymnasium.make("TextGoofspiel-v0", opponent="random")
+
+Engines and models are imported on first use only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gymposium.plugins.hookspecs import hookimpl
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Parameter
+
+if TYPE_CHECKING:
+    from gymposium.games.registry import load_game
+    from gymposium.players.grammar import make_player
+
+__all__ = [
+    "CommandSpec",
+    "GameSpec",
+    "OpponentSpec",
+    "Parameter",
+    "hookimpl",
+    "load_game",
+    "make_player",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load_game":
+        from gymposium.games.registry import load_game
+
+        return load_game
+    if name == "make_player":
+        from gymposium.players.grammar import make_player
+
+        return make_player
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gymposium")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _register() -> None:
+    from gymposium.envs.registration import register_envs
+
+    register_envs()
+
+
+_register()

@@ -1,0 +1,191 @@
+"""The one driver that plays matches: for commands, evaluation, cold-start data and training rollouts.
+
+One generator plays one match; a desk for each player collects what waits for it and hands it over at
+once. The schedule is lock-step rounds: in each round every live match asks once, so what is batched
+together depends only on the matches, and a run repeats to the bit.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gymposium.failures import FailurePolicy, forfeit_returns
+from gymposium.games.protocol import Event, Game, Match, seat_result
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.prompt import prompt_for
+from gymposium.reading import Kind, read
+
+FORFEIT = FailurePolicy("forfeit")
+
+
+@dataclass(slots=True)
+class MatchJob:
+    """A match to be played: who sits where, and from which seeds."""
+
+    id: str
+    game: Game
+    players: Sequence[Player]
+    """One for each seat."""
+    seed: int
+    """Seed of the match's own chance."""
+    player_seed: int | None = None
+    """Seed of the players' streams; the match's seed where it is None. Groups for learning share the
+    match seed and differ here."""
+    on_illegal: FailurePolicy = FORFEIT
+
+
+@dataclass(slots=True)
+class Turn:
+    """One reply and what became of it."""
+
+    seat: int
+    reading: Kind
+    text: str
+    trace: Any = None
+
+
+@dataclass(slots=True)
+class Played:
+    """A finished match."""
+
+    job: MatchJob
+    events: list[Event]
+    turns: list[Turn]
+    returns: tuple[float, ...]
+    """Penalties included."""
+    forfeit: int | None = None
+    """The seat whose reply ended the match."""
+    penalties: dict[int, float] = field(default_factory=dict)
+
+    def result(self, seat: int) -> str:
+        return seat_result(self.returns, seat)
+
+
+Asking = Generator[list[Ask], list[Reply], Played]
+
+
+def play_match(job: MatchJob) -> Asking:
+    """Plays one match: yields the asks of all seats that must move, is sent their replies, returns the
+    finished match."""
+    game, match = job.game, job.game.new(job.seed)
+    player_seed = job.seed if job.player_seed is None else job.player_seed
+    rngs: dict[int, random.Random] = {}
+    asked = [0] * game.seats
+    turns: list[Turn] = []
+    penalties: dict[int, float] = {}
+    used = [0] * game.seats  # penalties so far
+
+    def ask(seat: int, reason: str | None = None) -> Ask:
+        asked[seat] += 1
+        return Ask(match, seat, asked[seat] - 1, job.id, player_seed, rngs, reason)
+
+    while seats := match.to_move():
+        moves: dict[int, str] = {}
+        retries = dict.fromkeys(seats, 0)
+        asks = [ask(seat) for seat in seats]
+        while asks:
+            replies = yield asks
+            again: list[Ask] = []
+            for asked_one, reply in zip(asks, replies, strict=True):
+                seat = asked_one.seat
+                legal = match.legal_moves(seat)
+                reading = read(
+                    reply.text,
+                    legal,
+                    job.players[seat].reader,
+                    game.move_pattern,
+                    cut_off=reply.finish_reason == "length",
+                )
+                turns.append(Turn(seat, reading.kind, reply.text, reply.trace))
+                if reading.kind == "move" and reading.move is not None:
+                    moves[seat] = reading.move
+                    continue
+                policy = job.on_illegal
+                if policy.kind == "random" and legal:
+                    moves[seat] = legal[int(asked_one.rng.random() * len(legal))]
+                    continue
+                if policy.kind == "retry" and retries[seat] < policy.tries:
+                    retries[seat] += 1
+                elif policy.kind == "penalty" and used[seat] < policy.tries:
+                    used[seat] += 1
+                    penalties[seat] = penalties.get(seat, 0.0) + policy.cost
+                else:
+                    return _forfeit(job, match, turns, seat, penalties)
+                again.append(ask(seat, reading.reason(legal)))
+            asks = again
+        match.apply(moves)
+    return Played(job, match.events, turns, _less(match.returns(), penalties), None, penalties)
+
+
+def _forfeit(job: MatchJob, match: Match, turns: list[Turn], seat: int, penalties: dict[int, float]) -> Played:
+    returns = forfeit_returns(job.game, seat, match.returns())
+    return Played(job, match.events, turns, _less(returns, penalties), seat, penalties)
+
+
+def _less(returns: Sequence[float], penalties: dict[int, float]) -> tuple[float, ...]:
+    return tuple(r - penalties.get(seat, 0.0) for seat, r in enumerate(returns))
+
+
+@dataclass(slots=True)
+class _Live:
+    """A match under way: where it stands and what it waits for."""
+
+    order: int
+    job: MatchJob
+    asking: Asking
+    asks: list[Ask]
+    replies: list[Reply | None]
+
+
+def play(jobs: Iterable[MatchJob], *, at_once: int = 256) -> Iterator[Played]:
+    """Plays matches, up to `at_once` at a time, and yields each as it ends (in one round: in the order
+    of the jobs). A player that several jobs share is asked for all of them in one call."""
+    waiting = iter(enumerate(jobs))
+    live: list[_Live] = []
+    while True:
+        while len(live) < at_once and (nxt := next(waiting, None)) is not None:
+            order, job = nxt
+            if len(job.players) != job.game.seats:
+                raise ValueError(
+                    f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given."
+                )
+            asking = play_match(job)
+            asks = next(asking)  # every game asks at least once
+            live.append(_Live(order, job, asking, asks, [None] * len(asks)))
+        if not live:
+            return
+        _answer(live)
+        still: list[_Live] = []
+        for one in live:
+            try:
+                one.asks = one.asking.send([reply for reply in one.replies if reply is not None])
+            except StopIteration as end:
+                yield end.value
+                continue
+            one.replies = [None] * len(one.asks)
+            still.append(one)
+        live = still
+
+
+def _answer(live: list[_Live]) -> None:
+    """One round: every player answers all that waits for it."""
+    desks: dict[int, tuple[Player, list[tuple[_Live, int]]]] = {}
+    for one in live:
+        for index, ask in enumerate(one.asks):
+            player = one.job.players[ask.seat]
+            desks.setdefault(id(player), (player, []))[1].append((one, index))
+    for player, places in desks.values():
+        replies = player.act([one.asks[index] for one, index in places])
+        if len(replies) != len(places):
+            raise ValueError(f"player {player.name} gave {len(replies)} replies to {len(places)} asks.")
+        for (one, index), reply in zip(places, replies, strict=True):
+            one.replies[index] = reply
+
+
+def prompt_hash(job: MatchJob, seat: int) -> str:
+    """The digest of the prompt that this seat's player reads."""
+    player = job.players[seat]
+    return prompt_for(job.game, player.style, player.reader).hash

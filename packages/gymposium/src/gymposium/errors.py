@@ -1,0 +1,73 @@
+"""Errors that say what to do next. Every error a user can cause derives from `GymposiumError`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GymposiumError(Exception):
+    """Base of all errors that gymposium raises on purpose."""
+
+
+class UnknownName(GymposiumError, LookupError):
+    """A game, opponent or command that nobody registered; the message names the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        if near:
+            hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
+        elif known:
+            hint = f"Known: {', '.join(known)}."
+        else:
+            hint = "Nothing of that kind is registered."
+        super().__init__(f"There is no {kind} called {name!r}. {hint}")
+        self.kind, self.name, self.near = kind, name, tuple(near)
+
+
+class BadParameter(GymposiumError, ValueError):
+    """A game parameter that is unknown, of the wrong type or out of range."""
+
+
+class BadOption(GymposiumError, ValueError):
+    """A keyword or command-line value that is not one of the allowed forms."""
+
+
+class IllegalMove(GymposiumError, ValueError):
+    """A move that is not legal in this position; carries the legal ones."""
+
+    def __init__(self, seat: int, move: object, legal: Iterable[str] | None) -> None:
+        legal = list(legal or ())
+        shown = ", ".join(legal[:20]) + (", …" if len(legal) > 20 else "")
+        super().__init__(f"{move!r} is not legal for seat {seat}. Legal moves: {shown or 'none'}.")
+        self.seat, self.move, self.legal_moves = seat, move, legal
+
+
+class WrongSeat(GymposiumError, ValueError):
+    """`Match.apply` was given moves for other seats than those to move."""
+
+    def __init__(self, given: Iterable[int], to_move: Iterable[int]) -> None:
+        given, to_move = sorted(given), sorted(to_move)
+        state = f"seats to move are {to_move}" if to_move else "the match is over"
+        super().__init__(f"Moves were given for seats {given}, but {state}.")
+
+
+class NoSampler(GymposiumError):
+    """Search cannot sample worlds for this seat without seeing what it may not see."""
+
+
+class MissingExtra(GymposiumError, ImportError):
+    """An optional part is not installed; the message is the exact line that installs it."""
+
+    def __init__(self, what: str, install: str) -> None:
+        super().__init__(f"{what} is not installed. Install it with:  pip install {install}")
+        self.install = install
+
+
+class PluginError(GymposiumError):
+    """A plugin is broken; raised only in strict mode, otherwise listed by `gymposium plugins list`."""
+
+
+class BadRecord(GymposiumError, ValueError):
+    """A match record that cannot be read or does not replay."""

@@ -1,0 +1,34 @@
+"""Game names in OpenSpiel's string form: `goofspiel(num_cards=8,points_order=random)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gymposium.errors import BadParameter
+
+_NAME = re.compile(r"(?P<name>[A-Za-z0-9_:./-]+)(?:\((?P<params>.*)\))?")
+
+
+def parse_name(text: str) -> tuple[str, dict[str, str]]:
+    """Split `name(a=1,b=x)` into the name and its parameters, values still text."""
+    found = _NAME.fullmatch(text.strip())
+    if found is None:
+        raise BadParameter(f"{text!r} is not a game name. Write it as  name  or  name(key=value,…).")
+    params: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in (found["params"] or "").split(","))):
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise BadParameter(f"{item!r} in {text!r} is not of the form key=value.")
+        if key.strip() in params:
+            raise BadParameter(f"{text!r} gives {key.strip()!r} twice.")
+        params[key.strip()] = value.strip()
+    return found["name"], params
+
+
+def format_name(name: str, params: Mapping[str, Any]) -> str:
+    """The inverse of `parse_name`, parameters in alphabetical order."""
+    if not params:
+        return name
+    return f"{name}({','.join(f'{key}={params[key]}' for key in sorted(params))})"

@@ -1,0 +1,262 @@
+"""OpenSpiel games as `Game` and `Match`.
+
+Chance is drawn from the match's own stream, one draw for each chance node, and recorded as an event
+with the engine's text for the outcome. Simultaneous moves go to the engine as the joint action that
+they are (`apply_actions`); encoding them as one flat action is where other adapters go wrong.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import pyspiel
+
+from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
+from gymposium.games.openspiel.wording import Wording
+from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.streams import draw, stream
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gymposium.plugins.specs import GameSpec
+
+_RESAMPLES = frozenset(
+    "bargaining blackjack bridge euchre gin_rummy hearts kuhn_poker leduc_poker oh_hell universal_poker".split()
+)
+"""The engine's games with `resample_from_infostate` (open_spiel 2.0.2; the others abort in C++)."""
+
+
+class OpenSpielGame:
+    """An OpenSpiel game with fixed parameters and its words."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, wording: Wording) -> None:
+        self.spec = spec
+        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
+        self.name = spec.full_name(params)
+        self.engine = engine
+        self.wording = wording
+        self.seats: int = engine.num_players()
+        self.utility_range: tuple[float, float] = (engine.min_utility(), engine.max_utility())
+        self.num_actions: int = engine.num_distinct_actions()
+        self.move_pattern: re.Pattern[str] | None = wording.move_pattern
+        kind = engine.get_type()
+        self.max_decisions: int = engine.max_game_length() * (
+            self.seats if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else 1
+        )
+        self.resamples = kind.short_name in _RESAMPLES
+        self.hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
+        # A perfect-information game's information state is its whole history: what is on the board is
+        # a smaller key for the same knowledge.
+        self._view_is_board = kind.provides_observation_string and not (
+            self.hides and kind.provides_information_state_string
+        )
+        self._tensor_is_board = kind.provides_observation_tensor and not (
+            self.hides and kind.provides_information_state_tensor
+        )
+        self.tensor_shape: tuple[int, ...] | None
+        if self._tensor_is_board:
+            self.tensor_shape = tuple(engine.observation_tensor_shape())
+        elif kind.provides_information_state_tensor:
+            self.tensor_shape = tuple(engine.information_state_tensor_shape())
+        else:
+            self.tensor_shape = None
+        names = wording.move_names(engine)
+        self.names: list[str] | None = None if names is None else list(names)
+        self.actions: dict[str, int] = {name: i for i, name in enumerate(self.names or ())}
+        if len(self.actions) != len(self.names or ()):
+            raise ValueError(f"{self.name}: two actions share a name")
+
+    def rules(self, seat: int, style: Style = "full") -> str:
+        return self.wording.rules(seat, style)
+
+    def new(self, seed: int) -> OpenSpielMatch:
+        match = OpenSpielMatch(self, self.engine.new_initial_state(), [], seed, None)
+        match._draw_chance()
+        return match
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> OpenSpielMatch:
+        match = OpenSpielMatch(self, self.engine.new_initial_state(), [], seed, None)
+        match._replay(events)
+        return match
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
+        return view
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        if self.tensor_shape is None:
+            raise ValueError(f"{self.name} has no tensor observation; use observation='text'.")
+        values: list[float] = (
+            state.observation_tensor(seat) if self._tensor_is_board else state.information_state_tensor(seat)
+        )
+        return values
+
+
+class OpenSpielMatch:
+    """One play of an OpenSpiel game. `state` is the engine's; only search over sampled worlds reads it."""
+
+    __slots__ = ("_rng", "events", "game", "seed", "state")
+
+    def __init__(
+        self,
+        game: OpenSpielGame,
+        state: pyspiel.State,
+        events: list[Event],
+        seed: int | None,
+        rng: random.Random | None,
+    ) -> None:
+        self.game = game
+        self.state = state
+        self.events = events
+        self.seed = seed
+        self._rng = rng
+
+    def to_move(self) -> tuple[int, ...]:
+        player = self.state.current_player()
+        if player >= 0:
+            return (player,)
+        if self.state.is_simultaneous_node():
+            return tuple(s for s in range(self.game.seats) if self.state.legal_actions(s))
+        return ()
+
+    def legal_actions(self, seat: int) -> list[int]:
+        actions: list[int] = self.state.legal_actions(seat)
+        return actions
+
+    def legal_moves(self, seat: int) -> list[str]:
+        names = self.game.names
+        if names is not None:
+            return [names[action] for action in self.state.legal_actions(seat)]
+        word = self.game.wording.move
+        return [word(self.state, seat, action) for action in self.state.legal_actions(seat)]
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        return Observation(seat, self.game.wording.position(self.state, seat, style), self.legal_moves(seat))
+
+    def view(self, seat: int) -> str:
+        return self.game.view_of(self.state, seat)
+
+    def tensor(self, seat: int) -> np.ndarray:
+        import numpy as np
+
+        return np.asarray(self.game.tensor_of(self.state, seat), np.float32).reshape(self.game.tensor_shape or ())
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        self._move(moves)
+        self._draw_chance()
+
+    def returns(self) -> tuple[float, ...]:
+        return tuple(self.state.returns())
+
+    def fork(self, rng: random.Random) -> OpenSpielMatch:
+        return OpenSpielMatch(self.game, self.state.clone(), list(self.events), None, rng)
+
+    def resample(self, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Another world with the same information state, by the engine's own sampler. Its events are
+        those that lead there, so it too can be recorded and replayed."""
+        if not self.game.hides:
+            return self.fork(rng)
+        if not self.game.resamples:
+            raise NoSampler(
+                f"{self.game.name} hides something, and its engine cannot sample the worlds that a seat's own view "
+                f"allows. Search refuses it rather than look at the true state; use the random player instead."
+            )
+        state = self.state.resample_from_infostate(seat, rng.random)
+        world = OpenSpielMatch(self.game, self.game.engine.new_initial_state(), [], None, rng)
+        for step in state.full_history():
+            world._step_recorded(step.player, step.action)
+        return world
+
+    # -- below: the engine's nodes, one at a time
+
+    def _move(self, moves: Mapping[int, str]) -> None:
+        state = self.state
+        player = state.current_player()
+        if player >= 0 and len(moves) == 1 and player in moves:
+            move = moves[player]
+            action = self._action(player, move)
+            state.apply_action(action)
+            self.events.append(Event(player, move))
+            return
+        seats = self.to_move()
+        if not seats or set(moves) != set(seats):
+            raise WrongSeat(moves, seats)
+        joint = [
+            self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
+            for seat in range(self.game.seats)
+        ]
+        state.apply_actions(joint)
+        self.events.extend(Event(seat, moves[seat]) for seat in seats)
+
+    def _action(self, seat: int, move: str) -> int:
+        legal = self.state.legal_actions(seat)
+        action = self.game.actions.get(move)
+        if action is not None:
+            if action in legal:
+                return action
+        elif self.game.names is None:
+            for candidate in legal:
+                if self.game.wording.move(self.state, seat, candidate) == move:
+                    return int(candidate)
+        raise IllegalMove(seat, move, self.legal_moves(seat))
+
+    def _draw_chance(self) -> None:
+        state = self.state
+        while state.is_chance_node():
+            if self._rng is None:
+                if self.seed is None:
+                    raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
+                self._rng = stream(self.seed, "chance")
+            action = draw(state.chance_outcomes(), self._rng)
+            self.events.append(Event(CHANCE, state.action_to_string(CHANCE, action)))
+            state.apply_action(action)
+
+    def _replay(self, events: Sequence[Event]) -> None:
+        pending: dict[int, str] = {}
+        for number, (seat, move) in enumerate(events):
+            if self.state.is_chance_node() != (seat == CHANCE):
+                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is not that seat's turn.")
+            if seat == CHANCE:
+                self._replay_chance(number, move)
+                continue
+            pending[seat] = move
+            if len(pending) == len(self.to_move()):
+                try:
+                    self._move(pending)
+                except (IllegalMove, WrongSeat) as error:
+                    raise BadRecord(f"Event {number}: {error}") from error
+                pending = {}
+        if pending:
+            raise BadRecord(f"The record ends in the middle of a joint move: only seats {sorted(pending)} moved.")
+        self._draw_chance()
+
+    def _replay_chance(self, number: int, move: str) -> None:
+        for action, _ in self.state.chance_outcomes():
+            if self.state.action_to_string(CHANCE, action) == move:
+                if self.seed is not None:  # spend the draw that the original spent
+                    self._rng = self._rng or stream(self.seed, "chance")
+                    self._rng.random()
+                self._step_recorded(CHANCE, action)
+                return
+        raise BadRecord(f"Event {number}: {move!r} is not an outcome of chance here.")
+
+    def _step_recorded(self, player: int, action: int) -> None:
+        text = (
+            self.state.action_to_string(CHANCE, action)
+            if player == CHANCE
+            else self.game.names[action]
+            if self.game.names is not None
+            else self.game.wording.move(self.state, player, action)
+        )
+        self.state.apply_action(action)
+        self.events.append(Event(player, text))
+
+
+def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
+    """The engine's game; parameters are passed typed, never through its string parser."""
+    return pyspiel.load_game(name, dict(params))

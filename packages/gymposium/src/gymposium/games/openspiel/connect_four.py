@@ -1,0 +1,65 @@
+"""Connect Four in words. Columns are numbered from 1 on the left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+
+
+class ConnectFour:
+    """Words for `connect_four`, for any board size."""
+
+    def __init__(self, rows: int, columns: int, x_in_row: int) -> None:
+        self.rows, self.columns, self.x_in_row = rows, columns, x_in_row
+        self.move_pattern = re.compile(r"[1-9]\d?")
+        # one character a cell, except that two-digit columns need two
+        self._width = len(str(columns))
+        self._footer = " ".join(str(c).rjust(self._width) for c in range(1, columns + 1))
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return [str(column) for column in range(1, self.columns + 1)]
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        mark = _MARKS[seat]
+        if style == "compact":
+            return (
+                f"connect four, {self.x_in_row} in a row win, columns 1 to {self.columns}, you are {mark}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        return (
+            f"Connect Four on a board of {self.rows} rows and {self.columns} columns. x and o take turns to drop a "
+            f"disc into a column that is not full; it falls to the lowest empty cell. x moves first. "
+            f"{self.x_in_row} of your discs in a row (across, down or diagonally) win. "
+            f"A full board without that is a draw.\n"
+            f"A move is the number of a column: 1 is the leftmost, {self.columns} the rightmost. "
+            f"An empty cell is shown as a dot.\n"
+            f"You play {mark} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board = state.observation_string(seat)
+        if style == "compact":
+            return board
+        if self._width == 1:
+            rows = board.replace("", " ").replace(" \n ", "\n").strip()
+        else:
+            rows = "\n".join(" ".join(c.rjust(self._width) for c in row) for row in board.split())
+        return f"You are {_MARKS[seat]}, to move. The board:\n{rows}\n{self._footer}\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    return OpenSpielGame(spec, params, engine_game("connect_four", params), ConnectFour(**params))

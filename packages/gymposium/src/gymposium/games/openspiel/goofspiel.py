@@ -1,0 +1,83 @@
+"""Goofspiel in words, bids hidden (the engine's `imp_info`): only who won each round is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_VIEW = re.compile(
+    r"P\d hand: (.*)\nP\d action sequence: (.*)\nPoint card sequence: (.*)\nWin sequence: (.*)\nPoints: (.*)\n"
+)
+_ORDER = {
+    "random": "The prizes come up in random order.",
+    "ascending": "The prizes come up in ascending order.",
+    "descending": "The prizes come up in descending order.",
+}
+
+
+class Goofspiel:
+    """Words for `goofspiel` with two players and hidden bids."""
+
+    move_pattern = re.compile(r"bid [1-9]\d?")
+
+    def __init__(self, num_cards: int, points_order: str) -> None:
+        self.num_cards, self.points_order = num_cards, points_order
+        self._prizes = range(1, num_cards + 1)
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return [f"bid {card}" for card in self._prizes]
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        n = self.num_cards
+        if style == "compact":
+            return f"goofspiel, cards 1 to {n}, prizes {self.points_order}, bids hidden\n"
+        return (
+            f"Goofspiel for two players. Each holds the cards 1 to {n}. The prizes, also 1 to {n}, are turned up one "
+            f"at a time. {_ORDER[self.points_order]} Each round both players bid one card from their hand at the "
+            f"same time; the higher card wins the prize's points, and where the bids are equal nobody gets "
+            f"them. Both cards are then gone. You are told who won a round, never your opponent's card.\n"
+            f"When each player has one card left, it is bid by itself. Whoever has more points at the end wins; "
+            f"equal points are a draw.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        found = _VIEW.match(state.information_state_string(seat))
+        assert found is not None, "the engine's goofspiel view has changed"
+        hand, bids, prizes, winners = (group.split() for group in found.groups()[:4])
+        points = found[5].split()
+        mine, theirs = points[seat], points[1 - seat]
+        rounds = [
+            (prize, int(bid) + 1, "won" if winner == str(seat) else "lost" if winner == str(1 - seat) else "tied")
+            for prize, bid, winner in zip(prizes, bids, winners)
+        ]
+        now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
+        if style == "compact":
+            past = " ".join(f"{prize}:{bid}{result[0]}" for prize, bid, result in rounds)
+            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {' '.join(hand)}\nprize {now or 'none'}\n"
+        lines = [
+            f"Round {number}: prize {prize}, you bid {bid} and {result}."
+            for number, (prize, bid, result) in enumerate(rounds, start=1)
+        ]
+        if now is not None:
+            seen = set(prizes)
+            rest = " ".join(str(p) for p in self._prizes if str(p) not in seen)
+            lines.append(f"Round {len(rounds) + 1} of {self.num_cards}: the prize is {now}. Prizes to come: {rest}.")
+        lines.append(f"Your hand: {' '.join(hand) or 'empty'}. Points: you {mine}, your opponent {theirs}.")
+        return "\n".join(lines) + "\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    engine = engine_game("goofspiel", {**params, "imp_info": True, "players": 2})
+    return OpenSpielGame(spec, params, engine, Goofspiel(**params))

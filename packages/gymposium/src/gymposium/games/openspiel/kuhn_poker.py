@@ -1,0 +1,71 @@
+"""Kuhn poker in words (H. W. Kuhn, 1950). Cards J, Q, K are the engine's 0, 1, 2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_CARDS = "JQK"
+_MOVES = {"p": "pass", "b": "bet"}
+
+
+class KuhnPoker:
+    """Words for `kuhn_poker` with two players."""
+
+    move_pattern = re.compile(r"pass|bet")
+
+    def __init__(self) -> None:
+        self._told = lru_cache(maxsize=None)(_tell)  # twelve information states for each style
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return ["pass", "bet"]
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        order = "first" if seat == 0 else "second"
+        if style == "compact":
+            return f"kuhn poker, you act {order}\n"
+        return (
+            "Kuhn poker for two players with three cards: jack (J), queen (Q) and king (K), the king highest. "
+            "Each player puts 1 chip into the pot and gets one card, which only that player sees; the third card "
+            "stays hidden.\n"
+            "The first player passes or bets 1 chip. To answer a bet, bet puts in 1 chip too (a call) and pass gives "
+            "up the pot. To answer a pass, pass goes to the showdown and bet puts in 1 chip, which the first player "
+            "must then answer in the same way. At the showdown the higher card takes the pot.\n"
+            "Your result is the chips that you win or lose, from -2 to 2.\n"
+            f"You act {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        return self._told(state.information_state_string(seat), seat, style)
+
+
+def _tell(view: str, seat: int, style: Style) -> str:
+    """Words for an engine view such as `1pb`: the card, then every move so far."""
+    card, moves = _CARDS[int(view[0])], [_MOVES[m] for m in view[1:]]
+    if style == "compact":
+        return f"card {card}\nmoves {' '.join(moves) or 'none'}\nlegal pass bet\n"
+    if not moves:
+        past = "Nobody has acted yet."
+    else:
+        past = " ".join(
+            f"{'You' if i % 2 == seat else 'Your opponent'} chose {move}." for i, move in enumerate(moves)
+        )
+    chips = [1 + sum(m == "bet" for i, m in enumerate(moves) if i % 2 == s) for s in (seat, 1 - seat)]
+    return f"Your card: {card}. {past} Chips in the pot: you {chips[0]}, your opponent {chips[1]}.\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    return OpenSpielGame(spec, params, engine_game("kuhn_poker", {}), KuhnPoker())

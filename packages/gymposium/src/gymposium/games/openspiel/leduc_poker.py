@@ -1,0 +1,87 @@
+"""Leduc poker in words (Southey et al., 2005). The engine's cards 0 … 5 are Js Jh Qs Qh Ks Kh."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
+_MOVES = ("fold", "call", "raise")
+_FIELD = re.compile(r"\[([A-Za-z0-9]+):? ?([^\]]*)\]")
+_START = 100  # the engine's stack before the ante
+
+
+class LeducPoker:
+    """Words for `leduc_poker` with two players."""
+
+    move_pattern = re.compile(r"fold|call|raise")
+
+    def __init__(self) -> None:
+        self._told = lru_cache(maxsize=4096)(_tell)  # 936 information states for each style
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _MOVES
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        order = "first" if seat == 0 else "second"
+        if style == "compact":
+            return f"leduc poker, you act {order} in each round\n"
+        return (
+            "Leduc poker for two players with six cards: two jacks (Js, Jh), two queens (Qs, Qh) and two kings "
+            "(Ks, Kh). Each player puts 1 chip into the pot and gets one private card. After a first round of "
+            "betting one public card is turned up, and a second round follows.\n"
+            "A raise puts in 2 chips more than the other player has in the first round and 4 chips more in the "
+            "second; there are at most two raises in a round. call matches the other player's chips (or passes, "
+            "where there is nothing to match), and fold gives up the pot, allowed only after a raise. A round ends "
+            "when a raise is called or both players have passed.\n"
+            "At the showdown a card of the public card's rank (a pair) wins, otherwise the higher rank (king, queen, "
+            "jack); equal ranks share the pot. Suits do not matter.\n"
+            "Your result is the chips that you win or lose, from -13 to 13.\n"
+            f"You act {order} in each round.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        return self._told(state.information_state_string(seat), seat, style)
+
+
+def _tell(view: str, seat: int, style: Style) -> str:
+    """Words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`."""
+    fields = dict(_FIELD.findall(view))
+    private = _CARDS[int(fields["Private"])]
+    public = _CARDS[int(fields["Public"])] if "Public" in fields else None
+    rounds = [[_MOVES[int(m)] for m in fields[key].split()] for key in ("Round1", "Round2")]
+    money = [int(m) for m in fields["Money"].split()]
+    mine, theirs = _START - money[seat], _START - money[1 - seat]
+    if style == "compact":
+        now = rounds[0 if public is None else 1]
+        legal = (["fold"] if "raise" in now else []) + ["call"] + (["raise"] if now.count("raise") < 2 else [])
+        return (
+            f"card {private}\npublic {public or 'none'}\n"
+            f"round 1 {' '.join(rounds[0]) or 'none'}\nround 2 {' '.join(rounds[1]) or 'none'}\n"
+            f"pot {mine} {theirs}\nlegal {' '.join(legal)}\n"
+        )
+    lines = [f"Your card: {private}. Public card: {public or 'not turned up yet'}."]
+    for number, moves in enumerate(rounds, start=1):
+        if number == 2 and public is None:
+            break
+        told = ", ".join(f"{'you' if i % 2 == seat else 'your opponent'} {move}" for i, move in enumerate(moves))
+        lines.append(f"Round {number}: {told or 'nobody has acted yet'}.")
+    lines.append(f"Chips in the pot: you {mine}, your opponent {theirs}.")
+    return "\n".join(lines) + "\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    return OpenSpielGame(spec, params, engine_game("leduc_poker", {}), LeducPoker())

@@ -1,0 +1,73 @@
+"""Any OpenSpiel game, with the engine's own plain text: `openspiel:NAME`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pyspiel
+
+from gymposium.errors import BadParameter, UnknownName
+from gymposium.games.names import parse_name
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import GameSpec
+
+
+class PlainWording:
+    """The engine's text as it is, with the legal moves."""
+
+    move_pattern = re.compile(r"[^\n]{1,120}")
+
+    def __init__(self, title: str, use_board: bool) -> None:
+        self._title, self._use_board = title, use_board
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return str(state.action_to_string(seat, action))
+
+    def rules(self, seat: int, style: Style) -> str:
+        return f"{self._title}. You are player {seat} (the first player is 0).\n"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        text = state.observation_string(seat) if self._use_board else state.information_state_string(seat)
+        shown = str(text).rstrip("\n") + "\n"
+        if style == "compact":  # the engine's text alone seldom tells which moves are legal, or how they are written
+            moves = ", ".join(self.move(state, seat, action) for action in state.legal_actions(seat))
+            return f"{shown}legal {moves}\n"
+        return shown
+
+
+def plain_game(name: str) -> OpenSpielGame:
+    """The OpenSpiel game with this name and parameters."""
+    short, _ = parse_name(name)
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if short not in kinds:
+        raise UnknownName("OpenSpiel game", short, kinds)
+    kind = kinds[short]
+    try:
+        engine = pyspiel.load_game(name)
+    except (pyspiel.SpielError, RuntimeError) as error:
+        raise BadParameter(f"OpenSpiel refuses {name!r}: {error}") from error
+    hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
+    use_board = kind.provides_observation_string and not (hides and kind.provides_information_state_string)
+    if not use_board and not kind.provides_information_state_string:
+        raise BadParameter(f"OpenSpiel's {short} has no text observation of any kind, so it cannot be played in words.")
+    spec = GameSpec(
+        name=re.sub(r"[^a-z0-9_]", "_", short.lower()),
+        title=kind.long_name,
+        summary="An OpenSpiel game with the engine's plain text.",
+        entry_point="gymposium.games.openspiel.plain:plain_game",
+        seats=engine.num_players(),
+        information="imperfect" if hides else "perfect",
+        dynamics="simultaneous"
+        if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+        else "sequential",
+        chance=kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        utility="zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum",
+    )
+    game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, use_board))
+    game.name = f"openspiel:{name}"
+    return game

@@ -1,0 +1,53 @@
+"""Tic-tac-toe in words. Squares are named as on a chess board: a3 is top left, b2 the centre."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_RULES = (
+    "Tic-tac-toe on a 3 by 3 board. x and o take turns to mark an empty square; x moves first. "
+    "Three of your marks in a row (across, down or diagonally) win. A full board without that is a draw.\n"
+    "A square is named by its column (a, b, c) and its row (1, 2, 3): a3 is top left, b2 the centre. "
+    "An empty square is shown as a dot.\n"
+)
+_FULL = "You are {mark}, to move. The board:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {7} {8}\n  a b c\n"
+_COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
+
+
+class TicTacToe:
+    """Words for `tic_tac_toe`."""
+
+    move_pattern = re.compile(r"[a-c][1-3]")
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return f"tic-tac-toe, rows 3 2 1, columns a b c, you are {_MARKS[seat]}\n"
+        order = "first" if seat == 0 else "second"
+        return f"{_RULES}You play {_MARKS[seat]} and move {order}.\n"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        cells = state.observation_string(seat).replace("\n", "")
+        if style == "compact":
+            return _COMPACT.format(*cells)
+        return _FULL.format(*cells, mark=_MARKS[seat])
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    return OpenSpielGame(spec, params, engine_game("tic_tac_toe", {}), TicTacToe())

@@ -1,0 +1,34 @@
+"""What one OpenSpiel game needs to be played in words. Every number in it comes from the engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+
+class Wording(Protocol):
+    """The words of one game. Its text is a function of what the seat's engine view holds, no more."""
+
+    move_pattern: re.Pattern[str]
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
+        """The name of each action, by index; None where `move` must look at the position."""
+        ...
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        """The name of a legal action, asked only where `move_names` is None."""
+        ...
+
+    def rules(self, seat: int, style: Style) -> str:
+        """What does not change during a match."""
+        ...
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        """The position as this seat may see it, without the list of legal moves."""
+        ...

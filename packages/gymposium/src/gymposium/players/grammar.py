@@ -1,0 +1,26 @@
+"""Players by name: one grammar for every command, keyword and record."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from gymposium.errors import MissingExtra, UnknownName
+from gymposium.players.protocol import Player
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import resolve
+
+_ELSEWHERE = {"lm:": ("The language-model player", "gymposium-agents")}
+"""Forms that first-party distributions add, for an error that says what to install."""
+
+
+def make_player(text: str) -> Player:
+    """The player written as `text`: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, … Raises
+    `UnknownName` with the nearest forms, `MissingExtra` where a first-party part is not installed."""
+    for spec in host().opponents.values():
+        groups = spec.parse(text)
+        if groups is not None:
+            return cast(Player, resolve(spec.entry_point)(**groups))
+    for prefix, (what, distribution) in _ELSEWHERE.items():
+        if text.startswith(prefix):
+            raise MissingExtra(what, distribution)
+    raise UnknownName("player", text, (spec.form for spec in host().opponents.values()))

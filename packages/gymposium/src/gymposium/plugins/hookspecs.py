@@ -1,0 +1,66 @@
+"""The hooks that a plugin may implement. Each yields frozen specs; nothing heavy is imported here.
+
+A plugin is a module (or object) named by an entry point of the group `gymposium`:
+
+    [project.entry-points.gymposium]
+    my_games = "my_package.plugin"
+
+with, in `my_package/plugin.py`:
+
+    from gymposium import GameSpec, hookimpl
+
+    @hookimpl
+    def gymposium_games():
+        yield GameSpec(name="my_game", title="My game", summary="…", entry_point="my_package.game:MyGame")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pluggy
+
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec
+
+PROJECT = "gymposium"
+API_VERSION = 1
+"""A plugin may set `GYMPOSIUM_API = 1`; another number is refused with the reason."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def gymposium_games() -> Iterable[GameSpec]:
+    """Games on offer. Each appears as an env id in Gymnasium and PettingZoo and in every command.
+
+    Example: `yield GameSpec(name="nim", title="Nim", summary="Take sticks.", entry_point="nim.game:Nim")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def gymposium_opponents() -> Iterable[OpponentSpec]:
+    """Players on offer, by the form in which they are written.
+
+    Example: `yield OpponentSpec(name="greedy", form="greedy", pattern="greedy", summary="Takes most.",
+    entry_point="nim.players:greedy")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def gymposium_commands() -> Iterable[CommandSpec]:
+    """Verbs of the `gymposium` command.
+
+    Example: `yield CommandSpec(name="nimber", summary="Print nimbers.", entry_point="nim.cli:nimber")`
+    """
+    raise NotImplementedError
+
+
+HOOKS = {
+    "gymposium_games": GameSpec,
+    "gymposium_opponents": OpponentSpec,
+    "gymposium_commands": CommandSpec,
+}
+"""Every hook and the spec class that it yields."""

@@ -1,0 +1,186 @@
+"""What plugins yield: frozen descriptions whose implementation is imported only on use.
+
+An entry point is written `"package.module:attribute"`. Nothing here imports an engine or a model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gymposium.errors import BadParameter, UnknownName
+from gymposium.games.names import format_name, parse_name
+
+_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9_]*")
+_ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def resolve(entry_point: str) -> Any:
+    """Import what `"module:attribute"` names. Import errors propagate: they are the plugin's own."""
+    module, _, attribute = entry_point.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _check_entry_point(owner: str, entry_point: str) -> None:
+    if not _ENTRY_POINT.fullmatch(entry_point):
+        raise ValueError(f"{owner}: entry_point {entry_point!r} is not of the form 'package.module:attribute'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One typed parameter of a game, with what may be given for it.
+
+    `default` decides the type (bool, int, float or str). Numbers may have `low` and `high` (both
+    included); `choices` lists all allowed values instead.
+    """
+
+    name: str
+    default: bool | int | float | str
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[bool | int | float | str, ...] | None = None
+
+    def check(self, value: Any) -> Any:
+        """`value` in this parameter's type; text such as `"8"` is read. Raises `BadParameter`."""
+        value = self._convert(value)
+        if self.choices is not None and value not in self.choices:
+            raise BadParameter(f"{self.name}={value!r}: must be one of {', '.join(map(str, self.choices))}.")
+        if self.low is not None and value < self.low or self.high is not None and value > self.high:
+            raise BadParameter(f"{self.name}={value!r}: must be {self.allowed()}.")
+        return value
+
+    def _convert(self, value: Any) -> Any:
+        kind = type(self.default)
+        if isinstance(value, str) and kind is bool:
+            if value.lower() in ("true", "false"):
+                return value.lower() == "true"
+        elif isinstance(value, str) and kind in (int, float):
+            try:
+                return kind(value)
+            except ValueError:
+                pass
+        elif type(value) is kind:
+            return value
+        elif kind is float and type(value) is int:
+            return float(value)
+        elif kind is int and hasattr(value, "__index__") and not isinstance(value, bool):
+            return int(value)  # NumPy integers
+        raise BadParameter(f"{self.name}={value!r}: must be of type {kind.__name__}.")
+
+    def allowed(self) -> str:
+        """The allowed values in words."""
+        if self.choices is not None:
+            return "one of " + ", ".join(map(str, self.choices))
+        if self.low is not None and self.high is not None:
+            return f"from {self.low:g} to {self.high:g}"
+        if self.low is not None:
+            return f"{self.low:g} or more"
+        if self.high is not None:
+            return f"{self.high:g} or less"
+        return f"any {type(self.default).__name__}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameSpec:
+    """A game on offer. `entry_point` resolves to `(spec, params) -> Game`."""
+
+    name: str
+    """Lower-case identifier, OpenSpiel's where it has the game: `tic_tac_toe`."""
+    title: str
+    summary: str
+    """One line for lists."""
+    entry_point: str
+    seats: int = 2
+    parameters: tuple[Parameter, ...] = ()
+    examples: tuple[Mapping[str, Any], ...] = ({},)
+    """Parameter sets that the prompts are tested against; the defaults first."""
+    information: Literal["perfect", "imperfect"] = "perfect"
+    dynamics: Literal["sequential", "simultaneous"] = "sequential"
+    chance: bool = False
+    utility: Literal["zero_sum", "general_sum", "cooperative", "score"] = "zero_sum"
+    free_text: bool = False
+    version: int = 0
+    """Raised when rules or rewards change. Wording changes raise the prompt version, which is recorded."""
+    namespace: str = ""
+    """Third parties put their name here: `theirname/TextFoo-v0`."""
+
+    def __post_init__(self) -> None:
+        if not _IDENTIFIER.fullmatch(self.name):
+            raise ValueError(f"game name {self.name!r} must be lower-case letters, digits and underscores")
+        if self.seats < 1:
+            raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
+        _check_entry_point(f"game {self.name}", self.entry_point)
+        for example in self.examples:
+            self.check_params(example)
+
+    @property
+    def env_id(self) -> str:
+        """`TextTicTacToe-v0`: the id in Gymnasium and PettingZoo alike."""
+        camel = "".join(part[:1].upper() + part[1:] for part in self.name.split("_"))
+        prefix = f"{self.namespace}/" if self.namespace else ""
+        return f"{prefix}Text{camel}-v{self.version}"
+
+    def check_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, defaults filled in, each in its type. Raises `BadParameter`."""
+        known = {p.name: p for p in self.parameters}
+        for key in given:
+            if key not in known:
+                if not known:
+                    raise BadParameter(f"{self.name} has no parameters, so {key!r} cannot be given.")
+                raise BadParameter(str(UnknownName(f"parameter of {self.name}", key, known)))
+        return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
+
+    def full_name(self, params: Mapping[str, Any]) -> str:
+        """The canonical name: only parameters that differ from their defaults."""
+        return format_name(
+            self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default}
+        )
+
+    def make(self, params: Mapping[str, Any]) -> Any:
+        """The `Game` with these parameters."""
+        return resolve(self.entry_point)(self, self.check_params(params))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpponentSpec:
+    """A kind of player on offer. `entry_point` resolves to a callable that takes the named groups of
+    `pattern` as keywords (text, or None for a group that did not take part) and returns a `Player`."""
+
+    name: str
+    form: str
+    """How to write it: `mcts-N`."""
+    pattern: str
+    summary: str
+    entry_point: str
+
+    def __post_init__(self) -> None:
+        re.compile(self.pattern)
+        _check_entry_point(f"opponent {self.name}", self.entry_point)
+
+    def parse(self, text: str) -> dict[str, str | None] | None:
+        """The groups of `text`, or None where it is some other kind of player."""
+        found = re.fullmatch(self.pattern, text)
+        return None if found is None else found.groupdict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSpec:
+    """A verb of the `gymposium` command. `entry_point` resolves to a Typer app or a plain function."""
+
+    name: str
+    summary: str
+    entry_point: str
+    order: int = field(default=100)
+    """Place in `gymposium --help`, smallest first."""
+
+    def __post_init__(self) -> None:
+        _check_entry_point(f"command {self.name}", self.entry_point)
+
+
+Spec = GameSpec | OpponentSpec | CommandSpec
+
+__all__ = ["CommandSpec", "GameSpec", "OpponentSpec", "Parameter", "Spec", "parse_name", "resolve"]

@@ -1,0 +1,43 @@
+"""Prompts: the rules, what the seat may see, its legal moves, and how to answer."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game, Observation, Style
+from gymposium.reading import Reader
+
+PROMPT_VERSION = 1
+"""Raised when the wording of prompts changes; recorded with every match."""
+
+
+class Prompt:
+    """Prompts of one game in one style for one reader. Everything fixed is put together once."""
+
+    def __init__(self, game: Game, style: Style, how: Reader) -> None:
+        if style not in ("full", "compact"):
+            raise BadOption(f"prompt={style!r}: write 'full' or 'compact'.")
+        self.style: Style = style
+        self.reader = how
+        self._heads = [
+            game.rules(seat, style) + ("\n" if style == "full" else "") for seat in range(game.seats)
+        ]
+        self._tail = how.instructions(style)
+        self._full = style == "full"
+        digest = hashlib.sha256("\0".join([*self._heads, self._tail]).encode())
+        self.hash = digest.hexdigest()[:12]
+        """Digest of the fixed parts."""
+
+    def __call__(self, observation: Observation) -> str:
+        head = self._heads[observation.seat]
+        if self._full and observation.legal_moves is not None:
+            return f"{head}{observation.text}Legal moves: {', '.join(observation.legal_moves)}\n{self._tail}"
+        return f"{head}{observation.text}{self._tail}"
+
+
+@lru_cache(maxsize=256)
+def prompt_for(game: Game, style: Style, how: Reader) -> Prompt:
+    """The shared `Prompt` of a game, style and reader."""
+    return Prompt(game, style, how)

@@ -1,0 +1,131 @@
+"""Reading replies: from the raw text of a player to exactly one of *move*, *illegal*, *unparsable*, *cut off*.
+
+A reader and the how-to-answer lines of the prompt are one thing, chosen together. Readers are strict:
+the whole reply must have the form that the prompt asks for. Prose is never scanned for something that
+looks like a move. *Cut off* comes from the player's finish reason, never from the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from gymposium.errors import UnknownName
+
+Kind = Literal["move", "illegal", "unparsable", "cut off"]
+KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a reply was read as. `move` is the legal move, or the text that was offered as one."""
+
+    kind: Kind
+    move: str | None = None
+
+    def reason(self, legal: Sequence[str] | None) -> str:
+        """Why it was not accepted, in words for the player."""
+        allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
+        if self.kind == "illegal":
+            return f"{self.move!r} is not legal now.{allowed}"
+        if self.kind == "cut off":
+            return f"The reply was cut off before it ended.{allowed}"
+        return f"The reply could not be read.{allowed}"
+
+
+class Reader(Protocol):
+    """One way of answering."""
+
+    name: str
+
+    def instructions(self, style: str) -> str:
+        """The how-to-answer lines of the prompt."""
+        ...
+
+    def submission(self, reply: str) -> str | None:
+        """The text offered as a move, or None where the reply has not the form asked for."""
+        ...
+
+
+class MoveReader:
+    """The reply is the move and nothing else (white space around it is ignored)."""
+
+    name = "move"
+
+    def instructions(self, style: str) -> str:
+        return "move:" if style == "compact" else "Answer with one legal move and nothing else.\n"
+
+    def submission(self, reply: str) -> str | None:
+        return reply.strip() or None
+
+
+class TagsReader:
+    """`<think>…</think><move>…</move>`; the thoughts may be left out, and stay with the player."""
+
+    name = "tags"
+    _form = re.compile(r"\s*(?:<think>(?:(?!</think>).)*</think>\s*)?<move>([^<]*)</move>\s*", re.DOTALL)
+
+    def instructions(self, style: str) -> str:
+        if style == "compact":
+            return "<think>…</think><move>…</move>"
+        return (
+            "Think first if you like, inside <think></think>. Then answer with one legal move inside "
+            "<move></move>, and nothing else.\n"
+        )
+
+    def submission(self, reply: str) -> str | None:
+        found = self._form.fullmatch(reply)
+        return (found[1].strip() or None) if found else None
+
+
+class JsonReader:
+    """A JSON object with one key: `{"move": "…"}`."""
+
+    name = "json"
+
+    def instructions(self, style: str) -> str:
+        form = '{"move": "…"}'
+        return form if style == "compact" else f"Answer with a JSON object and nothing else: {form}\n"
+
+    def submission(self, reply: str) -> str | None:
+        try:
+            value = json.loads(reply)
+        except ValueError:
+            return None
+        if not isinstance(value, dict) or set(value) != {"move"} or not isinstance(value["move"], str):
+            return None
+        return value["move"].strip() or None
+
+
+READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
+
+
+def reader(name: str) -> Reader:
+    """The reader called `name`, or `UnknownName`."""
+    try:
+        return READERS[name]
+    except KeyError:
+        raise UnknownName("way of replying", name, READERS) from None
+
+
+def read(
+    text: str, legal: Sequence[str] | None, how: Reader, pattern: re.Pattern[str] | None, *, cut_off: bool = False
+) -> Reading:
+    """Read a reply against the legal moves (None: free text, where any submission is a move).
+
+    What has the shape of a move of this game (`pattern`) but is not legal now is *illegal*; what has
+    not is *unparsable*.
+    """
+    if cut_off:
+        return Reading("cut off")
+    move = how.submission(text)
+    if move is None:
+        return Reading("unparsable")
+    if legal is None or move in legal:
+        return Reading("move", move)
+    if pattern is None or pattern.fullmatch(move):
+        return Reading("illegal", move)
+    return Reading("unparsable")

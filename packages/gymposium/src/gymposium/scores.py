@@ -1,0 +1,104 @@
+"""Rates and means with 95 % intervals, from finished matches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gymposium.driver import Played
+from gymposium.reading import KINDS
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def rate(count: int, total: int) -> Estimate:
+    """A proportion with Wilson's score interval (SciPy's)."""
+    from scipy.stats import binomtest
+
+    if total == 0:
+        return Estimate(math.nan, math.nan, math.nan)
+    interval = binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
+    return Estimate(count / total, float(interval.low), float(interval.high))
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """A mean with Student's t interval (SciPy's); no interval from fewer than two values."""
+    import numpy as np
+    from scipy import stats
+
+    if not values:
+        return Estimate(math.nan, math.nan, math.nan)
+    centre = float(np.mean(values))
+    if len(values) < 2:
+        return Estimate(centre, math.nan, math.nan)
+    half = float(stats.sem(values) * stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    return Estimate(centre, centre - half, centre + half)
+
+
+@dataclass(slots=True)
+class Score:
+    """How one player did, over all seats that it took."""
+
+    returns: list[float] = field(default_factory=list)
+    results: dict[str, int] = field(default_factory=dict)
+    readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    forfeits: int = 0
+
+    def add(self, played: Played, seat: int) -> None:
+        self.returns.append(played.returns[seat])
+        result = played.result(seat)
+        self.results[result] = self.results.get(result, 0) + 1
+        for turn in played.turns:
+            if turn.seat == seat:
+                self.readings[turn.reading] += 1
+        self.forfeits += played.forfeit == seat
+
+    @property
+    def matches(self) -> int:
+        return len(self.returns)
+
+    def result_rate(self, result: str) -> Estimate:
+        return rate(self.results.get(result, 0), self.matches)
+
+    def reading_rate(self, kind: str) -> Estimate:
+        """Share of this player's replies that were read so."""
+        return rate(self.readings[kind], sum(self.readings.values()))
+
+    def mean_return(self) -> Estimate:
+        return mean(self.returns)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data, intervals as `[value, low, high]`."""
+
+        def plain(estimate: Estimate) -> list[float]:
+            return [estimate.value, estimate.low, estimate.high]
+
+        return {
+            "matches": self.matches,
+            "return": plain(self.mean_return()),
+            "results": {r: plain(self.result_rate(r)) for r in sorted(self.results)},
+            "readings": {k: plain(self.reading_rate(k)) for k in KINDS},
+            "counts": {"results": dict(self.results), "readings": dict(self.readings), "forfeits": self.forfeits},
+        }
+
+
+def score(played: Iterable[tuple[Played, int]]) -> Score:
+    """The score of whoever sat in the given seats."""
+    total = Score()
+    for match, seat in played:
+        total.add(match, seat)
+    return total
