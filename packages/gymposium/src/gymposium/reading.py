@@ -49,6 +49,10 @@ class Reader(Protocol):
         """The text offered as a move, or None where the reply has not the form asked for."""
         ...
 
+    def answer(self, move: str) -> str:
+        """The canonical reply that offers `move`."""
+        ...
+
 
 class MoveReader:
     """The reply is the move and nothing else (white space around it is ignored)."""
@@ -60,6 +64,9 @@ class MoveReader:
 
     def submission(self, reply: str) -> str | None:
         return reply.strip() or None
+
+    def answer(self, move: str) -> str:
+        return move
 
 
 class TagsReader:
@@ -80,6 +87,9 @@ class TagsReader:
         found = self._form.fullmatch(reply)
         return (found[1].strip() or None) if found else None
 
+    def answer(self, move: str) -> str:
+        return f"<move>{move}</move>"
+
 
 class JsonReader:
     """A JSON object with one key: `{"move": "…"}`."""
@@ -98,6 +108,9 @@ class JsonReader:
         if not isinstance(value, dict) or set(value) != {"move"} or not isinstance(value["move"], str):
             return None
         return value["move"].strip() or None
+
+    def answer(self, move: str) -> str:
+        return json.dumps({"move": move}, ensure_ascii=False)
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
