@@ -41,6 +41,8 @@ class Reader(Protocol):
 
     name: str
 
+    def __hash__(self) -> int: ...
+
     def instructions(self, style: str) -> str:
         """The how-to-answer lines of the prompt."""
         ...
@@ -142,3 +144,11 @@ def read(
     if pattern is None or pattern.fullmatch(move):
         return Reading("illegal", move)
     return Reading("unparsable")
+
+
+def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:
+    """Read a reply that is an index into the game's action space. `actions` are the indices of the legal
+    moves, in the same order."""
+    if legal is not None and action in actions:
+        return Reading("move", legal[actions.index(action)])
+    return Reading("illegal", f"action {action}")

@@ -102,6 +102,8 @@ class Match(Protocol):
 class Game(Protocol):
     """Rules with fixed parameters."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def spec(self) -> GameSpec: ...
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import pluggy
 
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
 
 PROJECT = "gymposium"
 API_VERSION = 1
@@ -58,7 +58,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
     raise NotImplementedError
 
 
-HOOKS = {
+HOOKS: dict[str, type[Spec]] = {
     "gymposium_games": GameSpec,
     "gymposium_opponents": OpponentSpec,
     "gymposium_commands": CommandSpec,

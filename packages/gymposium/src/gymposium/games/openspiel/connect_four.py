@@ -51,7 +51,7 @@ class ConnectFour:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        board = state.observation_string(seat)
+        board: str = state.observation_string(seat)
         if style == "compact":
             return board
         if self._width == 1:
