@@ -16,7 +16,7 @@ from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import Event, Game, Match, seat_result
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.prompt import prompt_for
-from gymposium.reading import Kind, read
+from gymposium.reading import Kind, read, read_action
 
 FORFEIT = FailurePolicy("forfeit")
 
@@ -64,18 +64,28 @@ class Played:
         return seat_result(self.returns, seat)
 
 
+@dataclass(slots=True)
+class Underway:
+    """A match that is being played, for whoever shows it: to be looked at, never to be changed."""
+
+    match: Match
+    turns: list[Turn] = field(default_factory=list)
+    penalties: dict[int, float] = field(default_factory=dict)
+    """What each seat has paid so far."""
+
+
 Asking = Generator[list[Ask], list[Reply], Played]
 
 
-def play_match(job: MatchJob) -> Asking:
+def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
     """Plays one match: yields the asks of all seats that must move, is sent their replies, returns the
-    finished match."""
-    game, match = job.game, job.game.new(job.seed)
+    finished match. An environment gives `underway` (with a new match in it) and sees there how it stands."""
+    if underway is None:
+        underway = Underway(job.game.new(job.seed))
+    game, match, turns, penalties = job.game, underway.match, underway.turns, underway.penalties
     player_seed = job.seed if job.player_seed is None else job.player_seed
     rngs: dict[int, random.Random] = {}
     asked = [0] * game.seats
-    turns: list[Turn] = []
-    penalties: dict[int, float] = {}
     used = [0] * game.seats  # penalties so far
 
     def ask(seat: int, reason: str | None = None) -> Ask:
@@ -89,16 +99,20 @@ def play_match(job: MatchJob) -> Asking:
         while asks:
             replies = yield asks
             again: list[Ask] = []
-            for asked_one, reply in zip(asks, replies, strict=True):
+            loser: int | None = None
+            for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
                 legal = match.legal_moves(seat)
-                reading = read(
-                    reply.text,
-                    legal,
-                    job.players[seat].reader,
-                    game.move_pattern,
-                    cut_off=reply.finish_reason == "length",
-                )
+                if reply.action is not None:
+                    reading = read_action(reply.action, match.legal_actions(seat), legal)
+                else:
+                    reading = read(
+                        reply.text,
+                        legal,
+                        job.players[seat].reader,
+                        game.move_pattern,
+                        cut_off=reply.finish_reason == "length",
+                    )
                 turns.append(Turn(seat, reading.kind, reply.text, reply.trace))
                 if reading.kind == "move" and reading.move is not None:
                     moves[seat] = reading.move
@@ -113,8 +127,11 @@ def play_match(job: MatchJob) -> Asking:
                     used[seat] += 1
                     penalties[seat] = penalties.get(seat, 0.0) + policy.cost
                 else:
-                    return _forfeit(job, match, turns, seat, penalties)
+                    loser = seat if loser is None else loser
+                    continue
                 again.append(ask(seat, reading.reason(legal)))
+            if loser is not None:
+                return _forfeit(job, match, turns, loser, penalties)
             asks = again
         match.apply(moves)
     return Played(job, match.events, turns, _less(match.returns(), penalties), None, penalties)

@@ -22,11 +22,13 @@ FinishReason = Literal["stop", "length"]
 @dataclass(slots=True)
 class Reply:
     """What a player answered. `finish_reason` is `length` where the answer was cut off. `trace` is the
-    player's own account of the turn (a language model's tokens); it never reaches another seat."""
+    player's own account of the turn (a language model's tokens); it never reaches another seat. `action`
+    is set where the answer is an index into the game's action space; the text is then not read."""
 
     text: str
     finish_reason: FinishReason = "stop"
     trace: Any = None
+    action: int | None = None
 
 
 class Sampler:
