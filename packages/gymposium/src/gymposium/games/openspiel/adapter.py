@@ -220,12 +220,19 @@ class OpenSpielMatch:
         pending: dict[int, str] = {}
         for number, (seat, move) in enumerate(events):
             if self.state.is_chance_node() != (seat == CHANCE):
-                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is not that seat's turn.")
+                turn = "chance's turn" if self.state.is_chance_node() else "not chance's turn"
+                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is {turn}.")
             if seat == CHANCE:
                 self._replay_chance(number, move)
                 continue
+            seats = self.to_move()
+            if not seats:
+                raise BadRecord(f"Event {number} ({move!r}) comes after the end of the match.")
+            if seat != seats[len(pending)]:
+                due = seats[len(pending)]
+                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is seat {due}'s turn.")
             pending[seat] = move
-            if len(pending) == len(self.to_move()):
+            if len(pending) == len(seats):
                 try:
                     self._move(pending)
                 except (IllegalMove, WrongSeat) as error:

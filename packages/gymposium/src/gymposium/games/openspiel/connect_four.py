@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.protocol import Style
 
@@ -58,8 +59,15 @@ class ConnectFour:
             rows = board.replace("", " ").replace(" \n ", "\n").strip()
         else:
             rows = "\n".join(" ".join(c.rjust(self._width) for c in row) for row in board.split())
-        return f"You are {_MARKS[seat]}, to move. The board:\n{rows}\n{self._footer}\n"
+        turn = ", to move" if state.current_player() == seat else ""
+        return f"You are {_MARKS[seat]}{turn}. The board:\n{rows}\n{self._footer}\n"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    rows, columns, x_in_row = params["rows"], params["columns"], params["x_in_row"]
+    if x_in_row > max(rows, columns):  # the engine takes it, but every match would be a draw
+        raise BadParameter(
+            f"x_in_row={x_in_row} cannot be reached on a board of {rows} rows and {columns} columns: "
+            f"give at most {max(rows, columns)}, or a larger board."
+        )
     return OpenSpielGame(spec, params, engine_game("connect_four", params), ConnectFour(**params))

@@ -31,10 +31,11 @@ class Goofspiel:
 
     def __init__(self, num_cards: int, points_order: str) -> None:
         self.num_cards, self.points_order = num_cards, points_order
-        self._prizes = range(1, num_cards + 1)
+        self._cards = range(1, num_cards + 1)
+        self._prizes = [str(card) for card in (reversed(self._cards) if points_order == "descending" else self._cards)]
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return [f"bid {card}" for card in self._prizes]
+        return [f"bid {card}" for card in self._cards]
 
     def move(self, state: pyspiel.State, seat: int, action: int) -> str:
         raise NotImplementedError("the names do not depend on the position")
@@ -48,7 +49,7 @@ class Goofspiel:
             f"at a time. {_ORDER[self.points_order]} Each round both players bid one card from their hand at the "
             f"same time; the higher card wins the prize's points, and where the bids are equal nobody gets "
             f"them. Both cards are then gone. You are told who won a round, never your opponent's card.\n"
-            f"When each player has one card left, it is bid by itself. Whoever has more points at the end wins; "
+            f"When each player has one card left, it is bid automatically. Whoever has more points at the end wins; "
             f"equal points are a draw.\n"
         )
 
@@ -65,14 +66,14 @@ class Goofspiel:
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
             past = " ".join(f"{prize}:{bid}{result[0]}" for prize, bid, result in rounds)
-            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {' '.join(hand)}\nprize {now or 'none'}\n"
+            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {' '.join(hand) or 'none'}\nprize {now or 'none'}\n"
         lines = [
             f"Round {number}: prize {prize}, you bid {bid} and {result}."
             for number, (prize, bid, result) in enumerate(rounds, start=1)
         ]
         if now is not None:
             seen = set(prizes)
-            rest = " ".join(str(p) for p in self._prizes if str(p) not in seen)
+            rest = " ".join(prize for prize in self._prizes if prize not in seen)
             lines.append(f"Round {len(rounds) + 1} of {self.num_cards}: the prize is {now}. Prizes to come: {rest}.")
         lines.append(f"Your hand: {' '.join(hand) or 'empty'}. Points: you {mine}, your opponent {theirs}.")
         return "\n".join(lines) + "\n"

@@ -49,19 +49,20 @@ class KuhnPoker:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return self._told(state.information_state_string(seat), seat, style)
+        return self._told(state.information_state_string(seat), seat, style, not state.is_terminal())
 
 
-def _tell(view: str, seat: int, style: Style) -> str:
+def _tell(view: str, seat: int, style: Style, live: bool) -> str:
     """Words for an engine view such as `1pb`: the card, then every move so far."""
     card, moves = _CARDS[int(view[0])], [_MOVES[m] for m in view[1:]]
     if style == "compact":
-        return f"card {card}\nmoves {' '.join(moves) or 'none'}\nlegal pass bet\n"
+        legal = "pass bet" if live and len(moves) % 2 == seat else "none"
+        return f"card {card}\nmoves {' '.join(moves) or 'none'}\nlegal {legal}\n"
     if not moves:
         past = "Nobody has acted yet."
     else:
         past = " ".join(
-            f"{'You' if i % 2 == seat else 'Your opponent'} chose {move}." for i, move in enumerate(moves)
+            f"{'You' if i % 2 == seat else 'Your opponent'} chose to {move}." for i, move in enumerate(moves)
         )
     chips = [1 + sum(m == "bet" for i, m in enumerate(moves) if i % 2 == s) for s in (seat, 1 - seat)]
     return f"Your card: {card}. {past} Chips in the pot: you {chips[0]}, your opponent {chips[1]}.\n"

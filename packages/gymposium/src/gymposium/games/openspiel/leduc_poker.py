@@ -43,10 +43,10 @@ class LeducPoker:
             "Leduc poker for two players with six cards: two jacks (Js, Jh), two queens (Qs, Qh) and two kings "
             "(Ks, Kh). Each player puts 1 chip into the pot and gets one private card. After a first round of "
             "betting one public card is turned up, and a second round follows.\n"
-            "A raise puts in 2 chips more than the other player has in the first round and 4 chips more in the "
-            "second; there are at most two raises in a round. call matches the other player's chips (or passes, "
-            "where there is nothing to match), and fold gives up the pot, allowed only after a raise. A round ends "
-            "when a raise is called or both players have passed.\n"
+            "raise brings your chips in the pot to 2 more than the other player's in the first round, and to 4 more "
+            "in the second; a round has at most two raises, counting both players. call matches the other player's "
+            "chips (or passes, where there is nothing to match). fold gives up the pot, and is legal only in answer "
+            "to a raise. A round ends when a raise is called or both players have passed.\n"
             "At the showdown a card of the public card's rank (a pair) wins, otherwise the higher rank (king, queen, "
             "jack); equal ranks share the pot. Suits do not matter.\n"
             "Your result is the chips that you win or lose, from -13 to 13.\n"
@@ -54,10 +54,11 @@ class LeducPoker:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return self._told(state.information_state_string(seat), seat, style)
+        legal = " ".join(_MOVES[action] for action in state.legal_actions(seat))
+        return self._told(state.information_state_string(seat), seat, style, legal)
 
 
-def _tell(view: str, seat: int, style: Style) -> str:
+def _tell(view: str, seat: int, style: Style, legal: str) -> str:
     """Words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`."""
     fields = dict(_FIELD.findall(view))
     private = _CARDS[int(fields["Private"])]
@@ -65,21 +66,23 @@ def _tell(view: str, seat: int, style: Style) -> str:
     rounds = [[_MOVES[int(m)] for m in fields[key].split()] for key in ("Round1", "Round2")]
     money = [int(m) for m in fields["Money"].split()]
     mine, theirs = _START - money[seat], _START - money[1 - seat]
+    over = fields["Pot"] == "0"  # the engine has paid the pot out: stacks tell the result, no longer the stakes
     if style == "compact":
-        now = rounds[0 if public is None else 1]
-        legal = (["fold"] if "raise" in now else []) + ["call"] + (["raise"] if now.count("raise") < 2 else [])
         return (
             f"card {private}\npublic {public or 'none'}\n"
             f"round 1 {' '.join(rounds[0]) or 'none'}\nround 2 {' '.join(rounds[1]) or 'none'}\n"
-            f"pot {mine} {theirs}\nlegal {' '.join(legal)}\n"
+            f"{f'result {-mine:+d}' if over else f'pot {mine} {theirs}'}\nlegal {legal or 'none'}\n"
         )
     lines = [f"Your card: {private}. Public card: {public or 'not turned up yet'}."]
     for number, moves in enumerate(rounds, start=1):
         if number == 2 and public is None:
             break
-        told = ", ".join(f"{'you' if i % 2 == seat else 'your opponent'} {move}" for i, move in enumerate(moves))
+        told = ", ".join(f"you {move}" if i % 2 == seat else f"your opponent {move}s" for i, move in enumerate(moves))
         lines.append(f"Round {number}: {told or 'nobody has acted yet'}.")
-    lines.append(f"Chips in the pot: you {mine}, your opponent {theirs}.")
+    if over:
+        lines.append(f"The hand is over. Chips won or lost: you {-mine:+d}, your opponent {-theirs:+d}.")
+    else:
+        lines.append(f"Chips in the pot: you {mine}, your opponent {theirs}.")
     return "\n".join(lines) + "\n"
 
 

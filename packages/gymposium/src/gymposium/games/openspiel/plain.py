@@ -26,7 +26,8 @@ class PlainWording:
         return None
 
     def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        return str(state.action_to_string(seat, action))
+        # readers ignore white space around a move, and morpion_solitaire's names begin with it
+        return str(state.action_to_string(seat, action)).strip()
 
     def rules(self, seat: int, style: Style) -> str:
         return f"{self._title}. You are player {seat} (the first player is 0).\n"

@@ -21,7 +21,7 @@ _RULES = (
     "A square is named by its column (a, b, c) and its row (1, 2, 3): a3 is top left, b2 the centre. "
     "An empty square is shown as a dot.\n"
 )
-_FULL = "You are {mark}, to move. The board:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {7} {8}\n  a b c\n"
+_FULL = "You are {mark}{turn}. The board:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {7} {8}\n  a b c\n"
 _COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
 
 
@@ -46,7 +46,8 @@ class TicTacToe:
         cells = state.observation_string(seat).replace("\n", "")
         if style == "compact":
             return _COMPACT.format(*cells)
-        return _FULL.format(*cells, mark=_MARKS[seat])
+        turn = ", to move" if state.current_player() == seat else ""
+        return _FULL.format(*cells, mark=_MARKS[seat], turn=turn)
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:

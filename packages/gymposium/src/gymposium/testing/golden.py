@@ -1,0 +1,93 @@
+"""Golden transcripts: whole matches of random players, with every prompt that a seat reads.
+
+They are kept beside the tests and compared word for word, so a change of wording or rules is seen and
+read by somebody. To write them anew after a change that is meant:
+
+    python -m gymposium.testing.golden tests/golden
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gymposium.driver import MatchJob, Played, play
+from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.games.registry import load_game
+from gymposium.players.random import RandomPlayer
+from gymposium.plugins.host import Host
+from gymposium.plugins.specs import GameSpec
+from gymposium.prompt import prompt_for
+from gymposium.reading import READERS
+from gymposium.testing.leaks import STYLES
+from gymposium.testing.walk import positions
+
+SEED = 1
+
+
+def transcript(game: Game, seed: int = SEED) -> str:
+    """One match of random players as plain text: the events, each seat's prompt in both styles at each of
+    its decisions (what never changes is written once, at the head), and the returns."""
+    player = RandomPlayer()
+    [played] = play([MatchJob("golden", game, [player] * game.seats, seed)])
+    return "\n".join(_lines(game, seed, played))
+
+
+def _lines(game: Game, seed: int, played: Played) -> Iterator[str]:
+    yield f"{game.name}, seed {seed}, random players"
+    for seat in range(game.seats):
+        for style in STYLES:
+            yield from ("", f"== seat {seat}, {style}: every prompt begins with", *_indented(game.rules(seat, style)))
+    told = 0
+    for match in positions(game, played.events):
+        yield ""
+        yield from (_event(event) for event in match.events[told:])
+        told = len(match.events)
+        for seat in match.to_move():
+            for style in STYLES:
+                prompt = prompt_for(game, style, READERS["move"])(match.observe(seat, style))
+                rest = prompt.removeprefix(game.rules(seat, style))
+                yield from (f"-- seat {seat}, {style}", *_indented(rest))
+    for seat in range(game.seats):
+        for style in STYLES:
+            yield from (f"-- seat {seat}, {style}, after the end", *_indented(match.observe(seat, style).text))
+    yield ""
+    yield from (f"seat {seat}: {value:+g}, {played.result(seat)}" for seat, value in enumerate(played.returns))
+    yield ""
+
+
+def _event(event: Event) -> str:
+    return f">> {'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}"
+
+
+def _indented(text: str) -> Iterator[str]:
+    return (f"   {line}".rstrip() for line in text.strip("\n").split("\n"))
+
+
+def golden_games(specs: Iterable[GameSpec] | None = None) -> list[Game]:
+    """Every example parameter set of the given games; of gymposium's own where none are given."""
+    if specs is None:
+        specs = Host(autoload=False).games.values()
+    return [load_game(spec.name, **example) for spec in specs for example in spec.examples]
+
+
+def file_name(game: Game) -> str:
+    """`goofspiel(num_cards=4)` → `goofspiel-num_cards=4.txt`."""
+    return re.sub(r"[^\w=.]+", "-", game.name).strip("-") + ".txt"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the transcripts of gymposium's own games into the folder that is named."""
+    if len(arguments) != 1:
+        sys.exit("Usage: python -m gymposium.testing.golden FOLDER")
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for game in golden_games():
+        (folder / file_name(game)).write_text(transcript(game), encoding="utf-8")
+        print(folder / file_name(game))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
