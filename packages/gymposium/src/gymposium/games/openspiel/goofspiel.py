@@ -66,7 +66,8 @@ class Goofspiel:
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
             past = " ".join(f"{prize}:{bid}{result[0]}" for prize, bid, result in rounds)
-            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {' '.join(hand) or 'none'}\nprize {now or 'none'}\n"
+            held = " ".join(hand) or "none"
+            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {held}\nprize {now or 'none'}\n"
         lines = [
             f"Round {number}: prize {prize}, you bid {bid} and {result}."
             for number, (prize, bid, result) in enumerate(rounds, start=1)

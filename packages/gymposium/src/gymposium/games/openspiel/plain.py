@@ -63,9 +63,7 @@ def plain_game(name: str) -> OpenSpielGame:
         entry_point="gymposium.games.openspiel.plain:plain_game",
         seats=engine.num_players(),
         information="imperfect" if hides else "perfect",
-        dynamics="simultaneous"
-        if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
-        else "sequential",
+        dynamics="simultaneous" if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else "sequential",
         chance=kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC,
         utility="zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum",
     )
