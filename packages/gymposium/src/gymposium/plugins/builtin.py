@@ -103,6 +103,4 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("plugins", "plugins", "The plugins that are installed and what they add."),
         )
     ):
-        yield CommandSpec(
-            name=name, summary=summary, entry_point=f"gymposium.cli.{module}:command", order=order
-        )
+        yield CommandSpec(name=name, summary=summary, entry_point=f"gymposium.cli.{module}:command", order=order)

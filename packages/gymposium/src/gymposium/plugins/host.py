@@ -1,7 +1,8 @@
 """The plugin host: finds plugins, keeps all or none of each one's specs, and lists the broken ones.
 
-Pluggy checks and calls the hooks; the loop around it is ours, because pluggy's own loader stops at the
-first plugin that fails. Switches, read from the environment so that they act before anything is imported:
+Pluggy checks the hooks; the loop around it is ours, because pluggy's own loader stops at the first plugin
+that fails. Switches, read from the environment so that they act before anything is imported and reach worker
+processes too:
 
 - `GYMPOSIUM_PLUGINS=a,b`           load only these (entry-point or distribution names; empty: none)
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
@@ -10,24 +11,34 @@ first plugin that fails. Switches, read from the environment so that they act be
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import os
+import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
 import pluggy
 
-from gymposium.errors import PluginError, UnknownName
+from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import builtin, hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
+
+ONLY = "GYMPOSIUM_PLUGINS"
+WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
+STRICT = "GYMPOSIUM_PLUGINS_STRICT"
+
+
+class PluginWarning(UserWarning):
+    """A plugin is broken and was left out, or a switch names one that is not installed."""
 
 
 @dataclass(slots=True)
@@ -37,44 +48,42 @@ class Plugin:
     name: str
     source: str
     """The entry point or file it came from."""
+    distribution: str = ""
+    version: str = ""
     status: Literal["active", "disabled", "broken"] = "active"
     error: str = ""
     specs: list[Spec] = field(default_factory=list)
-    dist: Distribution | None = None
-
-    @property
-    def distribution(self) -> str:
-        return self.dist.name if self.dist is not None else ""
-
-    @property
-    def version(self) -> str:
-        return self.dist.version if self.dist is not None else ""
 
 
 class Host:
     """All plugins of a process and what they add. `plugins` lists every one, broken ones too."""
 
     def __init__(self, *, autoload: bool = True, strict: bool | None = None) -> None:
-        self.strict = _flag("GYMPOSIUM_PLUGINS_STRICT") if strict is None else strict
+        self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
         self.plugins: list[Plugin] = []
         self.games: dict[str, GameSpec] = {}
         self.opponents: dict[str, OpponentSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._add(Plugin("builtin", builtin.__name__), lambda: builtin)
+        self._add(Plugin("builtin", builtin.__name__, "gymposium"), lambda: builtin)
         if autoload:
-            for entry_point in _found():
-                self._add_entry_point(entry_point)
+            self._add_installed()
 
     def load_file(self, path: str | Path) -> Plugin:
         """Load a one-file plugin, as `--plugin my_game.py` does. The file's own folder is not searched
-        for other modules; its entry points name the file's stem as their module."""
+        for other modules; its entry points name the file's stem as their module. Raises `PluginError`
+        and keeps nothing where the file is broken."""
         path = Path(path).resolve()
         plugin = Plugin(path.stem, str(path))
-        self._add(plugin, lambda: _import_file(path))
-        if plugin.status == "broken":
-            raise PluginError(f"{path}: {plugin.error}")
+        before = sys.modules.get(path.stem)
+        try:
+            self._load(plugin, lambda: _import_file(path))
+        except (Exception, SystemExit) as error:  # whatever a stranger's file may raise
+            if before is None:
+                sys.modules.pop(path.stem, None)  # so that it can be loaded again when it is mended
+            raise PluginError(f"{path}: {_in_words(error)}") from error
+        self.plugins.append(plugin)
         return plugin
 
     def game(self, name: str) -> GameSpec:
@@ -84,66 +93,98 @@ class Host:
         except KeyError:
             raise UnknownName("game", name, self.games) from None
 
-    def _add_entry_point(self, entry_point: EntryPoint) -> None:
-        plugin = Plugin(entry_point.name, entry_point.value, dist=entry_point.dist)
-        if _switched_off(plugin):
-            plugin.status = "disabled"
-            self.plugins.append(plugin)
-            return
-        self._add(plugin, entry_point.load)
+    def _add_installed(self) -> None:
+        found = sorted(entry_points(group=PROJECT), key=lambda e: (e.name, e.value))
+        for entry_point in found:
+            plugin = Plugin(entry_point.name, entry_point.value)
+            self._add(plugin, lambda entry_point=entry_point, plugin=plugin: _load_entry_point(entry_point, plugin))
+        known = {_canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
+        for name in _listed(ONLY) or ():
+            if _canonical(name) not in known:
+                near = difflib.get_close_matches(_canonical(name), sorted(known), n=1, cutoff=0.5)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                self._complain(f"{ONLY} names {name!r}, but no such plugin is installed.{hint}")
 
-    def _add(self, plugin: Plugin, load: Any) -> None:
+    def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         """Register one plugin whole, or note why not and keep nothing of it."""
-        self.plugins.append(plugin)
         try:
-            if any(p.name == plugin.name and p.status == "active" for p in self.plugins[:-1]):
-                raise PluginError(f"another plugin is already called {plugin.name!r}")
-            module = load()
-            plugin.specs = self._collect(plugin.name, module)
-        except Exception as error:  # whatever a stranger's import or hook may raise
-            if self._manager.has_plugin(plugin.name):
-                self._manager.unregister(name=plugin.name)
-            plugin.status, plugin.error = "broken", f"{type(error).__name__}: {error}"
-            if self.strict:
-                raise PluginError(f"plugin {plugin.name!r} ({plugin.source}) is broken: {plugin.error}") from error
-            warnings.warn(
-                f"gymposium plugin {plugin.name!r} is broken and was left out: {plugin.error} "
-                f"(set GYMPOSIUM_DISABLE_PLUGINS={plugin.name} to silence this)",
-                stacklevel=2,
+            self._load(plugin, load)
+        except _SwitchedOff:
+            plugin.status = "disabled"
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's import or hook may raise
+            plugin.status, plugin.error = "broken", _in_words(error)
+            self._complain(
+                f"gymposium plugin {plugin.name!r} ({plugin.source}) is broken and was left out: {plugin.error} "
+                f"(GYMPOSIUM_DISABLE_PLUGINS={plugin.name} silences this)",
+                error,
             )
-            return
-        for spec in plugin.specs:
-            self._table(spec)[spec.name] = spec
+        self.plugins.append(plugin)
 
-    def _collect(self, name: str, module: Any) -> list[Spec]:
+    def _complain(self, message: str, cause: BaseException | None = None) -> None:
+        if self.strict:
+            raise PluginError(message) from cause
+        warnings.warn(message, PluginWarning, stacklevel=2)
+
+    def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
+        module = load()
+        if any(p.name == plugin.name and p.status == "active" for p in self.plugins):
+            raise PluginError(f"another plugin is already called {plugin.name!r}")
         api = getattr(module, "GYMPOSIUM_API", API_VERSION)
         if api != API_VERSION:
             raise PluginError(f"written for plugin API {api}, but this gymposium has {API_VERSION}")
-        self._manager.register(module, name=name)  # checks the arguments of each hook
-        implemented = [h for h in dir(module) if self._manager.parse_hookimpl_opts(module, h) is not None]
-        for hook in implemented:
-            if hook not in HOOKS:
-                raise UnknownName("hook", hook, HOOKS)
+        self._manager.register(module, name=plugin.name)  # checks the arguments of each hook
+        try:
+            plugin.specs = self._collect(module)
+        except BaseException:
+            self._manager.unregister(name=plugin.name)
+            raise
+        for spec in plugin.specs:
+            self._table(spec)[spec.name] = spec
+
+    def _collect(self, module: Any) -> list[Spec]:
+        """All specs of a plugin, each checked; none is entered anywhere yet."""
+        specs: list[Spec] = []
+        implemented = False
+        for hook, function in self._hooks(module):
+            implemented = True
+            kind, yielded = HOOKS[hook], function()
+            if isinstance(yielded, str | bytes) or not hasattr(yielded, "__iter__"):
+                raise PluginError(f"{hook} returned {yielded!r}; it must yield {kind.__name__}")
+            for spec in yielded:
+                if not isinstance(spec, kind):
+                    raise PluginError(f"{hook} must yield {kind.__name__}, not {spec!r}")
+                if taken := self._taken(spec, specs):
+                    raise PluginError(f"{hook} yields {taken} already")
+                specs.append(spec)
         if not implemented:
             raise PluginError("implements no hook; is @hookimpl missing?")
-        specs: list[Spec] = []
-        for hook in implemented:
-            for spec in getattr(module, hook)():
-                if not isinstance(spec, HOOKS[hook]):
-                    raise PluginError(f"{hook} must yield {HOOKS[hook].__name__}, not {spec!r}")
-                if spec.name in self._table(spec) or any(
-                    type(s) is type(spec) and s.name == spec.name for s in specs
-                ):
-                    raise PluginError(f"{hook} yields {spec.name!r}, which {self.owner(spec)} has already")
-                specs.append(spec)
         return specs
 
-    def owner(self, spec: Spec) -> str:
-        """The name of the plugin that a spec of this kind and name came from."""
-        for plugin in self.plugins:
-            if any(type(s) is type(spec) and s.name == spec.name for s in plugin.specs):
-                return plugin.name
-        return "this plugin"
+    def _hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """The hooks that a plugin implements, by their names in `HOOKS`."""
+        for name in dir(module):
+            options = self._manager.parse_hookimpl_opts(module, name)
+            if options is None:
+                continue
+            hook = options.get("specname") or name
+            if options.get("wrapper") or options.get("hookwrapper"):
+                raise PluginError(f"{hook} is a wrapper; gymposium's hooks only yield specs")
+            if hook in HOOKS:
+                yield hook, getattr(module, name)
+            elif not options.get("optionalhook"):  # pluggy's own mark for "where the host has it"
+                raise UnknownName("hook", hook, HOOKS)
+
+    def _taken(self, spec: Spec, siblings: list[Spec]) -> str | None:
+        """What another spec of this kind already has: its name or, for a game, its env id."""
+        owned = [(plugin.name, s) for plugin in self.plugins for s in plugin.specs]
+        for owner, other in [*owned, *(("this plugin", s) for s in siblings)]:
+            if type(other) is not type(spec):
+                continue
+            if other.name == spec.name:
+                return f"{spec.name!r}, which {owner} has"
+            if isinstance(spec, GameSpec) and isinstance(other, GameSpec) and other.env_id == spec.env_id:
+                return f"{spec.name!r} with the id {spec.env_id}, which {other.name!r} of {owner} has"
+        return None
 
     def _table(self, spec: Spec) -> dict[str, Any]:
         if isinstance(spec, GameSpec):
@@ -151,41 +192,71 @@ class Host:
         return self.opponents if isinstance(spec, OpponentSpec) else self.commands
 
 
-def _found() -> Iterable[EntryPoint]:
-    return sorted(entry_points(group=PROJECT), key=lambda e: e.name)
+class _SwitchedOff(Exception):
+    """The environment says that this plugin is not to be loaded."""
 
 
-def _flag(variable: str) -> bool:
-    return os.environ.get(variable, "") not in ("", "0")
+def _load_entry_point(entry_point: EntryPoint, plugin: Plugin) -> Any:
+    """Import what an entry point names, unless it is switched off. A distribution whose metadata cannot
+    be read counts as broken, like one whose module cannot be imported."""
+    if entry_point.dist is not None:
+        plugin.distribution, plugin.version = entry_point.dist.name, entry_point.dist.version
+    names = {_canonical(plugin.name), _canonical(plugin.distribution)}
+    only, without = _listed(ONLY), _listed(WITHOUT) or []
+    if (only is not None and names.isdisjoint(map(_canonical, only))) or not names.isdisjoint(map(_canonical, without)):
+        raise _SwitchedOff
+    return entry_point.load()
 
 
-def _switched_off(plugin: Plugin) -> bool:
-    def listed(variable: str) -> bool:
-        names = {name.strip() for name in os.environ.get(variable, "").split(",")}
-        return plugin.name in names or plugin.distribution in names
+def _listed(variable: str) -> list[str] | None:
+    """The names in an environment variable; None where it is not set."""
+    value = os.environ.get(variable)
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
-    if "GYMPOSIUM_PLUGINS" in os.environ and not listed("GYMPOSIUM_PLUGINS"):
-        return True
-    return listed("GYMPOSIUM_DISABLE_PLUGINS")
+
+def _canonical(name: str) -> str:
+    """Distribution names compare as pip compares them: `gymposium_2048` is `gymposium-2048`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _in_words(error: BaseException) -> str:
+    """One line; our own errors speak for themselves."""
+    if isinstance(error, SystemExit):
+        return f"it ended the program (SystemExit: {error})"
+    text = " ".join(str(error).split())
+    return text if isinstance(error, GymposiumError) else f"{type(error).__name__}: {text}"
 
 
 def _import_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.is_file():
+    name = path.stem
+    if not path.is_file() or path.suffix != ".py":
         raise PluginError("not a Python file")
-    if path.stem in sys.modules:
-        raise PluginError(f"a module called {path.stem!r} is loaded already; rename the file")
+    if not name.isidentifier():
+        raise PluginError(f"{name!r} cannot be a module's name; use letters, digits and underscores")
+    if name in sys.modules or _installed_elsewhere(name, path):
+        raise PluginError(f"another module is called {name!r}; rename the file")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None, "a .py file has a loader"
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[path.stem]
-        raise
+    sys.modules[name] = module  # entry points such as "my_game:MyGame" are looked up there
+    spec.loader.exec_module(module)
     return module
+
+
+def _installed_elsewhere(name: str, path: Path) -> bool:
+    spec = importlib.util.find_spec(name)
+    return spec is not None and (spec.origin is None or Path(spec.origin).resolve() != path)
 
 
 @cache
 def host() -> Host:
     """The process's host, made on first use."""
     return Host()
+
+
+def without_plugins() -> Host:
+    """Make the process's host again with nothing but what is built in; worker processes do the same."""
+    os.environ[ONLY] = ""
+    host.cache_clear()
+    return host()

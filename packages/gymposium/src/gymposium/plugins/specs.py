@@ -49,7 +49,7 @@ class Parameter:
         value = self._convert(value)
         if self.choices is not None and value not in self.choices:
             raise BadParameter(f"{self.name}={value!r}: must be one of {', '.join(map(str, self.choices))}.")
-        if self.low is not None and value < self.low or self.high is not None and value > self.high:
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise BadParameter(f"{self.name}={value!r}: must be {self.allowed()}.")
         return value
 
@@ -136,9 +136,7 @@ class GameSpec:
 
     def full_name(self, params: Mapping[str, Any]) -> str:
         """The canonical name: only parameters that differ from their defaults."""
-        return format_name(
-            self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default}
-        )
+        return format_name(self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default})
 
     def make(self, params: Mapping[str, Any]) -> Any:
         """The `Game` with these parameters."""
