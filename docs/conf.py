@@ -1,0 +1,42 @@
+"""Sphinx configuration. `tox run -e docs` builds the site; a warning is an error."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "packages" / name / "src") for name in ("gymposium-agents", "gymposium-train")]
+
+project = "gymposium"
+author = "The gymposium authors"
+copyright = author
+release = metadata.version("gymposium")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["examples"]
+html_theme = "furo"
+html_title = f"gymposium {release}"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# The reference of agents and train is read from their source; the libraries below them need not be there.
+autodoc_mock_imports = ["jinja2", "matplotlib", "peft", "safetensors", "tokenizers", "torch", "transformers"]
+autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+default_role = "code"  # docstrings write code in single backticks
+
+
+def code_after_colon(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """In docstrings an indented block after a colon is code."""
+    text = "\n".join(lines)
+    lines[:] = re.sub(r"(?m)(?<=[^:]):\n\n(?=    \S)", "::\n\n", text).split("\n")
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", code_after_colon)

@@ -1,0 +1,74 @@
+"""What an installation of the `gymposium` wheel and nothing else can do. `tox run -e core` runs it in such
+an environment; it is no part of the other tests, whose environment holds everything."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+import gymposium
+from gymposium.driver import MatchJob, play
+from gymposium.plugins.host import host
+from gymposium.records import RecordWriter, verify_file
+
+HEAVY = ("accelerate", "jax", "peft", "tensorflow", "torch", "transformers")
+SEARCHABLE = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker")
+
+
+def test_it_is_the_installed_wheel() -> None:
+    assert Path(gymposium.__file__).is_relative_to(sys.prefix)
+
+
+@pytest.mark.parametrize("library", HEAVY)
+def test_no_deep_learning_library_is_there(library: str) -> None:
+    assert importlib.util.find_spec(library) is None
+
+
+@pytest.mark.parametrize("game", sorted(host().games))
+def test_random_players_play_every_game_and_the_records_verify(game: str, tmp_path: Path) -> None:
+    player = gymposium.make_player("random")
+    loaded = gymposium.load_game(game)
+    with RecordWriter(tmp_path / "matches.jsonl") as writer:
+        for played in play(MatchJob(f"m{i}", loaded, [player] * loaded.seats, i) for i in range(5)):
+            writer.write(played)
+    found = verify_file(tmp_path / "matches.jsonl")
+    assert (found.matches, found.problems) == (5, [])
+
+
+@pytest.mark.parametrize("game", SEARCHABLE)
+def test_search_plays(game: str) -> None:
+    players = [gymposium.make_player("mcts-20"), gymposium.make_player("random")]
+    loaded = gymposium.load_game(game)
+    ended = list(play(MatchJob(f"m{i}", loaded, players, i) for i in range(3)))
+    assert len(ended) == 3
+    assert all(played.forfeit is None for played in ended)
+
+
+@pytest.mark.parametrize("game", sorted(host().games))
+def test_its_environments_play(game: str) -> None:
+    env = gymnasium.make(host().games[game].env_id)
+    _, info = env.reset(seed=0)
+    terminated = False
+    while not terminated:
+        _, _, terminated, truncated, info = env.step(info["legal_moves"][0])
+        assert not truncated
+    assert info["result"] in ("win", "draw", "loss", "score")
+    env.close()
+
+
+def test_the_command_plays() -> None:
+    command = [Path(sys.executable).with_name("gymposium"), "run", "tic_tac_toe", "--players", "mcts-20,random"]
+    with_json = [*command, "-n", "4", "--seed", "1", "--json"]
+    done = subprocess.run(with_json, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)
+
+
+def test_a_language_model_is_refused_with_the_line_that_installs_it() -> None:
+    with pytest.raises(gymposium.errors.MissingExtra, match="pip install gymposium-agents"):
+        gymposium.make_player("lm:some-model")

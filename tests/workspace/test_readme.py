@@ -1,0 +1,63 @@
+"""What the README and the documentation show is what happens: their Python runs as printed, and CI runs
+the line that the README prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    page
+    for page in [ROOT / "README.md", *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
+    if "```python" in page.read_text(encoding="utf-8")
+)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+def test_there_are_pages_with_python() -> None:
+    assert ROOT / "README.md" in PAGES
+    assert ROOT / "docs/tutorials/first-environment.md" in PAGES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_on_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    program = "\n".join(blocks(page, "python"))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_first_python_of_the_readme_prints_a_game_to_its_end(tmp_path: Path) -> None:
+    program = blocks(ROOT / "README.md", "python")[0]
+    assert len([line for line in program.splitlines() if line.strip()]) <= 10
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Legal moves: bid 1, bid 2, bid 3, bid 4, bid 5" in done.stdout
+    assert re.fullmatch(r"(win|draw|loss) -?\d+\.\d+", done.stdout.splitlines()[-1])
+
+
+def test_ci_runs_the_second_line_of_the_readme() -> None:
+    demo, everything = blocks(ROOT / "README.md", "console")[:2]
+    assert demo.strip() == everything.strip() + " run -e demo"
+    assert everything.strip() in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+
+
+LINKING = sorted(
+    page for where in ("", "packages/*/", "plugins/*/", "benchmarks/") for page in ROOT.glob(f"{where}*.md")
+)
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,75 @@
+"""The distributions' own metadata: one version, compatible ranges between siblings, one licence text."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECTS = sorted([*ROOT.glob("packages/*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")])
+NAMES = {path: path.parent.name for path in PROJECTS}
+
+
+def project(path: Path) -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    return table
+
+
+VERSIONS = {canonicalize_name(project(p)["name"]): Version(project(p)["version"]) for p in PROJECTS}
+
+
+def test_the_three_packages_share_one_version() -> None:
+    packages = [project(p)["version"] for p in PROJECTS if p.parent.parent.name == "packages"]
+    assert len(packages) == 3
+    assert len(set(packages)) == 1
+
+
+def test_the_changelog_begins_with_that_version() -> None:
+    first = re.search(r"^## (\d[^\s]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert first is not None
+    assert Version(first[1]) == VERSIONS["gymposium"]
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
+def test_siblings_are_wanted_by_a_range_that_fits_and_ends_at_the_next_minor_version(path: Path) -> None:
+    siblings = [r for r in map(Requirement, project(path)["dependencies"]) if canonicalize_name(r.name) in VERSIONS]
+    assert siblings or path.parent.name == "gymposium"
+    for sibling in siblings:
+        now = VERSIONS[canonicalize_name(sibling.name)]
+        assert sibling.specifier.contains(str(now))
+        assert not sibling.specifier.contains(f"{now.major}.{now.minor + 1}.0")
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
+def test_doors_open_one_way(path: Path) -> None:
+    order = ["gymposium", "gymposium-agents", "gymposium-train"]
+    name = canonicalize_name(project(path)["name"])
+    wanted = {canonicalize_name(Requirement(d).name) for d in project(path)["dependencies"]} & set(VERSIONS)
+    allowed = order[: order.index(name)] if name in order else order  # a plugin may build on any package
+    assert wanted <= set(allowed)
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
+def test_each_carries_the_licence_text_and_a_readme(path: Path) -> None:
+    licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert (path.parent / "LICENSE").read_text(encoding="utf-8") == licence
+    assert project(path)["license"] == "Apache-2.0"
+    assert (path.parent / project(path)["readme"]).read_text(encoding="utf-8").startswith("# ")
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
+def test_the_tested_versions_are_within_the_declared_ranges(path: Path) -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = {canonicalize_name(r.name): r for r in map(Requirement, (li for li in lines if li and li[0] != "#"))}
+    for wanted in map(Requirement, project(path)["dependencies"]):
+        name = canonicalize_name(wanted.name)
+        if name not in VERSIONS:
+            (pinned,) = pins[name].specifier
+            assert wanted.specifier.contains(pinned.version), f"{wanted} refuses the pinned {pinned.version}"
