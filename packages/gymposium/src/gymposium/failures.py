@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class FailurePolicy:
                 return cls(kind)  # type: ignore[arg-type]
             if kind == "retry" and len(given) == 1 and int(given[0]) >= 1:
                 return cls("retry", int(given[0]))
-            if kind == "penalty" and len(given) in (1, 2) and float(given[0]) > 0:
+            if kind == "penalty" and len(given) in (1, 2) and 0 < float(given[0]) < math.inf:
                 tries = int(given[1]) if len(given) == 2 else 3
                 if tries >= 1:
                     return cls("penalty", tries, float(given[0]))
@@ -51,8 +52,40 @@ class FailurePolicy:
         if self.kind == "retry":
             return f"retry({self.tries})"
         if self.kind == "penalty":
-            return f"penalty({self.cost:g},{self.tries})"
+            return f"penalty({self.cost!r},{self.tries})"
         return self.kind
+
+
+class Tally:
+    """What failed replies have cost in one match, under one policy: the rule that the driver plays by and
+    that `verify` holds records against."""
+
+    __slots__ = ("_policy", "_retries", "_used", "penalties")
+
+    def __init__(self, policy: FailurePolicy) -> None:
+        self._policy = policy
+        self._retries: dict[int, int] = {}
+        self._used: dict[int, int] = {}
+        self.penalties: dict[int, float] = {}
+        """What each seat has paid so far."""
+
+    def next_decision(self) -> None:
+        """The last decision is made: retries are counted afresh."""
+        self._retries.clear()
+
+    def failed(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
+        """What follows from one more failed reply of `seat`. `can_draw`: there are listed moves to draw from."""
+        policy = self._policy
+        if policy.kind == "random" and can_draw:
+            return "random"
+        if policy.kind == "retry" and self._retries.get(seat, 0) < policy.tries:
+            self._retries[seat] = self._retries.get(seat, 0) + 1
+            return "again"
+        if policy.kind == "penalty" and self._used.get(seat, 0) < policy.tries:
+            self._used[seat] = self._used.get(seat, 0) + 1
+            self.penalties[seat] = self.penalties.get(seat, 0.0) + policy.cost
+            return "again"
+        return "forfeit"
 
 
 def forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:

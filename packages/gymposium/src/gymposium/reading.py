@@ -105,7 +105,7 @@ class JsonReader:
     def submission(self, reply: str) -> str | None:
         try:
             value = json.loads(reply)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter from thousands of nested brackets
             return None
         if not isinstance(value, dict) or set(value) != {"move"} or not isinstance(value["move"], str):
             return None

@@ -18,10 +18,11 @@ from typing import IO, Any, Self
 
 from gymposium.driver import Played, prompt_hash
 from gymposium.errors import BadRecord, GymposiumError
-from gymposium.failures import FailurePolicy, forfeit_returns
-from gymposium.games.protocol import CHANCE, Event, Match, seat_result
+from gymposium.failures import FailurePolicy, Tally, forfeit_returns
+from gymposium.games.protocol import CHANCE, Event, Game, Match, seat_result
 from gymposium.games.registry import load_game
 from gymposium.prompt import PROMPT_VERSION
+from gymposium.reading import KINDS, read, reader
 
 FORMAT = "gymposium-match-1"
 
@@ -39,7 +40,7 @@ class Record:
     on_illegal: str
     events: list[Event]
     turns: list[dict[str, Any]]
-    """`seat`, `reading`, and `text` where it says more than the event does."""
+    """Every reply: `seat`, `reading` and `text`."""
     returns: list[float]
     results: list[str]
     forfeit: int | None
@@ -84,19 +85,45 @@ class Record:
         """Read one line. Raises `BadRecord` with what is wrong with it."""
         try:
             data = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadRecord(f"not JSON ({error})") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise BadRecord(f"not a match record of format {FORMAT!r}")
         try:
             record = cls(**data)
-            record.events = [Event(int(seat), str(move)) for seat, move in record.events]
+            _check_types(data)
+            record.events = [Event(seat, move) for seat, move in record.events]
         except (TypeError, ValueError) as error:
             raise BadRecord(f"fields are missing or wrong ({error})") from error
         return record
 
     def line(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"), ensure_ascii=False)
+        # ASCII only: a reply may hold half a surrogate pair, which no file can
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+def _check_types(data: Mapping[str, Any]) -> None:
+    """TypeError or ValueError where a field that is relied on is not what a writer would have written."""
+    for name in ("id", "game", "on_illegal"):
+        _need(isinstance(data[name], str), name)
+    for name in ("game_version", "seed", "player_seed"):
+        _need(type(data[name]) is int, name)
+    for name in ("players", "events", "turns", "returns", "results", "prompts"):
+        _need(isinstance(data[name], list), name)
+    _need(data["forfeit"] is None or type(data["forfeit"]) is int, "forfeit")
+    _need(isinstance(data["penalties"], dict), "penalties")
+    _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")
+    _need(all(isinstance(value, int | float) for value in data["returns"]), "returns")
+    for turn in data["turns"]:
+        _need(isinstance(turn, dict) and type(turn.get("seat")) is int, "turns")
+        _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
+    for prompt in data["prompts"]:
+        _need(isinstance(prompt, dict) and isinstance(prompt.get("reader"), str), "prompts")
+
+
+def _need(holds: bool, name: str) -> None:
+    if not holds:
+        raise ValueError(f"{name} is not of the right form")
 
 
 @cache
@@ -203,15 +230,24 @@ def first_difference(record: Record) -> str | None:
         if game.spec.version != record.game_version:
             return f"made with version {record.game_version} of the game; this is version {game.spec.version}"
         match = game.load(record.events, record.seed)
+        return (
+            _wrong_seats(game, record)
+            or _extra_event(match, record)
+            or _wrong_end(match, record)
+            or _wrong_chance(game, record)
+            or _wrong_turns(game, record)
+            or _wrong_returns(match, record)
+        )
     except GymposiumError as error:
         return str(error)
-    return (
-        _extra_event(match, record)
-        or _wrong_end(match, record)
-        or _wrong_turns(match, record)
-        or _wrong_returns(match, record)
-        or _wrong_chance(record)
-    )
+
+
+def _wrong_seats(game: Game, record: Record) -> str | None:
+    for name in ("players", "prompts", "returns", "results"):
+        count = len(getattr(record, name))
+        if count != game.seats:
+            return f"{game.name} has {game.seats} seats, but there are {count} {name}"
+    return None
 
 
 def _extra_event(match: Match, record: Record) -> str | None:
@@ -228,23 +264,61 @@ def _wrong_end(match: Match, record: Record) -> str | None:
     return None
 
 
-def _wrong_turns(match: Match, record: Record) -> str | None:
-    """Readings and moves must tell the same story, seat by seat."""
-    policy = FailurePolicy.parse(record.on_illegal)
-    for seat in range(match.game.seats):
-        mine = [t for t in record.turns if t["seat"] == seat]
-        taken = sum(t["reading"] == "move" for t in mine)
-        moved = sum(event.seat == seat for event in record.events)
-        failed = len(mine) - taken
-        if policy.kind == "random":
-            taken, failed = taken + failed, 0
-        pending = 0
-        if record.forfeit is not None:  # others may have answered a joint decision that never took place
-            pending = taken - moved if seat in match.to_move() and seat != record.forfeit else 0
-        if taken - pending != moved or pending not in (0, 1):
-            return f"seat {seat} has {taken} accepted replies but {moved} moves"
-        if record.forfeit == seat and not failed:
-            return f"seat {seat} forfeits without a reply that failed"
+def _wrong_turns(game: Game, record: Record) -> str | None:
+    """Hold every reply against what the driver does with it: who is asked, how the reply reads, what a
+    failure costs, and which event comes of it. The seed is known by now to draw the record's chance."""
+    match, tally = game.new(record.seed), Tally(FailurePolicy.parse(record.on_illegal))
+    readers = [reader(prompt["reader"]) for prompt in record.prompts]
+    events = iter([event for event in record.events if event.seat != CHANCE])
+    turns = iter(enumerate(record.turns))
+    forfeit: int | None = None
+    while forfeit is None and (seats := match.to_move()):
+        tally.next_decision()
+        moves: dict[int, str | None] = {}  # None: drawn at random by the policy
+        asked: Sequence[int] = seats
+        while asked and forfeit is None:
+            again = []
+            for seat in asked:
+                number, turn = next(turns, (-1, None))
+                if turn is None:
+                    return f"the replies end where seat {seat} is to give one"
+                if turn["seat"] != seat:
+                    return f"reply {number} is of seat {turn['seat']}, but seat {seat} is asked"
+                legal = match.legal_moves(seat)
+                cut_off = turn["reading"] == "cut off"
+                reading = read(turn["text"], legal, readers[seat], game.move_pattern, cut_off=cut_off)
+                if reading.kind != turn["reading"]:
+                    return f"reply {number} ({turn['text']!r}) is called {turn['reading']}, but it is {reading.kind}"
+                if reading.kind == "move":
+                    moves[seat] = reading.move
+                    continue
+                outcome = tally.failed(seat, can_draw=bool(legal))
+                if outcome == "random":
+                    moves[seat] = None
+                elif outcome == "again":
+                    again.append(seat)
+                elif forfeit is None:
+                    forfeit = seat
+            asked = again
+        if forfeit is None:
+            joint = {}
+            for seat in seats:
+                event = next(events, None)
+                if event is None:
+                    return f"seat {seat} replied with a move, but the events end before it"
+                if moves[seat] is not None and event.move != moves[seat]:
+                    return f"seat {seat} replied {moves[seat]!r}, but its event is {event.move!r}"
+                joint[seat] = event.move
+            match.apply(joint)
+    if (extra := next(turns, None)) is not None:
+        return f"reply {extra[0]} comes after the end of the match"
+    if (late := next(events, None)) is not None:
+        return f"seat {late.seat} moves {late.move!r} after the replies that ended the match"
+    if forfeit != record.forfeit:
+        return f"forfeit is {record.forfeit}, but the replies make it {forfeit}"
+    penalties = {str(seat): cost for seat, cost in tally.penalties.items()}
+    if penalties != record.penalties:
+        return f"penalties are {record.penalties}, but the replies cost {penalties}"
     return None
 
 
@@ -261,9 +335,9 @@ def _wrong_returns(match: Match, record: Record) -> str | None:
     return None
 
 
-def _wrong_chance(record: Record) -> str | None:
+def _wrong_chance(game: Game, record: Record) -> str | None:
     """Play the seats' moves again from the seed and compare what chance does."""
-    match = load_game(record.game).new(record.seed)
+    match = game.new(record.seed)
     moves = [event for event in record.events if event.seat != CHANCE]
     while moves and (seats := match.to_move()):
         now, moves = moves[: len(seats)], moves[len(seats) :]
