@@ -1,0 +1,50 @@
+"""Results on disk: one JSON file with the command and the versions, and a short table beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def about(*distributions: str) -> dict[str, Any]:
+    """What a reader needs to make sense of a figure, or to make it again."""
+    versions = {}
+    for name in distributions:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = None
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return {
+        "command": " ".join(["python -m", spec.name if spec else sys.argv[0], *sys.argv[1:]]),
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "versions": versions,
+    }
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; the first column is text, the others are numbers."""
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows)) + "\n"
+
+
+def write(folder: Path, name: str, data: dict[str, Any], text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    facts = data["about"]
+    made = ", ".join(f"{k} {v}" for k, v in {"Python": facts["python"], **facts["versions"]}.items() if v)
+    head = f"# {name}\n\n`{facts['command']}`, {facts['date']}, {facts['machine']}; {made}.\n\n"
+    (folder / f"{name}.md").write_text(head + text, encoding="utf-8")
+    print(text)
+    print(f"Written: {folder / name}.json and .md")
