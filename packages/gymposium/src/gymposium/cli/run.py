@@ -1,0 +1,169 @@
+"""`gymposium run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from gymposium.cli.matches import RECORD, RecordOption, open_record
+from gymposium.cli.text import err, note, out, print_json, with_interval
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadOption
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium.scores import Score
+from gymposium.seating import seated_jobs
+
+_RESULTS = ("win", "draw", "loss")
+_FAILURES = ("illegal", "unparsable", "cut off")
+
+
+def command(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
+    players: Annotated[
+        str, typer.Option("--players", metavar="A,B", help="One player for each seat, as in gymposium list.")
+    ],
+    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="How many matches.")] = 100,
+    seed: Annotated[int, typer.Option(help="Everything that is drawn follows from it.")] = 0,
+    swap: Annotated[
+        bool, typer.Option("--swap/--no-swap", help="Whether the players change seats from match to match.")
+    ] = True,
+    on_illegal: Annotated[
+        str,
+        typer.Option(
+            metavar="POLICY",
+            help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k).",
+        ),
+    ] = "forfeit",
+    record: RecordOption = RECORD,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")] = False,
+) -> None:
+    """Play many matches between players and print how each did, with 95 % intervals.
+
+    With swapped seats, the matches of one round over the seats have the same cards and dice. The same seed
+    gives the same matches. Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are
+    shares of a player's replies. Every match is appended to the record as it ends: gymposium replay shows
+    it, gymposium verify plays it again.
+
+    Examples:
+
+    \b
+    gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
+    gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap
+    gymposium run kuhn_poker --players mcts-50,random --json > score.json
+    """
+    loaded, policy = load_game(game), FailurePolicy.parse(on_illegal)
+    seated = make_players(loaded, players)
+    scores = [Score() for _ in seated]
+    orders: dict[str, list[int]] = {}
+
+    def jobs() -> Iterator[MatchJob]:
+        for job, order in seated_jobs(
+            loaded, seated, matches, seed=seed, swap=swap, tag=f"run-{seed}", on_illegal=policy
+        ):
+            orders[job.id] = order
+            yield job
+
+    done = 0
+    try:
+        with open_record(record) as writer, _progress(loaded, matches) as advance:
+            for played in play(jobs()):
+                writer.write(played)
+                for seat, index in enumerate(orders.pop(played.job.id)):
+                    scores[index].add(played, seat)
+                done += 1
+                advance()
+    except KeyboardInterrupt:
+        note(f"Stopped. {done} of {matches} matches are recorded in {record}.")
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json(_as_data(loaded, seated, scores, seed, swap, policy, record))
+    else:
+        out().print(f"{loaded.name}: {matches} matches, seed {seed}, seats {'swapped' if swap else 'fixed'}")
+        out().print(_table(loaded, seated, scores))
+    note(f"Recorded in {record}")
+
+
+def make_players(game: Game, text: str) -> list[Player]:
+    """The players written as `a,b`, as many as the game has seats. Equal ones are one player, which is
+    asked for all its seats at once."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != game.seats:
+        raise BadOption(f"--players {text}: {game.name} needs {game.seats} players, not {len(names)}.")
+    made = {name: make_player(name) for name in dict.fromkeys(names)}
+    if "human" in made:
+        raise BadOption(f"--players {text}: a person plays one match at a time:  gymposium play {game.name}")
+    return [made[name] for name in names]
+
+
+@contextmanager
+def _progress(game: Game, matches: int) -> Iterator[Any]:
+    """A bar on stderr, where somebody watches."""
+    console = err()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(game.name, total=matches)
+        yield lambda: bar.advance(task)
+
+
+def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Table:
+    table = Table("", box=None)
+    for index, player in enumerate(players):
+        twin = sum(p.name == player.name for p in players) > 1
+        table.add_column(f"{player.name} ({index + 1})" if twin else player.name)
+
+    def row(label: str, cells: Iterator[str]) -> None:
+        table.add_row(label, *cells)
+
+    if game.seats > 1:
+        for result in _RESULTS:
+            row(result, (with_interval(score.result_rate(result)) for score in scores))
+    row("mean return", (with_interval(score.mean_return()) for score in scores))
+    for kind in _FAILURES:
+        row(kind, (with_interval(score.reading_rate(kind)) for score in scores))
+    row("forfeits", (str(score.forfeits) for score in scores))
+    return table
+
+
+def _as_data(
+    game: Game,
+    players: Sequence[Player],
+    scores: Sequence[Score],
+    seed: int,
+    swap: bool,
+    policy: FailurePolicy,
+    record: Path,
+) -> dict[str, Any]:
+    def plain(player: Player, score: Score) -> dict[str, Any]:
+        data = score.as_dict()
+        if game.seats > 1:  # also what never happened
+            rates = {result: score.result_rate(result) for result in _RESULTS}
+            data["results"] = {result: [e.value, e.low, e.high] for result, e in rates.items()}
+        return {"player": player.name, **data}
+
+    return {
+        "game": game.name,
+        "matches": scores[0].matches,
+        "seed": seed,
+        "swap": swap,
+        "on_illegal": str(policy),
+        "players": [plain(player, score) for player, score in zip(players, scores, strict=True)],
+        "record": str(record),
+    }
