@@ -121,7 +121,7 @@ class OpenSpielMatch:
         if player >= 0:
             return (player,)
         if self.state.is_simultaneous_node():
-            return tuple(s for s in range(self.game.seats) if self.state.legal_actions(s))
+            return tuple([s for s in range(self.game.seats) if self.state.legal_actions(s)])
         return ()
 
     def legal_actions(self, seat: int) -> list[int]:
@@ -184,14 +184,14 @@ class OpenSpielMatch:
             self.events.append(Event(player, move))
             return
         seats = self.to_move()
-        if not seats or set(moves) != set(seats):
+        if not seats or moves.keys() != set(seats):
             raise WrongSeat(moves, seats)
         joint = [
             self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
             for seat in range(self.game.seats)
         ]
         state.apply_actions(joint)
-        self.events.extend(Event(seat, moves[seat]) for seat in seats)
+        self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
     def _action(self, seat: int, move: str) -> int:
         legal = self.state.legal_actions(seat)

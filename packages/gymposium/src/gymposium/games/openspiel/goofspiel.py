@@ -22,6 +22,8 @@ _ORDER = {
     "ascending": "The prizes come up in ascending order.",
     "descending": "The prizes come up in descending order.",
 }
+_RESULTS = ({"0": "won", "1": "lost", "-3": "tied"}, {"0": "lost", "1": "won", "-3": "tied"})
+"""For each seat, the engine's winners in words; -3 is its invalid player."""
 
 
 class Goofspiel:
@@ -32,6 +34,7 @@ class Goofspiel:
     def __init__(self, num_cards: int, points_order: str) -> None:
         self.num_cards, self.points_order = num_cards, points_order
         self._cards = range(1, num_cards + 1)
+        self._bids = [str(card) for card in self._cards]  # the engine counts bids from 0
         self._prizes = [str(card) for card in (reversed(self._cards) if points_order == "descending" else self._cards)]
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
@@ -56,28 +59,24 @@ class Goofspiel:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         found = _VIEW.match(state.information_state_string(seat))
         assert found is not None, "the engine's goofspiel view has changed"
-        hand, bids, prizes, winners = (group.split() for group in found.groups()[:4])
-        points = found[5].split()
+        hand = found[1].rstrip()
+        bids, prizes, winners, points = found[2].split(), found[3].split(), found[4].split(), found[5].split()
         mine, theirs = points[seat], points[1 - seat]
-        rounds = [
-            (prize, int(bid) + 1, "won" if winner == str(seat) else "lost" if winner == str(1 - seat) else "tied")
-            for prize, bid, winner in zip(prizes, bids, winners)
-        ]
+        results = _RESULTS[seat]
+        rounds = [(prize, self._bids[int(bid)], results[won]) for prize, bid, won in zip(prizes, bids, winners)]
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
-            past = " ".join(f"{prize}:{bid}{result[0]}" for prize, bid, result in rounds)
-            held = " ".join(hand) or "none"
-            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {held}\nprize {now or 'none'}\n"
+            past = " ".join([f"{prize}:{bid}{result[0]}" for prize, bid, result in rounds])
+            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {hand or 'none'}\nprize {now or 'none'}\n"
         lines = [
             f"Round {number}: prize {prize}, you bid {bid} and {result}."
             for number, (prize, bid, result) in enumerate(rounds, start=1)
         ]
         if now is not None:
-            seen = set(prizes)
-            rest = " ".join(prize for prize in self._prizes if prize not in seen)
+            rest = " ".join([prize for prize in self._prizes if prize not in prizes])
             lines.append(f"Round {len(rounds) + 1} of {self.num_cards}: the prize is {now}. Prizes to come: {rest}.")
-        lines.append(f"Your hand: {' '.join(hand) or 'empty'}. Points: you {mine}, your opponent {theirs}.")
-        return "\n".join(lines) + "\n"
+        lines.append(f"Your hand: {hand or 'empty'}. Points: you {mine}, your opponent {theirs}.\n")
+        return "\n".join(lines)
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
