@@ -340,6 +340,9 @@ class _Check:
                 if len(lived.items) == len(story.items) or not story.items[len(lived.items)].startswith("did "):
                     return
                 moves[seat] = story.items[len(lived.items)].removeprefix("did ")
+                legal = match.legal_moves(seat)
+                if legal is not None and moves[seat] not in legal:  # a coarse view: found by comparing elsewhere
+                    return
                 after.own(moves[seat])
             child = match.fork(random.Random(self.rng.getrandbits(31)))
             child.apply(moves)
