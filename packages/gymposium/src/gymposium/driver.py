@@ -7,14 +7,13 @@ together depends only on the matches, and a run repeats to the bit.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.failures import FailurePolicy, forfeit_returns
+from gymposium.failures import FailurePolicy, Tally, forfeit_returns
 from gymposium.games.protocol import Event, Game, Match, seat_result
-from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.players.protocol import Ask, Player, Reply, Sitting, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import Kind, read, read_action
 
@@ -45,6 +44,8 @@ class Turn:
     reading: Kind
     text: str
     trace: Any = None
+    action: int | None = None
+    """Set where the reply was an index into the game's action space."""
 
 
 @dataclass(slots=True)
@@ -82,54 +83,42 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
     finished match. An environment gives `underway` (with a new match in it) and sees there how it stands."""
     if underway is None:
         underway = Underway(job.game.new(job.seed))
-    game, match, turns, penalties = job.game, underway.match, underway.turns, underway.penalties
-    player_seed = job.seed if job.player_seed is None else job.player_seed
-    rngs: dict[int, random.Random] = {}
+    game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
+    penalties = underway.penalties = tally.penalties
+    sitting = Sitting(match, job.id, job.seed if job.player_seed is None else job.player_seed)
     asked = [0] * game.seats
-    used = [0] * game.seats  # penalties so far
 
     def ask(seat: int, reason: str | None = None) -> Ask:
         asked[seat] += 1
-        return Ask(match, seat, asked[seat] - 1, job.id, player_seed, rngs, reason)
+        return Ask(sitting, seat, asked[seat] - 1, reason)
 
     while seats := match.to_move():
+        tally.next_decision()
         moves: dict[int, str] = {}
-        retries = dict.fromkeys(seats, 0)
-        asks = [ask(seat) for seat in seats]
+        asks = [*map(ask, seats)]
         while asks:
             replies = yield asks
             again: list[Ask] = []
             loser: int | None = None
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
-                legal = match.legal_moves(seat)
-                if reply.action is not None:
-                    reading = read_action(reply.action, match.legal_actions(seat), legal)
+                legal = legal_moves(asked_one)
+                if reply.action is None:
+                    cut_off = reply.finish_reason == "length"
+                    reading = read(reply.text, legal, job.players[seat].reader, game.move_pattern, cut_off=cut_off)
                 else:
-                    reading = read(
-                        reply.text,
-                        legal,
-                        job.players[seat].reader,
-                        game.move_pattern,
-                        cut_off=reply.finish_reason == "length",
-                    )
-                turns.append(Turn(seat, reading.kind, reply.text, reply.trace))
+                    reading = read_action(reply.action, match.legal_actions(seat), legal)
+                turns.append(Turn(seat, reading.kind, reply.text, reply.trace, reply.action))
                 if reading.kind == "move" and reading.move is not None:
                     moves[seat] = reading.move
                     continue
-                policy = job.on_illegal
-                if policy.kind == "random" and legal:
+                outcome = tally.failed(seat, can_draw=bool(legal))
+                if outcome == "random" and legal:
                     moves[seat] = legal[int(asked_one.rng.random() * len(legal))]
-                    continue
-                if policy.kind == "retry" and retries[seat] < policy.tries:
-                    retries[seat] += 1
-                elif policy.kind == "penalty" and used[seat] < policy.tries:
-                    used[seat] += 1
-                    penalties[seat] = penalties.get(seat, 0.0) + policy.cost
-                else:
-                    loser = seat if loser is None else loser
-                    continue
-                again.append(ask(seat, reading.reason(legal)))
+                elif outcome == "again":
+                    again.append(ask(seat, reading.reason(legal)))
+                elif loser is None:
+                    loser = seat
             if loser is not None:
                 return _forfeit(job, match, turns, loser, penalties)
             asks = again

@@ -16,13 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from gymposium.driver import Played, prompt_hash
+from gymposium.driver import Played, Turn, prompt_hash
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns
 from gymposium.games.protocol import CHANCE, Event, Game, Match, seat_result
 from gymposium.games.registry import load_game
 from gymposium.prompt import PROMPT_VERSION
-from gymposium.reading import KINDS, read, reader
+from gymposium.reading import KINDS, read, read_action, reader
 
 FORMAT = "gymposium-match-1"
 
@@ -40,7 +40,7 @@ class Record:
     on_illegal: str
     events: list[Event]
     turns: list[dict[str, Any]]
-    """Every reply: `seat`, `reading` and `text`."""
+    """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space."""
     returns: list[float]
     results: list[str]
     forfeit: int | None
@@ -63,7 +63,7 @@ class Record:
             player_seed=job.seed if job.player_seed is None else job.player_seed,
             on_illegal=str(job.on_illegal),
             events=list(played.events),
-            turns=[{"seat": t.seat, "reading": t.reading, "text": t.text} for t in played.turns],
+            turns=[_turn(turn) for turn in played.turns],
             returns=list(played.returns),
             results=[played.result(seat) for seat in range(job.game.seats)],
             forfeit=played.forfeit,
@@ -102,6 +102,11 @@ class Record:
         return json.dumps(asdict(self), separators=(",", ":"))
 
 
+def _turn(turn: Turn) -> dict[str, Any]:
+    said: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
+    return said if turn.action is None else {**said, "action": turn.action}
+
+
 def _check_types(data: Mapping[str, Any]) -> None:
     """TypeError or ValueError where a field that is relied on is not what a writer would have written."""
     for name in ("id", "game", "on_illegal"):
@@ -117,6 +122,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
     for turn in data["turns"]:
         _need(isinstance(turn, dict) and type(turn.get("seat")) is int, "turns")
         _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
+        _need(type(turn.get("action", 0)) is int, "turns")
     for prompt in data["prompts"]:
         _need(isinstance(prompt, dict) and isinstance(prompt.get("reader"), str), "prompts")
 
@@ -285,8 +291,11 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
                 if turn["seat"] != seat:
                     return f"reply {number} is of seat {turn['seat']}, but seat {seat} is asked"
                 legal = match.legal_moves(seat)
-                cut_off = turn["reading"] == "cut off"
-                reading = read(turn["text"], legal, readers[seat], game.move_pattern, cut_off=cut_off)
+                if (action := turn.get("action")) is not None:
+                    reading = read_action(action, match.legal_actions(seat), legal)
+                else:
+                    cut_off = turn["reading"] == "cut off"
+                    reading = read(turn["text"], legal, readers[seat], game.move_pattern, cut_off=cut_off)
                 if reading.kind != turn["reading"]:
                     return f"reply {number} ({turn['text']!r}) is called {turn['reading']}, but it is {reading.kind}"
                 if reading.kind == "move":

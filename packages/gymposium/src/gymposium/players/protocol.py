@@ -44,52 +44,78 @@ class Sampler:
         return self._match.resample(self._seat, rng)
 
 
+class Sitting:
+    """What all asks of one match have in common."""
+
+    __slots__ = ("game", "key", "match", "rngs", "seed")
+
+    def __init__(self, match: Match, key: str, seed: int) -> None:
+        self.match = match
+        self.game: Game = match.game
+        self.key = key
+        self.seed = seed
+        self.rngs: dict[int, random.Random] = {}
+
+
 class Ask:
     """One seat's turn to decide."""
 
-    __slots__ = ("_match", "_rngs", "game", "key", "reason", "seat", "seed", "turn")
+    __slots__ = ("_legal", "_sitting", "reason", "seat", "turn")
 
-    def __init__(
-        self,
-        match: Match,
-        seat: int,
-        turn: int,
-        key: str,
-        seed: int,
-        rngs: dict[int, random.Random],
-        reason: str | None = None,
-    ) -> None:
-        self._match = match
-        self._rngs = rngs
-        self.game: Game = match.game
+    def __init__(self, sitting: Sitting, seat: int, turn: int, reason: str | None = None) -> None:
+        self._sitting = sitting
+        self._legal: list[str] | None = None
         self.seat = seat
         self.turn = turn
         """How often this seat was asked before in this match, retries included."""
-        self.key = key
-        """Names the match among those under way; a player that keeps memory keys it by this."""
-        self.seed = seed
-        """Seed of the players' streams in this match."""
         self.reason = reason
         """Why the last reply was not accepted, where this is a retry."""
 
     @property
+    def game(self) -> Game:
+        return self._sitting.game
+
+    @property
+    def key(self) -> str:
+        """Names the match among those under way; a player that keeps memory keys it by this."""
+        return self._sitting.key
+
+    @property
+    def seed(self) -> int:
+        """Seed of the players' streams in this match."""
+        return self._sitting.seed
+
+    @property
     def legal_moves(self) -> list[str] | None:
-        return self._match.legal_moves(self.seat)
+        legal = legal_moves(self)
+        return None if legal is None else legal.copy()
 
     def observe(self, style: Style = "full") -> Observation:
-        return self._match.observe(self.seat, style)
+        observation = self._sitting.match.observe(self.seat, style)
+        if self._legal is None and observation.legal_moves is not None:
+            self._legal = observation.legal_moves.copy()
+        return observation
 
     @property
     def rng(self) -> random.Random:
         """This seat's own stream in this match."""
-        rng = self._rngs.get(self.seat)
+        rngs = self._sitting.rngs
+        rng = rngs.get(self.seat)
         if rng is None:
-            rng = self._rngs[self.seat] = stream(self.seed, "seat", self.seat)
+            rng = rngs[self.seat] = stream(self.seed, "seat", self.seat)
         return rng
 
     @property
     def sampler(self) -> Sampler:
-        return Sampler(self._match, self.seat)
+        return Sampler(self._sitting.match, self.seat)
+
+
+def legal_moves(ask: Ask) -> list[str] | None:
+    """The legal moves that the driver holds a reply to. They are listed once for each decision, and what
+    players get is a copy, so that nothing they do to it makes a move legal."""
+    if ask._legal is None:
+        ask._legal = ask._sitting.match.legal_moves(ask.seat)
+    return ask._legal
 
 
 class Player(Protocol):

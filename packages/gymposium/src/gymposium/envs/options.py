@@ -1,0 +1,97 @@
+"""What the environments' keywords mean, with errors that name the nearest right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import logger
+from gymnasium.utils.seeding import np_random
+
+from gymposium.errors import BadOption, BadParameter, UnknownName
+from gymposium.failures import FailurePolicy
+from gymposium.games.names import parse_name
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium.plugins.host import host
+
+RENDER_MODES = ("ansi", "human")
+
+
+def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
+    """The game with these parameters. `keywords` are the environment's own, for the error that names what
+    a misspelled keyword may have meant."""
+    if not isinstance(game, str):
+        if params:
+            raise BadParameter(f"{', '.join(params)}: a ready-made game takes no parameters; give its name instead.")
+        return game
+    if params and not game.startswith("openspiel:"):
+        spec = host().game(parse_name(game)[0])
+        known = {parameter.name for parameter in spec.parameters}
+        for key in params:
+            if key not in known:
+                raise BadParameter(str(UnknownName(f"keyword of {spec.env_id}", key, known.union(keywords))))
+    return load_game(game, **params)
+
+
+def open_policy(on_illegal: str | FailurePolicy) -> FailurePolicy:
+    return on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
+
+
+def check_render_mode(render_mode: str | None) -> str | None:
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise BadOption(f"render_mode={render_mode!r}: write {' or '.join(map(repr, RENDER_MODES))}.")
+    return render_mode
+
+
+def show(text: str, render_mode: str | None) -> str | None:
+    """Render a text: return it for `ansi`, print it for `human`, and say so where no mode was chosen."""
+    if render_mode == "ansi":
+        return text
+    if render_mode == "human":
+        print(text)
+    else:
+        logger.warn("render() was called without a render mode: make the environment with render_mode='ansi'.")
+    return None
+
+
+def fresh_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:
+    """The seed of the next match, and the generator that later ones are drawn from."""
+    if seed is not None:
+        return seed, np_random(seed)[0]
+    rng = rng or np_random()[0]
+    return draw_seed(rng), rng
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    return int(rng.random() * 2**31)  # a sixth of the time that `integers` takes
+
+
+def agent_names(game: Game) -> list[str]:
+    """PettingZoo's names of the seats."""
+    return [f"player_{seat}" for seat in range(game.seats)]
+
+
+def open_opponents(opponent: str | Player | Sequence[str | Player], others: int) -> list[Player]:
+    """One player for each of the other seats, in order of seat; one for all where one is given."""
+    if isinstance(opponent, Sequence) and not isinstance(opponent, str):
+        if len(opponent) != others:
+            raise BadOption(f"opponent: {len(opponent)} players were given for {others} other seats.")
+        return [_player(one) for one in opponent]
+    return [_player(opponent)] * others if others else []
+
+
+def _player(player: str | Player) -> Player:
+    return make_player(player) if isinstance(player, str) else player
+
+
+def check_seat(seat: int | str, seats: int) -> int | None:
+    """The seat, or None for `"random"`. Raises `BadOption`."""
+    if seat == "random":
+        return None
+    if not isinstance(seat, str) and seat in range(seats):
+        return int(seat)
+    raise BadOption(f"seat={seat!r}: write a seat from 0 to {seats - 1}, or 'random'.")

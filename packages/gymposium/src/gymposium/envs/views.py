@@ -1,0 +1,117 @@
+"""What a seat is shown: as text, as mask and tensor, and the spaces that these lie in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, MultiBinary, Space
+
+from gymposium.driver import Played
+from gymposium.envs.episode import Episode
+from gymposium.envs.spaces import Moves, UnicodeText
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game, Style
+from gymposium.prompt import prompt_for
+from gymposium.reading import Reader
+
+KINDS = ("text", "dict", "tensor")
+_RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}
+_FAILED = {"illegal": "not a legal move", "unparsable": "not in the form asked for", "cut off": "cut off"}
+
+
+class Views:
+    """The views of one game in one prompt style with one way of answering."""
+
+    def __init__(self, game: Game, style: Style, how: Reader) -> None:
+        self.game = game
+        self.style: Style = style
+        self.prompt = prompt_for(game, style, how)
+
+    def action_space(self) -> Space[Any]:
+        """`Moves`, or any text where the game takes free text. A new one for each seat: spaces are seeded."""
+        return Moves(self.game.num_actions) if self.game.num_actions else UnicodeText()
+
+    def space(self, kind: str) -> Space[Any]:
+        """The space of `text`, `dict` or `tensor` observations. Raises `BadOption`."""
+        if kind == "text":
+            return UnicodeText()
+        if kind == "tensor":
+            return self._tensor_space()
+        if kind != "dict":
+            raise BadOption(f"observation={kind!r}: write {', '.join(map(repr, KINDS))}.")
+        parts: dict[str, Space[Any]] = {"text": UnicodeText()}
+        if self.game.num_actions:
+            parts["action_mask"] = MultiBinary(self.game.num_actions)
+        if self.game.tensor_shape is not None:
+            parts["observation"] = self._tensor_space()
+        return Dict(parts)
+
+    def _tensor_space(self) -> Box:
+        if self.game.tensor_shape is None:
+            raise BadOption(f"{self.game.name} has no tensor observation: use observation='text'.")
+        limit = np.finfo(np.float32).max  # engines do not say how large their numbers get
+        return Box(-limit, limit, self.game.tensor_shape, np.float32)
+
+    def observe(self, episode: Episode, seat: int, kind: str) -> Any:
+        """What the seat observes now."""
+        if kind == "text":
+            return self.text(episode, seat)
+        if kind == "tensor":
+            return episode.match.tensor(seat)
+        parts: dict[str, Any] = {"text": self.text(episode, seat)}
+        if self.game.num_actions:
+            parts["action_mask"] = self.mask(episode, seat)
+        if self.game.tensor_shape is not None:
+            parts["observation"] = episode.match.tensor(seat)
+        return parts
+
+    def info(self, episode: Episode, seat: int, since: int | None = None) -> dict[str, Any]:
+        """`seat`, `legal_moves` (not for free text), at the end `result`, and where `since` turns had been
+        before the seat's reply, the `reading` of that reply."""
+        info: dict[str, Any] = {"seat": seat}
+        if self.game.num_actions:
+            info["legal_moves"] = self.legal_moves(episode, seat)
+        if since is not None and (reading := episode.reading(seat, since)) is not None:
+            info["reading"] = reading
+        if episode.played is not None:
+            info["result"] = episode.played.result(seat)
+        return info
+
+    def text(self, episode: Episode, seat: int) -> str:
+        """The prompt of a seat that is asked, with the reason where its last reply was not accepted. A seat
+        that waits sees the position; after the end, with how it ended."""
+        ask = episode.asks.get(seat)
+        if ask is not None:
+            text = self.prompt(ask.observe(self.style))
+            return text if ask.reason is None else f"{ask.reason}\n{text}"
+        text = episode.match.observe(seat, self.style).text
+        return text if episode.played is None else text + ending(episode.played, seat)
+
+    def mask(self, episode: Episode, seat: int) -> np.ndarray:
+        """One int8 for each action: 1 where the seat may take it now, and nowhere else."""
+        mask = np.zeros(self.game.num_actions, np.int8)
+        if seat in episode.asks:
+            mask[episode.match.legal_actions(seat)] = 1
+        return mask
+
+    def legal_moves(self, episode: Episode, seat: int) -> list[str]:
+        """Names of the set bits of the mask, in order."""
+        ask = episode.asks.get(seat)
+        return (ask.legal_moves or []) if ask is not None else []
+
+    def drawn(self, episode: Episode, seat: int) -> str:
+        """The position for a person who looks on over the seat's shoulder."""
+        text = episode.match.observe(seat, "full").text
+        return text if episode.played is None else text + ending(episode.played, seat)
+
+
+def ending(played: Played, seat: int) -> str:
+    """How the match ended for this seat. Of another seat's failed reply it says no more than that."""
+    how = "The match is over."
+    if played.forfeit == seat:
+        kind = next(turn.reading for turn in reversed(played.turns) if turn.seat == seat)
+        how = f"The match is over: your reply was {_FAILED[kind]}, so you forfeit it."
+    elif played.forfeit is not None:
+        how = f"The match is over: seat {played.forfeit} gave no legal move and forfeits it."
+    return f"{how} {_RESULTS[played.result(seat)]} Your return is {played.returns[seat]:g}.\n"
