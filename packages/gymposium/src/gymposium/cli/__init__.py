@@ -1,0 +1,1 @@
+"""The `gymposium` command: one module for each verb, imported when that verb is used."""

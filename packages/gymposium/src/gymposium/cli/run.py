@@ -88,7 +88,8 @@ def command(
     if as_json:
         print_json(_as_data(loaded, seated, scores, seed, swap, policy, record))
     else:
-        out().print(f"{loaded.name}: {matches} matches, seed {seed}, seats {'swapped' if swap else 'fixed'}")
+        seats = "" if loaded.seats == 1 else ", seats swapped" if swap else ", seats fixed"
+        out().print(f"{loaded.name}: {matches} matches, seed {seed}{seats}", soft_wrap=True)
         out().print(_table(loaded, seated, scores))
     note(f"Recorded in {record}")
 
@@ -153,9 +154,9 @@ def _as_data(
 ) -> dict[str, Any]:
     def plain(player: Player, score: Score) -> dict[str, Any]:
         data = score.as_dict()
-        if game.seats > 1:  # also what never happened
-            rates = {result: score.result_rate(result) for result in _RESULTS}
-            data["results"] = {result: [e.value, e.low, e.high] for result, e in rates.items()}
+        # for several seats also what never happened; who plays alone has a score and no result
+        rates = {result: score.result_rate(result) for result in _RESULTS if game.seats > 1}
+        data["results"] = {result: [e.value, e.low, e.high] for result, e in rates.items()}
         return {"player": player.name, **data}
 
     return {

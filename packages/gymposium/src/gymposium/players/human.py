@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Observation, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.prompt import prompt_for
@@ -12,7 +13,7 @@ from gymposium.reading import READERS, Reader, read
 
 class HumanPlayer:
     """Shows the prompt, reads a line. A line that is no legal move is asked for again, with the reason:
-    a typing error is not a forfeit."""
+    a typing error is not a forfeit. After the first turn only the position is shown; `?` shows it all."""
 
     name = "human"
     reader: Reader = READERS["move"]
@@ -23,17 +24,28 @@ class HumanPlayer:
 
     def _ask(self, ask: Ask) -> str:
         observation = ask.observe("full")
-        first = ask.turn == 0
+        prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
-        print(prompt_for(ask.game, "full", self.reader)(observation) if first else self._short(observation))
+        print(prompt if ask.turn == 0 else self._short(observation))
         while True:
-            line = input(f"seat {ask.seat}> ").strip()
+            try:
+                line = input(f"seat {ask.seat}> ").strip()
+            except EOFError:
+                raise GymposiumError("The input ended before the match did.") from None
+            if line == "?":
+                print(prompt)
+                continue
             reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern)
             if reading.kind == "move":
                 return line
-            print(reading.reason(observation.legal_moves))
+            print(self._refusal(line, observation.legal_moves))
 
     @staticmethod
     def _short(observation: Observation) -> str:
         moves = observation.legal_moves
         return observation.text + (f"Legal moves: {', '.join(moves)}" if moves is not None else "")
+
+    @staticmethod
+    def _refusal(line: str, legal: Sequence[str] | None) -> str:
+        problem = f"{line!r} is not a legal move." if line else "Type a move."
+        return f"{problem} Legal moves: {', '.join(legal)}" if legal else problem

@@ -19,7 +19,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -97,7 +97,7 @@ class Host:
         found = sorted(entry_points(group=PROJECT), key=lambda e: (e.name, e.value))
         for entry_point in found:
             plugin = Plugin(entry_point.name, entry_point.value)
-            self._add(plugin, lambda entry_point=entry_point, plugin=plugin: _load_entry_point(entry_point, plugin))
+            self._add(plugin, partial(_load_entry_point, entry_point, plugin))
         known = {_canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
         for name in _listed(ONLY) or ():
             if _canonical(name) not in known:

@@ -1,0 +1,62 @@
+"""`gymposium list`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.text import out, print_json
+from gymposium.plugins.host import host
+
+
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """The games and players on offer, built in or from plugins.
+
+    A game is named as in this list, with parameters in brackets where it has some: goofspiel(num_cards=5).
+    The id is for gymnasium.make and pettingzoo.make. Every other OpenSpiel game is openspiel:NAME, in the
+    engine's plain text.
+
+    Examples:
+
+    \b
+    gymposium list
+    gymposium list --json
+    """
+    games, players = host().games.values(), host().opponents.values()
+    if as_json:
+        print_json(
+            {
+                "games": [
+                    {
+                        "name": spec.name,
+                        "env_id": spec.env_id,
+                        "title": spec.title,
+                        "summary": spec.summary,
+                        "seats": spec.seats,
+                        "information": spec.information,
+                        "dynamics": spec.dynamics,
+                        "chance": spec.chance,
+                        "utility": spec.utility,
+                        "parameters": [parameter.name for parameter in spec.parameters],
+                        "version": spec.version,
+                    }
+                    for spec in games
+                ],
+                "players": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in players],
+            }
+        )
+        return
+    console = out()
+    table = Table("game", "id", "seats", "information", "title", title="Games", title_justify="left", box=None)
+    for game in games:
+        table.add_row(game.name, game.env_id, str(game.seats), game.information, game.title)
+    console.print(table)
+    console.print()
+    table = Table("player", "what it does", title="Players", title_justify="left", box=None)
+    for player in players:
+        table.add_row(player.form, player.summary)
+    console.print(table)

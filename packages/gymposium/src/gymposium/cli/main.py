@@ -1,0 +1,135 @@
+"""The `gymposium` command. Its verbs come from plugins (`gymposium_commands`), the built-in ones too, and
+each is imported only when it is used: `gymposium --help` loads no engine and no model."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import gymnasium
+import pettingzoo
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from gymposium.cli.text import complain
+from gymposium.envs.registration import register_envs
+from gymposium.errors import BadOption, GymposiumError, MissingExtra, PluginError, UnknownName
+from gymposium.plugins.host import host, without_plugins
+from gymposium.plugins.specs import CommandSpec, resolve
+
+_ELSEWHERE = {"eval": "gymposium-agents", "train": "gymposium-train"}
+"""Verbs that first-party distributions add, for an error that says what to install."""
+
+
+class Verbs(TyperGroup):
+    """The verbs that plugins offer. For a list of them their specs are enough."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [spec.name for spec in sorted(host().commands.values(), key=lambda spec: (spec.order, spec.name))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        spec = host().commands.get(cmd_name)
+        return None if spec is None else TyperCommand(spec.name, help=spec.summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str, Any, list[str]]:
+        verb, *rest = args
+        spec = host().commands.get(verb)
+        if spec is not None:
+            return verb, _load(spec), rest
+        if verb in _ELSEWHERE:
+            raise MissingExtra(f"The command {verb!r}", _ELSEWHERE[verb])
+        raise UnknownName("command", verb, {*host().commands, *_ELSEWHERE})
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().main(*args, **options)
+        except GymposiumError as error:
+            complain(str(error))
+            sys.exit(2)
+
+
+def _load(spec: CommandSpec) -> TyperCommand | TyperGroup:
+    try:
+        target = resolve(spec.entry_point)
+    except GymposiumError:
+        raise
+    except Exception as error:  # whatever a stranger's import may raise
+        raise PluginError(
+            f"The command {spec.name!r} could not be loaded from {spec.entry_point}: {type(error).__name__}: {error}"
+        ) from error
+    app = target
+    if not isinstance(target, typer.Typer):
+        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        app.command(spec.name)(target)
+    command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
+    command.name = spec.name
+    return command
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"gymposium {version('gymposium')}")
+        raise typer.Exit
+
+
+def _load_files(paths: list[Path]) -> list[Path]:
+    for path in paths:
+        host().load_file(path)
+    register_envs()
+    return paths
+
+
+def _drop_plugins(context: typer.Context, wanted: bool) -> None:
+    if not wanted:
+        return
+    if context.params.get("plugin"):
+        raise BadOption("Write --no-plugins before --plugin FILE.")
+    before, after = host().games, without_plugins().games
+    for name in before.keys() - after.keys():
+        for registry in (gymnasium.registry, pettingzoo.aec_registry, pettingzoo.parallel_registry):
+            registry.pop(before[name].env_id, None)
+
+
+app = typer.Typer(cls=Verbs, name="gymposium", add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
+
+
+@app.callback(
+    epilog="Each verb has its own help, with examples: gymposium run --help",
+)
+def options(
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--plugin",
+            metavar="FILE",
+            is_eager=True,
+            callback=lambda paths: _load_files(paths or []),
+            help="Load a plugin from one Python file; may be given again.",
+        ),
+    ] = None,
+    no_plugins: Annotated[
+        bool,
+        typer.Option(
+            "--no-plugins",
+            is_eager=True,
+            callback=_drop_plugins,
+            help="Use only what is built in. To keep a plugin from being imported at all, set GYMPOSIUM_PLUGINS= "
+            "(empty) in the environment.",
+        ),
+    ] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Games played in words: play them, pit players against each other, replay and verify what was played."""
+
+
+def main() -> None:
+    """Run the command with the arguments of the process."""
+    typer.main.get_command(app)(prog_name="gymposium")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""`gymposium plugins`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.text import out, print_json, printable
+from gymposium.plugins.host import Plugin, host
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
+
+command = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="The plugins that are installed.")
+
+_KINDS: dict[str, type[Spec]] = {"games": GameSpec, "players": OpponentSpec, "commands": CommandSpec}
+
+
+@command.callback()
+def _group() -> None:
+    """The plugins that are installed, and what became of each."""
+
+
+@command.command("list")
+def list_plugins(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Each plugin with its distribution, what it adds, and the reason where it is broken.
+
+    A broken plugin is left out whole and harms nothing else. The environment decides what is loaded:
+    GYMPOSIUM_PLUGINS=a,b only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and
+    GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin an error.
+
+    Examples:
+
+    \b
+    gymposium plugins list
+    gymposium --plugin my_game.py plugins list
+    """
+    plugins = host().plugins
+    if as_json:
+        print_json(
+            {
+                "plugins": [
+                    {
+                        "name": plugin.name,
+                        "distribution": plugin.distribution or None,
+                        "version": _version(plugin) or None,
+                        "source": plugin.source,
+                        "status": plugin.status,
+                        "error": plugin.error or None,
+                        "adds": _adds(plugin),
+                    }
+                    for plugin in plugins
+                ]
+            }
+        )
+        return
+    table = Table("plugin", "distribution", "version", "status", "adds", box=None)
+    for plugin in plugins:
+        if plugin.status == "broken":
+            adds = printable(plugin.error)
+        else:
+            adds = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in _adds(plugin).items() if names)
+        table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, adds)
+    out().print(table)
+
+
+def _version(plugin: Plugin) -> str:
+    return version("gymposium") if plugin.name == "builtin" else plugin.version
+
+
+def _adds(plugin: Plugin) -> dict[str, list[str]]:
+    """The names that it adds, by kind; players by the form in which they are written."""
+    return {
+        label: [s.form if isinstance(s, OpponentSpec) else s.name for s in plugin.specs if isinstance(s, kind)]
+        for label, kind in _KINDS.items()
+    }

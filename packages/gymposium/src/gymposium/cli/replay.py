@@ -1,0 +1,222 @@
+"""`gymposium replay`."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gymposium.cli.text import complain, number, out, print_json, printable
+from gymposium.errors import BadOption, BadRecord, GymposiumError
+from gymposium.games.protocol import CHANCE, Match
+from gymposium.games.registry import load_game
+from gymposium.records import Problem, Record, read_records
+
+
+@dataclass(slots=True)
+class Step:
+    """One event of a match, or the failed decision that ended it (`move` is None)."""
+
+    seat: int
+    move: str | None
+    position: str = ""
+    """What the seat saw when it decided; empty for chance."""
+    replies: list[dict[str, Any]] = field(default_factory=list)
+
+
+def command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="A record file (JSONL).")
+    ],
+    match: Annotated[
+        str | None, typer.Option(metavar="ID|N", help="Only the match with this id, or the N-th of the file.")
+    ] = None,
+    seat: Annotated[
+        int | None, typer.Option(min=0, help="Only what this seat saw and did; otherwise all seats and chance.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show recorded matches move by move: the position as each seat saw it, its replies, what it moved.
+
+    A reply that was not accepted is shown with its reading: illegal, unparsable or cut off. A line that is
+    half-written or is no record is named on stderr and passed over.
+
+    Examples:
+
+    \b
+    gymposium replay gymposium-runs/matches.jsonl --match 1
+    gymposium replay gymposium-runs/matches.jsonl --match run-0-17 --seat 1
+    gymposium replay matches.jsonl --json
+    """
+    records, problems = [], []
+    for _, item in read_records(file):
+        if isinstance(item, Problem):
+            problems.append(item)
+            complain(str(item))
+        else:
+            records.append(item)
+    wanted = _select(records, match, file)
+    shown = []
+    for record in wanted:
+        if seat is not None and seat >= len(record.players):
+            raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
+        try:
+            played, end = walk(record)
+        except GymposiumError as error:
+            raise BadRecord(f"Match {record.id} does not follow its game's rules: {error}") from error
+        if as_json:
+            shown.append(_as_data(record, played, end, seat))
+        else:
+            _print(record, played, end, seat)
+    if as_json:
+        print_json({"matches": shown, "problems": [{"where": p.where, "what": p.what} for p in problems]})
+
+
+def _select(records: list[Record], match: str | None, file: Path) -> list[Record]:
+    if match is None:
+        return records
+    named = [record for record in records if record.id == match]
+    if len(named) > 1:
+        places = ", ".join(str(n) for n, record in enumerate(records, start=1) if record.id == match)
+        raise BadOption(f"--match {match}: {len(named)} matches of {file} have this id. Give a number: {places}.")
+    if not named and match.isdecimal() and 1 <= int(match) <= len(records):
+        named = [records[int(match) - 1]]
+    if not named:
+        last = f"; the last is {records[-1].id}" if records else ""
+        raise BadOption(f"--match {match}: {file} has no such match. It has {len(records)}, from 1{last}.")
+    return named
+
+
+def walk(record: Record) -> tuple[list[Step], Match]:
+    """A match's steps, and the match at its end."""
+    seats = load_game(record.game).seats
+    if not len(record.players) == len(record.returns) == len(record.results) == seats:
+        raise BadRecord(f"the game has {seats} seats, the record other numbers of players, returns or results")
+    replies = _Replies(record)
+    steps: list[Step] = []
+    match, at = None, 0
+    for match, end in _positions(record):
+        steps += [Step(CHANCE, event.move) for event in record.events[at:end]]
+        movers = match.to_move()
+        moves = record.events[end : end + len(movers)]
+        at = end + len(moves)
+        seen = {seat: match.observe(seat).text for seat in movers}
+        steps += [Step(e.seat, e.move, seen.get(e.seat, ""), replies.accepted(e.seat)) for e in moves]
+        if not moves:  # a forfeit: what those to move had answered
+            steps += [Step(seat, None, text, left) for seat, text in seen.items() if (left := replies.left(seat))]
+    assert match is not None
+    return steps, match
+
+
+def _positions(record: Record) -> Iterator[tuple[Match, int]]:
+    """The match at each decision and at its end, with the number of events before. Chance is drawn from
+    the seed while that agrees with the record (one pass), else loaded from the record each time."""
+    game, events, at = load_game(record.game), record.events, 0
+    match = game.new(record.seed)
+    drawn = True
+    while True:
+        start = at
+        while at < len(events) and events[at].seat == CHANCE:
+            at += 1
+        drawn = drawn and match.events[start:] == events[start:at]
+        if not drawn:
+            match = game.load(events[:at])
+        yield match, at
+        movers = match.to_move()
+        moves = events[at : at + len(movers)]
+        if not moves:
+            if at < len(events):
+                raise BadRecord(f"event {at} ({events[at].move!r}) comes after the end")
+            return
+        at += len(moves)
+        if drawn:
+            match.apply({event.seat: event.move for event in moves})
+
+
+class _Replies:
+    """A record's replies, handed out decision by decision."""
+
+    def __init__(self, record: Record) -> None:
+        self._any_counts = record.on_illegal == "random"
+        self._waiting: dict[int, deque[dict[str, Any]]] = defaultdict(deque)
+        for turn in record.turns:
+            self._waiting[turn["seat"]].append(turn)
+
+    def accepted(self, seat: int) -> list[dict[str, Any]]:
+        """The replies up to the one that a move came from."""
+        taken: list[dict[str, Any]] = []
+        while waiting := self._waiting[seat]:
+            taken.append(waiting.popleft())
+            if self._any_counts or taken[-1]["reading"] == "move":
+                break
+        return taken
+
+    def left(self, seat: int) -> list[dict[str, Any]]:
+        return list(self._waiting[seat])
+
+
+def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) -> dict[str, Any]:
+    seats = range(len(record.players)) if only is None else (only,)
+    return {
+        "id": record.id,
+        "game": record.game,
+        "players": record.players,
+        "seed": record.seed,
+        "steps": [
+            {
+                "seat": None if step.seat == CHANCE else step.seat,
+                "move": step.move,
+                "position": step.position or None,
+                "replies": [{"reading": r["reading"], "text": r["text"]} for r in step.replies],
+            }
+            for step in steps
+            if only is None or step.seat == only
+        ],
+        "end": {str(seat): end.observe(seat).text for seat in seats} if record.forfeit is None else None,
+        "forfeit": record.forfeit,
+        "penalties": record.penalties,
+        "returns": record.returns,
+        "results": record.results,
+    }
+
+
+def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> None:
+    console = out()
+
+    def say(text: str, style: str | None = None) -> None:
+        console.print(printable(text), style=style, soft_wrap=True)
+
+    names = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(record.players))
+    say(f"Match {record.id}: {record.game}, {names}, seed {record.seed}", "bold")
+    for step in steps:
+        if only is not None and step.seat != only:
+            continue
+        if step.seat == CHANCE:
+            say(f"chance: {step.move}", "dim")
+            continue
+        say(f"\nSeat {step.seat} sees:")
+        say(step.position.rstrip("\n"), "dim")
+        for reply in step.replies:
+            if reply["reading"] != "move":
+                say(f"Seat {step.seat} replies {reply['text']!r}: {reply['reading']}.", "red")
+            elif reply["text"] != step.move:
+                say(f"Seat {step.seat} replies {reply['text']!r}.")
+        if step.move is not None:
+            say(f"Seat {step.seat} ({record.players[step.seat]}) moves: {step.move}", "cyan")
+    say("")
+    if record.forfeit is not None:
+        say(f"Seat {record.forfeit} ({record.players[record.forfeit]}) forfeits.", "red")
+    else:
+        seats = range(len(record.players)) if only is None else (only,)
+        for seat in seats:
+            say(f"At the end seat {seat} sees:")
+            say(end.observe(seat).text.rstrip("\n"), "dim")
+    for payer, cost in record.penalties.items():
+        say(f"Seat {payer} paid {cost:g} in penalties.")
+    for seat, (result, value) in enumerate(zip(record.results, record.returns, strict=True)):
+        say(f"seat {seat} {record.players[seat]}: {result}, {number(value)}")
+    say("")

@@ -1,0 +1,68 @@
+"""What the commands share to print: tables and JSON on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from gymposium.scores import Estimate
+
+
+def out() -> Console:
+    """The console for results. Made when it is needed, so that it writes to the stdout of that moment."""
+    return Console(highlight=False, markup=False)
+
+
+def err() -> Console:
+    """The console for progress, notes and errors."""
+    return Console(stderr=True, highlight=False, markup=False)
+
+
+def complain(message: str) -> None:
+    """An error, on one line that can be copied."""
+    err().print(Text.assemble(("error: ", "bold red"), printable(message)), soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """Something worth knowing that is no result."""
+    err().print(Text(printable(message), style="dim"), soft_wrap=True)
+
+
+def print_json(data: Any) -> None:
+    """JSON on stdout; a figure that does not exist (NaN) is null."""
+    print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelled out, so that a recorded reply cannot steer the terminal."""
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else c.encode("unicode_escape").decode()
+        for c in text
+    )
+
+
+def with_interval(estimate: Estimate) -> str:
+    """`0.920 [0.850, 0.959]`, with dashes for what there is not."""
+    value, low, high = (
+        "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low}, {high}]"
+
+
+def number(value: float) -> str:
+    """`+1`, `-0.5`, `0`."""
+    return "0" if value == 0 else f"{value:+g}"

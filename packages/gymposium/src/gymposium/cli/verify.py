@@ -1,0 +1,58 @@
+"""`gymposium verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gymposium.cli.text import out, print_json, printable
+from gymposium.records import verify_file
+
+
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", exists=True, dir_okay=False, readable=True, help="Record files (JSONL)."),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Play every recorded match again and report what does not agree.
+
+    For each record two facts are checked: that its events make a legal match with these returns, and that
+    its seed draws the same chance. The first difference of each bad record is told. A line that is
+    half-written or is no record is named and does not stop the rest. Ends with 0 where all is well, else 1.
+
+    Examples:
+
+    \b
+    gymposium verify gymposium-runs/matches.jsonl
+    gymposium verify runs/*.jsonl --json
+    """
+    checked = [(path, verify_file(path)) for path in files]
+    bad = sum(len(found.problems) for _, found in checked)
+    if as_json:
+        print_json(
+            {
+                "files": [
+                    {
+                        "file": str(path),
+                        "matches": found.matches,
+                        "problems": [{"where": p.where, "what": p.what} for p in found.problems],
+                    }
+                    for path, found in checked
+                ],
+                "problems": bad,
+            }
+        )
+    else:
+        console = out()
+        for path, found in checked:
+            for problem in found.problems:
+                console.print(printable(str(problem)), style="red", soft_wrap=True)
+            verdict = "all agree" if not found.problems else f"{len(found.problems)} of its lines do not agree"
+            plural = "match" if found.matches == 1 else "matches"
+            console.print(f"{path}: {found.matches} {plural} played again; {verdict}.", soft_wrap=True)
+    if bad:
+        raise typer.Exit(1)

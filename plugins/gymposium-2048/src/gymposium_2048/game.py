@@ -1,0 +1,144 @@
+"""2048 in words, on OpenSpiel's engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium import GameSpec
+    from gymposium.games.protocol import Style
+
+_MOVES = ("up", "right", "down", "left")  # the engine's order
+_CELLS = 16
+_RULES = (
+    "2048, played alone on a board of 4 rows and 4 columns. You choose a direction: up, right, down or left. All tiles "
+    "slide that way as far as they can. Two tiles of equal value that meet merge into one of twice the value, once in "
+    "a move: the merged tile does not merge again before the next. Of three equal tiles in a line the two nearest to "
+    "the side that they slide to merge.\n"
+    "You score the value of every tile that is made by merging. A move that would change nothing is not legal. After "
+    "each move a new tile comes up in a random empty square: a 2 nine times in ten, otherwise a 4. At the start there "
+    "are two such tiles.\n"
+    "The game ends when you have made a tile of {max_tile}, when no move is legal, or after {most} moves. Make your "
+    "score as high as you can.\n"
+)
+
+
+class Words:
+    """Words for `2048`."""
+
+    move_pattern = re.compile("|".join(_MOVES))
+
+    def __init__(self, max_tile: int) -> None:
+        self._max_tile = max_tile
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _MOVES
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return f"2048, up to a tile of {self._max_tile}\n"
+        return _RULES.format(max_tile=self._max_tile, most=most_moves(self._max_tile))
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        rows = [["." if tile == "0" else tile for tile in row.split()] for row in str(state).splitlines()]
+        score = f"{state.player_return(seat):.0f}"
+        if style == "compact":
+            legal = " ".join(_MOVES[action] for action in state.legal_actions(seat))
+            board = "".join(" ".join(row) + "\n" for row in rows)
+            return f"score {score}\n{board}legal {legal or 'none'}\n"
+        width = max(len(tile) for row in rows for tile in row)
+        board = "".join(" ".join(tile.rjust(width) for tile in row) + "\n" for row in rows)
+        return f"Your score: {score}. The board, top row first, empty squares as dots:\n{board}"
+
+
+class State:
+    """The engine's state, with every legal move.
+
+    The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) still holds the marks of the last move when it
+    asks what would change the board: a move that does no more than merge into a tile just made is missing from its
+    legal actions. It plays such a move well.
+    """
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: pyspiel.State) -> None:
+        self._state = state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._state, name)
+
+    def __str__(self) -> str:
+        return str(self._state)
+
+    def clone(self) -> State:
+        return State(self._state.clone())
+
+    def legal_actions(self, *player: int) -> list[int]:
+        actions: list[int] = self._state.legal_actions(*player)
+        if len(actions) == len(_MOVES) or self._state.current_player() != 0 or any(player):
+            return actions
+        rows = [[int(tile) for tile in row.split()] for row in str(self._state).splitlines()]
+        columns = [list(column) for column in zip(*rows)]
+        return [
+            action
+            for action, (lines, toward) in enumerate(((columns, 1), (rows, -1), (columns, -1), (rows, 1)))
+            if action in actions or any(_moves(line[::toward]) for line in lines)
+        ]
+
+
+def _moves(line: list[int]) -> bool:
+    """Whether a line changes when it slides to its beginning: a tile behind a gap, or two alike that meet."""
+    tiles = [tile for tile in line if tile]
+    return line[: len(tiles)] != tiles or any(a == b for a, b in pairwise(tiles))
+
+
+class Engine:
+    """The engine's game, whose states are `State`."""
+
+    def __init__(self, engine: pyspiel.Game) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def new_initial_state(self) -> State:
+        return State(self._engine.new_initial_state())
+
+
+class Game2048(OpenSpielGame):
+    """The engine's game, with some of its facts set right."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Words) -> None:
+        super().__init__(spec, params, engine, words)
+        max_tile: int = params["max_tile"]
+        self.max_decisions = most_moves(max_tile)
+        # The engine's greatest utility counts one greatest tile and no others (16 where max_tile is 8; random
+        # play reaches 44). A tile t that grew from 2s has scored t·(log2 t - 1). Before the last move there
+        # are at most 16 tiles of half max_tile, and the last move may merge all of them.
+        half = max_tile // 2
+        scored = _CELLS * half * (half.bit_length() - 2)
+        self.utility_range = (0.0, float(scored + _CELLS // 2 * max_tile))
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        """The engine's board alone leaves out the score, which its player knows."""
+        return f"{state.observation_string(seat)}{state.player_return(seat):.0f}"
+
+
+def most_moves(max_tile: int) -> int:
+    """The engine stops at 4·max_tile steps; the first two tiles and the tile after each move are steps too."""
+    return 2 * max_tile - 1
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
+    """2048 that ends at the tile `max_tile`."""
+    return Game2048(spec, params, Engine(engine_game("2048", params)), Words(**params))
