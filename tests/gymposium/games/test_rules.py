@@ -80,7 +80,8 @@ def test_tic_tac_toe_three_in_a_row_win_in_all_directions() -> None:
                 match.apply({match.to_move()[0]: move})
             assert match.to_move() == (0,)
             match.apply({0: line[2]})
-            assert match.to_move() == () and match.returns() == (1.0, -1.0)
+            assert match.to_move() == ()
+            assert match.returns() == (1.0, -1.0)
             assert "to move" not in match.observe(1).text
 
 
