@@ -90,7 +90,7 @@ class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._returns = [episode.return_of(seat) for seat in range(self.game.seats)]
+        self._returns = [0.0] * self.game.seats
         self.infos = {agent: self._views.info(episode, seat) for agent, seat in self._seats.items()}
         self._skip_agent_selection = None
         self._select(episode)

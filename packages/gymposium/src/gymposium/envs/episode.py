@@ -48,27 +48,32 @@ class Episode:
         """What waits for a reply from outside, by seat."""
         job = MatchJob(f"env-{next(_numbers)}", game, players, seed, on_illegal=on_illegal)
         self._asking = play_match(job, self.underway)
-        self._asks = next(self._asking)
+        self._asks = next(self._asking)  # every game asks at least once
         self._go_on()
 
     def answer(self, replies: Mapping[int, Reply]) -> None:
         """Go on with one reply for each seat in `asks`; the others of a joint decision are asked now."""
+        given = self._collect(replies)
         self.asks = {}
         try:
-            self._asks = self._asking.send(self._collect(replies))
-            self._go_on()
+            self._asks = self._asking.send(given)
         except StopIteration as end:
             self.played = end.value
+        else:
+            self._go_on()
 
     def _go_on(self) -> None:
-        """Let the players answer until somebody outside has to. Raises `StopIteration` at the end."""
-        while True:
-            for ask in self._asks:
-                if self._outside[ask.seat]:
-                    self.asks[ask.seat] = ask
-            if self.asks:
-                return
-            self._asks = self._asking.send(self._collect({}))
+        """Let the players answer until somebody outside has to, or the match is over."""
+        try:
+            while True:
+                for ask in self._asks:
+                    if self._outside[ask.seat]:
+                        self.asks[ask.seat] = ask
+                if self.asks:
+                    return
+                self._asks = self._asking.send(self._collect({}))
+        except StopIteration as end:
+            self.played = end.value
 
     def _collect(self, given: Mapping[int, Reply]) -> list[Reply]:
         """One reply for each ask: the one given from outside, or the player's."""

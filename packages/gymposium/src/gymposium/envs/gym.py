@@ -76,11 +76,18 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         self.seat = self._seat or 0
         """The learner's seat in this match."""
         self._return = 0.0
+        """What the rewards of this match add up to so far."""
+        self._ended = False
+        """Whether a step has told that the match is over."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin a match; opponents that come before the learner have moved. `options` are not used."""
+        """Begin a match; opponents that come before the learner have moved. `options` are not used.
+
+        Where one of them fails and the match is over before the learner is asked, `info` has its `result`
+        already, no move is legal, and the first step, whatever its action, brings the reward and the end.
+        """
         super().reset(seed=seed)
         match_seed = draw_seed(self.np_random) if seed is None else seed
         if self._seat is None:
@@ -89,7 +96,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         players.insert(self.seat, self._caller)
         self._episode = None  # nothing to step while the first opponents think
         self._episode = episode = Episode(self.game, players, match_seed, self._policy)
-        self._return = episode.return_of(self.seat)
+        self._return, self._ended = 0.0, False
         if self.render_mode == "human":
             self.render()
         return self._views.observe(episode, self.seat, self._kind), self._views.info(episode, self.seat)
@@ -97,14 +104,16 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One reply of the learner, then opponents until it is asked again or the match is over."""
         episode, seat = self._running(), self.seat
-        since = len(episode.underway.turns)
-        episode.answer({seat: as_reply(action, self.game)})
+        since, reply = len(episode.underway.turns), as_reply(action, self.game)
+        if episode.played is None:
+            episode.answer({seat: reply})
+        self._ended = episode.played is not None
         now = episode.return_of(seat)
         reward, self._return = now - self._return, now
         if self.render_mode == "human":
             self.render()
         observation = self._views.observe(episode, seat, self._kind)
-        return observation, reward, episode.played is not None, False, self._views.info(episode, seat, since)
+        return observation, reward, self._ended, False, self._views.info(episode, seat, since)
 
     def render(self) -> str | None:
         """The seat's own view of the position: returned for `ansi`, printed for `human`."""
@@ -133,7 +142,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     def _running(self) -> Episode:
         if self._episode is None:
             raise ResetNeeded("There is no match: call reset() before step().")
-        if self._episode.played is not None:
+        if self._ended:
             raise ResetNeeded("The match is over: call reset() before the next step().")
         return self._episode
 

@@ -80,7 +80,7 @@ class TextGameParallelEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # 
         match_seed, self._rng = fresh_seed(seed, self._rng)
         self._episode = episode = Episode(self.game, self._players, match_seed, self._policy)
         self.agents = self.possible_agents.copy()
-        self._returns = [episode.return_of(seat) for seat in range(self.game.seats)]
+        self._returns = [0.0] * self.game.seats
         if self.render_mode == "human":
             self.render()
         return self._observations(episode), {a: self._views.info(episode, s) for a, s in self._seats.items()}
