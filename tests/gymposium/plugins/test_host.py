@@ -1,0 +1,306 @@
+"""The plugin host with real distributions: a broken one breaks nothing but itself."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gymposium.errors import PluginError
+from gymposium.plugins import hookspecs
+from gymposium.plugins.hookspecs import API_VERSION, HOOKS
+from gymposium.plugins.host import Host, Plugin, PluginWarning
+
+HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl\n"
+GOOD = (
+    HEAD
+    + """
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="nim", title="Nim", summary="Take sticks.", entry_point="nim_game:Nim")
+
+@hookimpl
+def gymposium_opponents():
+    return [OpponentSpec(name="greedy", form="greedy", pattern="greedy", summary="M", entry_point="nim_game:greedy")]
+"""
+)
+
+
+def one_game(name: str, *, more: str = "") -> str:
+    return (
+        HEAD
+        + f"""
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="{name}", title="T", summary="S", entry_point="nowhere:Game")
+    {more}
+"""
+    )
+
+
+BROKEN = {
+    "no_module": ("import there_is_no_such_module", "ModuleNotFoundError: No module named 'there_is_no_such_module'"),
+    "syntax": ("def (:", "SyntaxError"),
+    "leaves": ("import sys; sys.exit('bye')", "SystemExit: bye"),
+    "wrong_argument": (HEAD + "@hookimpl\ndef gymposium_games(registry):\n    yield", "registry"),
+    "misspelled": (HEAD + "@hookimpl\ndef gymposium_gamse():\n    yield", "Did you mean 'gymposium_games'"),
+    "raises": (one_game("halfway", more="raise RuntimeError('no licence')"), "RuntimeError: no licence"),
+    "duplicate": (one_game("tic_tac_toe"), "'tic_tac_toe', which builtin has"),
+    "same_id": (one_game("tic__tac_toe"), "TextTicTacToe-v0, which 'tic_tac_toe' of builtin has"),
+    "twice": (one_game("again", more="yield from gymposium_games()"), "'again', which this plugin has"),
+    "wrong_api": ("GYMPOSIUM_API = 99\n" + one_game("future"), f"plugin API 99, but this gymposium has {API_VERSION}"),
+    "not_a_spec": (one_game("before", more="yield 'chess'"), "must yield GameSpec, not 'chess'"),
+    "nothing": (HEAD + "@hookimpl\ndef gymposium_games():\n    pass", "returned None; it must yield GameSpec"),
+    "bad_spec": (one_game("Bad Name"), "game name 'Bad Name' must be lower-case"),
+    "no_hooks": ("def gymposium_games():\n    yield", "implements no hook; is @hookimpl missing?"),
+    "wrapper": (HEAD + "@hookimpl(wrapper=True)\ndef gymposium_games():\n    return (yield)", "is a wrapper"),
+}
+
+
+def load(names: list[str], site: Path, monkeypatch: pytest.MonkeyPatch, *, strict: bool = False) -> Host:
+    """A host that looks at these plugins only."""
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("GYMPOSIUM_PLUGINS", ",".join(names))
+    return Host(strict=strict)
+
+
+def named(host: Host, name: str) -> Plugin:
+    [plugin] = [p for p in host.plugins if p.name == name]
+    return plugin
+
+
+def test_a_good_plugin_is_there_whole(install, site, monkeypatch):
+    install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")
+    host = load(["nim"], site, monkeypatch)
+    assert host.games["nim"].env_id == "TextNim-v0"
+    assert host.opponents["greedy"].form == "greedy"
+    plugin = named(host, "nim")
+    assert (plugin.status, plugin.distribution, plugin.version) == ("active", "nim-dist", "1.2")
+    assert [spec.name for spec in plugin.specs] == ["nim", "greedy"]
+    assert "nim_game" not in sys.modules
+    with pytest.raises(ImportError, match="imported before it is used"):
+        host.games["nim"].make({})
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_plugin_is_left_out_whole_with_its_reason(case, install, site, monkeypatch):
+    source, reason = BROKEN[case]
+    install(f"b_{case}", source)
+    install("znim", GOOD.replace('"nim"', '"znim"').replace('"greedy"', '"zgreedy"'))  # loaded after it
+    with pytest.warns(PluginWarning) as told:
+        host = load([f"b_{case}", "znim"], site, monkeypatch)
+    assert len(told) == 1
+    assert reason in str(told[0].message)
+    assert f"GYMPOSIUM_DISABLE_PLUGINS=b_{case}" in str(told[0].message)
+    plugin = named(host, f"b_{case}")
+    assert plugin.status == "broken"
+    assert reason in plugin.error
+    assert plugin.specs == []
+    builtin = Host(autoload=False)
+    assert host.games.keys() == builtin.games.keys() | {"znim"}
+    assert host.opponents.keys() == builtin.opponents.keys() | {"zgreedy"}
+
+
+def test_strict_mode_makes_it_an_error(install, site, monkeypatch):
+    install("sad", "raise RuntimeError('no licence')")
+    with pytest.raises(PluginError, match=r"'sad'.*no licence") as caught:
+        load(["sad"], site, monkeypatch, strict=True)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_all_or_none_across_hooks(install, site, monkeypatch):
+    """The games are fine; the players that come after them are not."""
+    install("half", GOOD.replace("return [OpponentSpec", "return ['x', OpponentSpec"))
+    with pytest.warns(PluginWarning, match="must yield OpponentSpec"):
+        host = load(["half"], site, monkeypatch)
+    assert "nim" not in host.games
+
+
+def test_of_two_with_one_game_the_first_keeps_it(install, site, monkeypatch):
+    install("aaa", one_game("shared"))
+    install("bbb", GOOD.replace('"nim"', '"shared"'))
+    with pytest.warns(PluginWarning, match="'bbb'.*'shared', which aaa has"):
+        host = load(["aaa", "bbb"], site, monkeypatch)
+    assert named(host, "aaa").status == "active"
+    assert [p.name for p in host.plugins if any(s.name == "shared" for s in p.specs)] == ["aaa"]
+    assert "greedy" not in host.opponents
+
+
+def test_two_plugins_of_one_name(install, site, monkeypatch):
+    """The second is refused, and that leaves the first as it is."""
+    install("twin", one_game("first"))
+    info = site / "other-3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 3\n")
+    (info / "entry_points.txt").write_text("[gymposium]\ntwin = zz_other_module\n")
+    (site / "zz_other_module.py").write_text(one_game("second"))
+    with pytest.warns(PluginWarning, match="another plugin is already called 'twin'"):
+        host = load(["twin"], site, monkeypatch)
+    assert "first" in host.games
+    assert "second" not in host.games
+    sys.modules.pop("zz_other_module")
+    assert [(p.distribution, p.status) for p in host.plugins if p.name == "twin"] == [
+        ("twin-dist", "active"),
+        ("other", "broken"),
+    ]
+
+
+def test_a_distribution_without_metadata_is_broken_alone(install, site, monkeypatch):
+    install("bare", one_game("bare"))
+    (site / "bare_dist-1.2.dist-info" / "METADATA").unlink()
+    install("whole", one_game("whole"))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("GYMPOSIUM_DISABLE_PLUGINS", "2048,agents,train")
+    with pytest.warns(PluginWarning, match="'bare'"):
+        host = Host(strict=False)
+    assert "whole" in host.games
+
+
+@pytest.mark.parametrize(
+    ("only", "without", "loaded"),
+    [
+        ("", "", set()),
+        ("aaa", "", {"aaa"}),
+        ("aaa-dist, bbb", "", {"aaa", "bbb"}),
+        ("AAA_dist", "", {"aaa"}),
+        ("aaa,bbb", "bbb", {"aaa"}),
+        (None, "aaa-dist", {"bbb"}),
+        (None, "aaa,bbb_DIST", set()),
+    ],
+)
+def test_allow_and_deny_lists(only, without, loaded, install, site, monkeypatch):
+    for name in ("aaa", "bbb"):
+        install(name, one_game(f"game_{name}"))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("GYMPOSIUM_DISABLE_PLUGINS", without)
+    monkeypatch.delenv("GYMPOSIUM_PLUGINS", raising=False)
+    if only is not None:
+        monkeypatch.setenv("GYMPOSIUM_PLUGINS", only)
+    host = Host()
+    assert {p.name for p in host.plugins if p.status == "active"} & {"aaa", "bbb"} == loaded
+    assert {p.name for p in host.plugins if p.status == "disabled"} & {"aaa", "bbb"} == {"aaa", "bbb"} - loaded
+    assert {name for name in host.games if name.startswith("game_")} == {f"game_{name}" for name in loaded}
+
+
+def test_what_is_switched_off_is_not_imported(install, site, monkeypatch):
+    install("bomb", "raise RuntimeError('imported')")
+    host = load([], site, monkeypatch)
+    assert named(host, "bomb").status == "disabled"
+
+
+def test_an_allow_list_that_names_nobody_says_so(install, site, monkeypatch):
+    install("chess", one_game("chess"))
+    with pytest.warns(PluginWarning, match="names 'ches', but no such plugin is installed. Did you mean 'chess'"):
+        load(["ches"], site, monkeypatch)
+
+
+def test_optional_hooks_of_a_newer_host_are_passed_over(install, site, monkeypatch):
+    install("newer", HEAD + "@hookimpl(optionalhook=True)\ndef gymposium_of_tomorrow():\n    yield\n" + one_game("old"))
+    assert "old" in load(["newer"], site, monkeypatch).games
+
+
+def test_a_hook_may_go_by_another_name(install, site, monkeypatch):
+    install(
+        "alias",
+        one_game("aliased")
+        .replace("@hookimpl", '@hookimpl(specname="gymposium_games")')
+        .replace("def gymposium_games", "def my_games"),
+    )
+    assert "aliased" in load(["alias"], site, monkeypatch).games
+
+
+def test_a_one_file_plugin(tmp_path):
+    file = tmp_path / "one_file_nim.py"
+    file.write_text(GOOD.replace("nim_game:", "one_file_nim:") + "\ndef Nim(spec, params):\n    return 'a game'\n")
+    host = Host(autoload=False)
+    try:
+        plugin = host.load_file(file)
+        assert (plugin.name, plugin.source, plugin.status) == ("one_file_nim", str(file), "active")
+        assert host.games["nim"].make({}) == "a game"
+        with pytest.raises(PluginError, match="another module is called 'one_file_nim'"):
+            host.load_file(file)
+        assert host.games["nim"].make({}) == "a game"
+    finally:
+        sys.modules.pop("one_file_nim", None)
+
+
+def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path):
+    file = tmp_path / "mended.py"
+    file.write_text(one_game("mine", more="raise ValueError('half done')"))
+    host = Host(autoload=False)
+    with pytest.raises(PluginError, match=r"mended\.py: ValueError: half done"):  # and no warning beside it
+        host.load_file(file)
+    assert "mine" not in host.games
+    assert [p.name for p in host.plugins] == ["builtin"]
+    file.write_text(one_game("mine") + "# whole\n")
+    try:
+        host.load_file(file)
+        assert "mine" in host.games
+    finally:
+        sys.modules.pop("mended", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing.py", "not a Python file"),
+        ("notes.txt", "not a Python file"),
+        ("my-game.py", "cannot be a module's name"),
+        ("json.py", "another module is called 'json'"),
+        ("pettingzoo.py", "another module is called 'pettingzoo'"),
+        ("this.py", "another module is called 'this'"),  # not imported, but it can be
+    ],
+)
+def test_files_that_cannot_be_plugins(name, reason, tmp_path):
+    if name != "missing.py":
+        (tmp_path / name).write_text(one_game("x"))
+    with pytest.raises(PluginError, match=reason):
+        Host(autoload=False).load_file(tmp_path / name)
+
+
+def test_every_hook_is_documented_with_an_example():
+    written = {name for name in dir(hookspecs) if name.startswith("gymposium_")}
+    assert written == HOOKS.keys()
+    for name, spec in HOOKS.items():
+        doc = getattr(hookspecs, name).__doc__ or ""
+        assert "Example:" in doc, name
+        assert f"yield {spec.__name__}(" in doc, name
+
+
+def test_the_examples_of_the_hooks_are_right():
+    for name, spec in HOOKS.items():
+        doc = getattr(hookspecs, name).__doc__
+        [example] = doc.split("`yield ")[1:]
+        made = eval(" ".join(example.split("`")[0].split()), {spec.__name__: spec})
+        assert isinstance(made, spec)
+
+
+def test_a_whole_process_with_a_broken_plugin(install, site):
+    """Import, envs and the command go on; the warning is shown once."""
+    install("broken", "import there_is_no_such_module")
+    install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")
+    code = (
+        "import gymnasium, gymposium\n"
+        "from gymposium.envs.registration import register_envs\n"
+        "from gymposium.plugins.host import host\n"
+        "register_envs(); host(); host()\n"
+        "import json; print(json.dumps([sorted(host().games), 'TextNim-v0' in gymnasium.registry]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(site), "GYMPOSIUM_PLUGINS": "nim,broken"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    games, registered = json.loads(run.stdout)
+    assert "nim" in games
+    assert "tic_tac_toe" in games
+    assert registered
+    assert run.stderr.count("is broken and was left out") == 1
+    strict = subprocess.run(
+        [sys.executable, "-c", "import gymposium"],
+        env={**environment, "GYMPOSIUM_PLUGINS_STRICT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert strict.returncode != 0
+    assert "there_is_no_such_module" in strict.stderr.splitlines()[-1]
