@@ -24,8 +24,6 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-LIGHT = {"gymposium"}
-"""What a plugin may depend on, of ours, and still be installed whole here."""
 
 
 def main(scratch: Path) -> None:
@@ -99,13 +97,19 @@ def needs(about: Message) -> list[Requirement]:
     return [r for r in found if r.marker is None or r.marker.evaluate({"extra": ""})]
 
 
+def wants_torch(name: str, ours: dict[str, Message]) -> bool:
+    if name not in ours:
+        return name == "torch"
+    return any(wants_torch(canonicalize_name(r.name), ours) for r in needs(ours[name]))
+
+
 def install(where: Path, dist: Path, ours: dict[str, Message]) -> None:
     venv.create(where, with_pip=True)
     python = where / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     pip = (python, "-m", "pip", "--disable-pip-version-check")
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--find-links", dist, *sorted(ours))
-    light = [n for n, about in ours.items() if {canonicalize_name(r.name) for r in needs(about)} & set(ours) <= LIGHT]
-    third = {str(r) for n in light for r in needs(ours[n]) if canonicalize_name(r.name) not in ours}
+    light = [name for name in ours if not wants_torch(name, ours)]
+    third = {str(r) for name in light for r in needs(ours[name]) if canonicalize_name(r.name) not in ours}
     run(*pip, "install", "--quiet", *sorted(third))
     report = where / "report.json"
     run(*pip, "install", "--quiet", "--dry-run", "--report", report, *sorted(ours))
