@@ -1,0 +1,1 @@
+"""Language models as players: chat, token engines, LoRA, evaluation."""

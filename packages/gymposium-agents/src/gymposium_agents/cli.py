@@ -1,0 +1,102 @@
+"""`gymposium eval`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from gymposium.cli.matches import RECORD, RecordOption, open_record
+from gymposium.cli.text import err, note, out, print_json, with_interval
+from gymposium.failures import FailurePolicy
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.scores import Score
+from gymposium_agents.evaluate import evaluate
+
+
+def command(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="Who is evaluated, as in gymposium list.")],
+    game: Annotated[str, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")],
+    opponents: Annotated[
+        str, typer.Option("--opponents", metavar="A,B", help="Against whom; unused where a game has one seat.")
+    ] = "random,mcts-100",
+    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="Matches against each opponent.")] = 200,
+    seed: Annotated[int, typer.Option(help="Everything that is drawn follows from it.")] = 0,
+    on_illegal: Annotated[
+        str,
+        typer.Option(
+            metavar="POLICY",
+            help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k).",
+        ),
+    ] = "forfeit",
+    record: RecordOption = RECORD,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")] = False,
+) -> None:
+    """Evaluate one player against others, seats swapped, with 95 % intervals.
+
+    Every match is appended to the record as it ends. A language model is written lm:MODEL, where MODEL is
+    a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; it plays greedily from the compact
+    prompt.
+
+    Examples:
+
+    \b
+    gymposium eval mcts-100 --game tic_tac_toe --opponents random -n 1000
+    gymposium eval lm:runs/first/cold_start@runs/first/adapter --game tic_tac_toe
+    gymposium eval lm:Qwen/Qwen3-0.6B --game kuhn_poker --json > score.json
+    """
+    loaded, policy = load_game(game), FailurePolicy.parse(on_illegal)
+    seated = make_player(player)
+    names = [name.strip() for name in opponents.split(",")] if loaded.seats > 1 else ["alone"]
+    scores: dict[str, Score] = {}
+    console = err()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with open_record(record) as writer, bar:
+        for name in names:
+            task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
+
+            def each(played: Any, task: Any = task) -> None:
+                writer.write(played)
+                bar.advance(task)
+
+            scores[name] = evaluate(
+                seated,
+                make_player(name) if name != "alone" else None,
+                loaded,
+                matches=matches,
+                seed=seed,
+                tag=f"eval-{seed}-{name}",
+                on_illegal=policy,
+                each=each,
+            )
+    if as_json:
+        data = {name: score.as_dict() for name, score in scores.items()}
+        print_json({"player": player, "game": loaded.name, "seed": seed, "opponents": data, "record": str(record)})
+    else:
+        out().print(f"{player} at {loaded.name}: {matches} matches against each, seed {seed}")
+        out().print(_table(scores, alone=names == ["alone"]))
+    note(f"Recorded in {record}")
+
+
+def _table(scores: dict[str, Score], *, alone: bool) -> Table:
+    rates = () if alone else ("win", "draw", "loss")
+    table = Table("against", *rates, "mean return", "illegal", "unparsable", "cut off", box=None)
+    for name, score in scores.items():
+        table.add_row(
+            name,
+            *(with_interval(score.result_rate(result)) for result in rates),
+            with_interval(score.mean_return()),
+            *(f"{score.reading_rate(kind).value:.3f}" for kind in ("illegal", "unparsable", "cut off")),
+        )
+    return table

@@ -1,0 +1,71 @@
+"""Models and adapters from a directory or a hub name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.chat import Chat
+from gymposium_agents.engine import TransformersEngine
+
+
+@dataclass(slots=True)
+class LoadedModel:
+    """A model with its chat."""
+
+    model: Any
+    chat: Chat
+
+    def engine(self, policy_version: int = 0) -> TransformersEngine:
+        return TransformersEngine(self.model, stop=self.chat.stop, pad=self.pad, policy_version=policy_version)
+
+    @property
+    def pad(self) -> int:
+        pad = self.chat.tokenizer.pad_token_id
+        return int(pad) if pad is not None else self.chat.stop  # padding is masked, any id will do
+
+    def save(self, directory: Path) -> None:
+        self.model.save_pretrained(directory)
+        self.chat.tokenizer.save_pretrained(directory)
+
+
+def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedModel:
+    """A causal language model and its tokenizer, in float32 on a CPU and in the checkpoint's own type on a
+    GPU; with `adapter`, a LoRA on top of it. `name` is a directory or a hub name.
+
+    Raises `GymposiumError` where there is no such model."""
+    gpu = torch.cuda.is_available()
+    model: Any
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype="auto" if gpu else torch.float32)
+    except OSError as error:
+        raise GymposiumError(
+            f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub. "
+            f"({error})"
+        ) from error
+    if adapter is not None:
+        from peft import PeftModel
+
+        if not (Path(adapter) / "adapter_config.json").is_file() and Path(adapter).exists():
+            raise GymposiumError(f"{str(adapter)!r} holds no adapter (adapter_config.json is missing).")
+        model = PeftModel.from_pretrained(model, str(adapter))
+    if gpu:
+        model = model.to("cuda")
+    model.eval()
+    return LoadedModel(model, Chat(tokenizer))
+
+
+def language_model_player(model: str, adapter: str | None = None) -> Any:
+    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`: greedy, compact prompt, the reply is the move."""
+    from gymposium_agents.player import LanguageModelPlayer
+    from gymposium_agents.tokens import Sampling
+
+    loaded = load_model(model, adapter)
+    name = f"lm:{model}" + (f"@{adapter}" if adapter else "")
+    return LanguageModelPlayer(name, loaded.engine(), loaded.chat, sampling=Sampling(temperature=0.0))

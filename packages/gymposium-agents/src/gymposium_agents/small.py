@@ -1,0 +1,92 @@
+"""A small model made on the spot: Qwen3's architecture with random weights, and a tokenizer for any text.
+
+For tests, demonstrations and machines without a model hub. It is an ordinary model directory, read back
+by the ordinary loading code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+"""Qwen's chat format without thoughts, tools or a default system message."""
+
+_SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallModel:
+    """Size of a small model."""
+
+    hidden: int = 96
+    layers: int = 3
+    heads: int = 6
+    feed_forward: int = 192
+    vocabulary: int = 384
+    context: int = 1024
+    initializer_range: float = 0.08
+    """Wider than the 0.02 of large models: so narrow a model starts to learn much sooner with it."""
+
+
+def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer: it reads and writes any text, printable ASCII one byte a token at
+    worst, and has single tokens for the words that `texts` repeat. A token never spans white space or
+    a line, so the cells of a board stay apart."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\n| ?[^\s]+|\s"), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=_SPECIAL,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        chat_template=CHAT_TEMPLATE,
+        clean_up_tokenization_spaces=False,
+    )
+    return made
+
+
+def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: SmallModel | None = None) -> None:
+    """Write a model with random weights from `seed`, and a tokenizer trained on `texts`, to `directory`."""
+    size = size or SmallModel()
+    tokenizer = make_tokenizer(texts, size.vocabulary)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=size.hidden,
+        intermediate_size=size.feed_forward,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads,
+        head_dim=size.hidden // size.heads,
+        max_position_embeddings=size.context,
+        initializer_range=size.initializer_range,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():  # the weights come from `seed`; the global generator stays as it was
+        torch.manual_seed(seed)
+        model = Qwen3ForCausalLM(config)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)

@@ -1,0 +1,1 @@
+"""Learning: rollouts, credit, objective, learner, and the loop around them."""

@@ -1,0 +1,115 @@
+"""The run directory: the truth about a run, and where each thing in it stands."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium.records import Problem, read_records
+from gymposium_train.config import TrainConfig
+from gymposium_train.progress import console
+
+_VERSIONS = (
+    "gymposium",
+    "gymposium-agents",
+    "gymposium-train",
+    "open_spiel",
+    "torch",
+    "transformers",
+    "peft",
+    "tokenizers",
+    "numpy",
+)
+
+
+class RunDirectory:
+    """`config.json`, `versions.json`, `metrics.jsonl`, `results.json`, `matches/*.jsonl`, `base/` (the model
+    as it was made or named), `cold_start/`, `checkpoints/`, `adapter/`, `control/`, `report.html`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config_file = path / "config.json"
+        self.metrics_file = path / "metrics.jsonl"
+        self.results_file = path / "results.json"
+        self.base = path / "base"
+        self.cold_start = path / "cold_start"
+        self.checkpoints = path / "checkpoints"
+        self.adapter = path / "adapter"
+        self.control = path / "control"
+        self.report = path / "report.html"
+
+    @classmethod
+    def create(cls, path: Path, config: TrainConfig) -> RunDirectory:
+        """A new run. A directory that holds something already is refused."""
+        if path.exists() and any(path.iterdir()):
+            raise BadOption(f"{path} is not empty. Continue it with --resume {path}, or name another with --out.")
+        path.mkdir(parents=True, exist_ok=True)
+        run = cls(path)
+        config.save(run.config_file)
+        found = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
+        write_json(path / "versions.json", found)
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> tuple[RunDirectory, TrainConfig]:
+        """An existing run and its config."""
+        run = cls(path)
+        if not run.config_file.is_file():
+            raise BadOption(f"{path} is not a run directory (it has no config.json).")
+        return run, TrainConfig.load(run.config_file)
+
+    def matches(self, stage: str) -> Path:
+        return self.path / "matches" / f"{stage}.jsonl"
+
+    def recorded(self, stage: str) -> set[str]:
+        """Ids of the matches that an interrupted run has recorded; broken lines are named."""
+        found: set[str] = set()
+        if self.matches(stage).is_file():
+            for _, record in read_records(self.matches(stage)):
+                if isinstance(record, Problem):
+                    console.print(f"[yellow]left as it is: {record}[/yellow]")
+                else:
+                    found.add(record.id)
+        return found
+
+    def results(self) -> dict[str, Any]:
+        """Everything measured so far."""
+        if not self.results_file.is_file():
+            return {}
+        found: dict[str, Any] = json.loads(self.results_file.read_text(encoding="utf-8"))
+        return found
+
+    def add_results(self, **more: Any) -> None:
+        write_json(self.results_file, {**self.results(), **more})
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
+        with open(self.metrics_file, "a", encoding="utf-8") as file:
+            file.write(json.dumps(metrics) + "\n")
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All metric lines; of a step that was done again after an interruption, the last. A half-written
+        line is named and passed over."""
+        if not self.metrics_file.is_file():
+            return []
+        found: dict[tuple[str, int], dict[str, Any]] = {}
+        for number, line in enumerate(self.metrics_file.read_text(encoding="utf-8").splitlines(), start=1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                console.print(f"[yellow]left as it is: {self.metrics_file}:{number} is not JSON[/yellow]")
+                continue
+            found[entry["stage"], entry["step"]] = entry
+        return list(found.values())
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write by rename, so that a reader never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staging = path.with_name(f".{path.name}.partial")
+    staging.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    staging.replace(path)

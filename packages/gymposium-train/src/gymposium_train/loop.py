@@ -1,0 +1,101 @@
+"""The loop: play, credit, learn, publish; on one page.
+
+    for each step:
+        rollout   = groups of matches through the driver          who plays
+        advantage = reward relative to the group                  who deserves what
+        update    = clipped policy gradient on the turns' tokens  who learns
+
+The engine and the learner share one model in memory, so publishing is counting the policy version.
+Left out of GRPO on purpose: no KL term (the clip and a short run keep the policy near its start), and no
+sequence-mean (losses are means over tokens, as in DAPO, so long and short replies weigh by their tokens).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.driver import Played
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.players.protocol import Player
+from gymposium.streams import stream
+from gymposium_agents.engine import TransformersEngine
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_train.config import Grpo, TrainConfig
+from gymposium_train.credit import group_advantages
+from gymposium_train.learner import Learner
+from gymposium_train.rollout import Rollout, group_jobs, roll_out
+from gymposium_train.rows import Row
+
+
+@dataclass(slots=True)
+class Trainee:
+    """The model that learns, as the three that share it see it."""
+
+    player: LanguageModelPlayer
+    engine: TransformersEngine
+    learner: Learner
+
+
+def train_step(
+    step: int, config: TrainConfig, game: Game, trainee: Trainee, opponent: Player, each: Callable[[Played], object]
+) -> dict[str, Any]:
+    """One step of the loop. Returns its metrics."""
+    settings, started = config.grpo, time.process_time()
+    jobs = group_jobs(
+        game,
+        trainee.player,
+        opponent,
+        step=step,
+        groups=settings.groups,
+        group_size=settings.group_size_at(step),
+        seed=config.seed,
+        on_illegal=FailurePolicy.parse(config.on_illegal),
+    )
+    rollout = roll_out(jobs, each)
+    played_at = time.process_time()
+    rows, groups_kept = rows_of(rollout, settings)
+    learning_rate, entropy = settings.learning_rate_at(step), settings.entropy_at(step)
+    update: dict[str, float] = {}
+    if rows:
+        seed = stream(config.seed, "update", step).getrandbits(48)
+        update = trainee.learner.reinforce(
+            rows, settings, learning_rate=learning_rate, entropy_weight=entropy, seed=seed
+        )
+        trainee.engine.policy_version = trainee.learner.policy_version
+    rewards = [t.reward for t in rollout.trajectories]
+    return {
+        "stage": "grpo",
+        "step": step + 1,
+        "reward": sum(rewards) / len(rewards) if rewards else None,
+        "win": sum(t.result == "win" for t in rollout.trajectories) / max(1, len(rewards)),
+        "groups_kept": groups_kept,
+        "dropped": rollout.dropped,
+        "turns": sum(rollout.readings.values()),
+        "readings": rollout.readings,
+        "learning_rate": learning_rate,
+        "entropy_weight": entropy,
+        "policy_version": trainee.learner.policy_version,
+        "cpu_rollout": played_at - started,
+        "cpu_update": time.process_time() - played_at,
+        **update,
+    }
+
+
+def rows_of(rollout: Rollout, settings: Grpo) -> tuple[list[Row], int]:
+    """The turns of every trajectory whose group can teach something, and how many groups can."""
+    trajectories = rollout.trajectories
+    advantages = group_advantages(
+        [t.reward for t in trajectories], [t.group for t in trajectories], normalise=settings.normalise
+    )
+    rows = [
+        Row(turn.prompt, turn.completion.ids, turn.completion.logprobs, advantage)
+        for trajectory, advantage in zip(trajectories, advantages, strict=True)
+        if advantage is not None
+        for turn in trajectory.turns
+    ]
+    kept = {t.group for t, advantage in zip(trajectories, advantages, strict=True) if advantage is not None}
+    return rows, len(kept)
