@@ -11,8 +11,7 @@ import numpy as np
 import pyspiel
 import pytest
 from gymnasium.error import InvalidAction, ResetNeeded
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.envs.gym import TextGameEnv
@@ -301,7 +300,8 @@ def test_rewards_add_up_to_the_return_and_the_record_replays(
     choose = data.draw(st.randoms(use_true_random=False))
     while not over:
         spoil = choose.random() < 0.05
-        action = "nonsense" if spoil else choose.choice(info["legal_moves"] + [env.action_space.sample(env.action_masks())])
+        legal = [*info["legal_moves"], env.action_space.sample(env.action_masks())]  # by text or by index
+        action = "nonsense" if spoil else choose.choice(legal)
         _, reward, over, _, info = env.step(action)
         total += reward
         assert ("result" in info) == over

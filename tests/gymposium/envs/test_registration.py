@@ -18,7 +18,7 @@ from gymposium.envs.registration import register_envs
 from gymposium.errors import BadOption, BadParameter, UnknownName
 from gymposium.plugins.host import host
 
-PLUGIN = '''
+PLUGIN = """
 from gymposium import GameSpec, hookimpl
 
 @hookimpl
@@ -31,7 +31,7 @@ def game(spec, params):
     from gymposium.games.openspiel.goofspiel import Goofspiel
     engine = engine_game("goofspiel", {"num_cards": 2, "imp_info": True, "players": 2})
     return OpenSpielGame(spec, params, engine, Goofspiel(2, "random"))
-'''
+"""
 
 
 def python(code: str, cwd: Path | None = None) -> str:
@@ -63,7 +63,8 @@ def test_the_module_prefix_needs_no_import() -> None:
 
 
 def test_importing_loads_no_engine_and_no_command_line() -> None:
-    code = "import sys, gymposium; print([m for m in ('pyspiel', 'scipy', 'rich', 'typer', 'torch') if m in sys.modules])"
+    heavy = ("pyspiel", "scipy", "rich", "typer", "torch")
+    code = f"import sys, gymposium; print([m for m in {heavy} if m in sys.modules])"
     assert python(code) == "[]"
 
 
@@ -111,7 +112,7 @@ def test_a_wrong_value_says_what_is_right(keywords: dict[str, object], error: ty
 def test_specs_are_plain_data_and_make_the_same_env_again() -> None:
     env = gymnasium.make("TextGoofspiel-v0", num_cards=4, seat=1, reply="json")
     assert env.spec is not None
-    spec = pickle.loads(pickle.dumps(env.spec))  # noqa: S301
+    spec = pickle.loads(pickle.dumps(env.spec))
     again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()))
     assert again.reset(seed=5)[0] == env.reset(seed=5)[0]
     assert env.unwrapped.game.name == "goofspiel(num_cards=4)"

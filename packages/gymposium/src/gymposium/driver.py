@@ -86,16 +86,10 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
     game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
     penalties = underway.penalties = tally.penalties
     sitting = Sitting(match, job.id, job.seed if job.player_seed is None else job.player_seed)
-    asked = [0] * game.seats
-
-    def ask(seat: int, reason: str | None = None) -> Ask:
-        asked[seat] += 1
-        return Ask(sitting, seat, asked[seat] - 1, reason)
-
     while seats := match.to_move():
         tally.next_decision()
         moves: dict[int, str] = {}
-        asks = [*map(ask, seats)]
+        asks = [*map(sitting.ask, seats)]
         while asks:
             replies = yield asks
             again: list[Ask] = []
@@ -116,7 +110,7 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
                 if outcome == "random" and legal:
                     moves[seat] = legal[int(asked_one.rng.random() * len(legal))]
                 elif outcome == "again":
-                    again.append(ask(seat, reading.reason(legal)))
+                    again.append(sitting.ask(seat, reading.reason(legal)))
                 elif loser is None:
                     loser = seat
             if loser is not None:

@@ -80,9 +80,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         self._ended = False
         """Whether a step has told that the match is over."""
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin a match; opponents that come before the learner have moved. `options` are not used.
 
         Where one of them fails and the match is over before the learner is asked, `info` has its `result`
@@ -103,7 +101,10 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One reply of the learner, then opponents until it is asked again or the match is over."""
-        episode, seat = self._running(), self.seat
+        episode, seat = self._episode, self.seat
+        if episode is None or self._ended:
+            why = "There is no match" if episode is None else "The match is over"
+            raise ResetNeeded(f"{why}: call reset() before step().")
         since, reply = len(episode.underway.turns), as_reply(action, self.game)
         if episode.played is None:
             episode.answer({seat: reply})
@@ -138,13 +139,6 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     def played(self) -> Played | None:
         """The finished match, as `gymposium.records.RecordWriter.write` takes it; None until it is over."""
         return None if self._episode is None else self._episode.played
-
-    def _running(self) -> Episode:
-        if self._episode is None:
-            raise ResetNeeded("There is no match: call reset() before step().")
-        if self._ended:
-            raise ResetNeeded("The match is over: call reset() before the next step().")
-        return self._episode
 
 
 def as_reply(action: Any, game: Game) -> Reply:

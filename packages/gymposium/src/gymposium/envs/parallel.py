@@ -87,9 +87,7 @@ class TextGameParallelEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # 
 
     def step(
         self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
-    ]:
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """One reply of each seat that is asked, played together."""
         episode = self._running()
         if episode.played is not None:

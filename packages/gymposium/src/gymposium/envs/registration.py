@@ -27,9 +27,7 @@ def all_move_at_once(spec: GameSpec) -> bool:
     return spec.dynamics == "simultaneous"
 
 
-def _known(
-    registered: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]
-) -> bool:
+def _known(registered: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]) -> bool:
     """Registered already by us for the same game. Another owner of the id is left to the registries, which
     warn that it is overridden."""
     return (

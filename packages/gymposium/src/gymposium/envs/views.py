@@ -27,10 +27,11 @@ class Views:
         self.game = game
         self.style: Style = style
         self.prompt = prompt_for(game, style, how)
+        self._listed = game.num_actions > 0  # else the game takes free text
 
     def action_space(self) -> Space[Any]:
         """`Moves`, or any text where the game takes free text. A new one for each seat: spaces are seeded."""
-        return Moves(self.game.num_actions) if self.game.num_actions else UnicodeText()
+        return Moves(self.game.num_actions) if self._listed else UnicodeText()
 
     def space(self, kind: str) -> Space[Any]:
         """The space of `text`, `dict` or `tensor` observations. Raises `BadOption`."""
@@ -41,7 +42,7 @@ class Views:
         if kind != "dict":
             raise BadOption(f"observation={kind!r}: write {', '.join(map(repr, KINDS))}.")
         parts: dict[str, Space[Any]] = {"text": UnicodeText()}
-        if self.game.num_actions:
+        if self._listed:
             parts["action_mask"] = MultiBinary(self.game.num_actions)
         if self.game.tensor_shape is not None:
             parts["observation"] = self._tensor_space()
@@ -60,7 +61,7 @@ class Views:
         if kind == "tensor":
             return episode.match.tensor(seat)
         parts: dict[str, Any] = {"text": self.text(episode, seat)}
-        if self.game.num_actions:
+        if self._listed:
             parts["action_mask"] = self.mask(episode, seat)
         if self.game.tensor_shape is not None:
             parts["observation"] = episode.match.tensor(seat)
@@ -70,8 +71,9 @@ class Views:
         """`seat`, `legal_moves` (not for free text), at the end `result`, and where `since` turns had been
         before the seat's reply, the `reading` of that reply."""
         info: dict[str, Any] = {"seat": seat}
-        if self.game.num_actions:
-            info["legal_moves"] = self.legal_moves(episode, seat)
+        if self._listed:  # names of the set bits of the mask, in order
+            ask = episode.asks.get(seat)
+            info["legal_moves"] = [] if ask is None else ask.legal_moves
         if since is not None and (reading := episode.reading(seat, since)) is not None:
             info["reading"] = reading
         if episode.played is not None:
@@ -94,11 +96,6 @@ class Views:
         if seat in episode.asks:
             mask[episode.match.legal_actions(seat)] = 1
         return mask
-
-    def legal_moves(self, episode: Episode, seat: int) -> list[str]:
-        """Names of the set bits of the mask, in order."""
-        ask = episode.asks.get(seat)
-        return (ask.legal_moves or []) if ask is not None else []
 
     def drawn(self, episode: Episode, seat: int) -> str:
         """The position for a person who looks on over the seat's shoulder."""

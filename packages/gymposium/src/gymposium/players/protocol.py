@@ -47,7 +47,7 @@ class Sampler:
 class Sitting:
     """What all asks of one match have in common."""
 
-    __slots__ = ("game", "key", "match", "rngs", "seed")
+    __slots__ = ("asked", "game", "key", "match", "rngs", "seed")
 
     def __init__(self, match: Match, key: str, seed: int) -> None:
         self.match = match
@@ -55,6 +55,13 @@ class Sitting:
         self.key = key
         self.seed = seed
         self.rngs: dict[int, random.Random] = {}
+        self.asked = [0] * match.game.seats
+
+    def ask(self, seat: int, reason: str | None = None) -> Ask:
+        """The seat's next ask."""
+        turn = self.asked[seat]
+        self.asked[seat] = turn + 1
+        return Ask(self, seat, turn, reason)
 
 
 class Ask:

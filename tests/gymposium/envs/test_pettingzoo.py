@@ -1,0 +1,263 @@
+"""The PettingZoo environments: PettingZoo's own tests, joint moves, failed replies, records."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pyspiel
+import pytest
+from gymnasium.error import InvalidAction, ResetNeeded
+from hypothesis import given, settings, strategies as st
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+
+from gymposium import load_game
+from gymposium.envs.aec import TextGameAECEnv
+from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.parallel import TextGameParallelEnv
+from gymposium.errors import BadOption
+from gymposium.plugins.host import host
+from gymposium.records import Record, first_difference
+
+FEW = settings(max_examples=25, deadline=None)
+SEEDS = st.integers(0, 2**31)
+AEC = [spec.env_id for spec in host().games.values()]
+PARALLEL = [spec.env_id for spec in host().games.values() if spec.dynamics == "simultaneous"]
+
+
+# -- PettingZoo's own tests
+
+# What `api_test` says of every environment with dict observations that is not PettingZoo's own.
+of_dicts = pytest.mark.filterwarnings(
+    "ignore:Observation is not a NumPy array",
+    "ignore:Observation space for each agent probably should be",
+)
+
+
+@of_dicts
+@pytest.mark.filterwarnings("ignore:The observation contains negative numbers")
+@pytest.mark.parametrize("env_id", AEC)
+def test_api(env_id: str) -> None:
+    api_test(pettingzoo.make("aec", env_id), num_cycles=60)
+
+
+@pytest.mark.parametrize("env_id", AEC)
+def test_seeds(env_id: str) -> None:
+    seed_test(lambda: pettingzoo.make("aec", env_id), num_cycles=40)
+
+
+@pytest.mark.parametrize("env_id", PARALLEL)
+def test_parallel_api_and_seeds(env_id: str) -> None:
+    parallel_api_test(pettingzoo.make("parallel", env_id), num_cycles=60)
+    parallel_seed_test(lambda: pettingzoo.make("parallel", env_id), num_cycles=40)
+
+
+def test_a_game_of_turns_is_not_parallel() -> None:
+    assert PARALLEL == ["TextGoofspiel-v0"]
+    with pytest.raises(BadOption, match="'aec'"):
+        TextGameParallelEnv("tic_tac_toe")
+
+
+# -- turns
+
+
+def test_text_and_index_step_alike() -> None:
+    env = pettingzoo.make("aec", "TextTicTacToe-v0")
+    env.reset(seed=0)
+    for action in ("b2", 0, np.int64(1)):
+        env.step(action)
+    assert [event.move for event in env.unwrapped.match.events] == ["b2", "a3", "b3"]
+    assert env.agent_selection == "player_1"
+    seen, _, _, _, info = env.last()
+    assert "Legal moves: c3, a2" in seen["text"]
+    assert info["legal_moves"] == ["c3", "a2", "c2", "a1", "b1", "c1"]
+    assert np.flatnonzero(seen["action_mask"]).tolist() == [2, 3, 5, 6, 7, 8]
+    waiting = env.observe("player_0")
+    assert not waiting["action_mask"].any()
+    assert "Answer with" not in waiting["text"]
+
+
+def test_stepping_before_reset_and_after_the_end_is_refused() -> None:
+    with pytest.raises(ResetNeeded):
+        TextGameAECEnv("tic_tac_toe").step("b2")
+    with pytest.raises(ResetNeeded):
+        TextGameParallelEnv("goofspiel").step({})
+    env = TextGameAECEnv("tic_tac_toe")
+    env.reset(seed=0)
+    env.step("nonsense")
+    with pytest.raises(ValueError, match="None"):
+        env.step("b2")
+    env.step(None)
+    env.step(None)
+    assert env.agents == []
+    with pytest.raises(ResetNeeded, match="over"):
+        env.step(None)
+
+
+def test_the_last_observation_tells_each_seat_how_it_ended() -> None:
+    env = TextGameAECEnv("tic_tac_toe")
+    env.reset(seed=0)
+    for move in ("a1", "b1", "a2", "b2", "a3"):
+        env.step(move)
+    assert "You won. Your return is 1." in env.observe("player_0")["text"]
+    assert "You lost. Your return is -1." in env.observe("player_1")["text"]
+    assert (env.infos["player_0"]["result"], env.infos["player_1"]["result"]) == ("win", "loss")
+    assert env.rewards == {"player_0": 1.0, "player_1": -1.0}
+
+
+def test_rendering_shows_the_seat_whose_turn_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    env = TextGameAECEnv("kuhn_poker", render_mode="ansi")
+    env.reset(seed=1)
+    first = env.render()
+    env.step("pass")
+    assert first is not None
+    assert "Your card" in first
+    assert env.render() != first
+    env = TextGameAECEnv("kuhn_poker", render_mode="human")
+    env.reset(seed=1)
+    assert first in capsys.readouterr().out
+
+
+# -- simultaneous moves
+
+
+def test_no_seat_sees_the_others_pending_move() -> None:
+    one, two = TextGameAECEnv("goofspiel"), TextGameAECEnv("goofspiel")
+    for env, bid in ((one, "bid 1"), (two, "bid 9")):
+        env.reset(seed=4)
+        env.step(bid)
+        assert env.agent_selection == "player_1"
+        assert all(event.seat == -1 for event in env.match.events)
+    assert str(one.last()) == str(two.last())
+    assert str(one.observe("player_0")) == str(two.observe("player_0"))
+
+
+@FEW
+@given(SEEDS, st.integers(2, 6), st.booleans())
+def test_joint_moves_are_the_engines_own(seed: int, cards: int, parallel: bool) -> None:
+    """Goofspiel against pyspiel itself, fed with the same prizes and bids."""
+    game = f"goofspiel(num_cards={cards})"
+    env: Any = TextGameParallelEnv(game) if parallel else TextGameAECEnv(game)
+    env.reset(seed=seed)
+    choose = random.Random(seed)
+    engine = pyspiel.load_game("goofspiel", {"num_cards": cards, "imp_info": True, "points_order": "random"})
+    state, known = engine.new_initial_state(), 0
+    totals = {"player_0": 0.0, "player_1": 0.0}
+
+    def prizes() -> None:
+        nonlocal known
+        for event in env.match.events[known:]:
+            if event.seat == -1:
+                outcomes = [action for action, _ in state.chance_outcomes()]
+                state.apply_action(next(a for a in outcomes if state.action_to_string(-1, a) == event.move))
+        known = len(env.match.events)
+
+    prizes()
+    while not state.is_terminal():
+        joint = [choose.choice(state.legal_actions(seat)) for seat in (0, 1)]
+        state.apply_actions(joint)
+        if parallel:
+            rewards = env.step({"player_0": f"bid {joint[0] + 1}", "player_1": joint[1]})[1]
+        else:
+            env.step(joint[0])
+            assert env.rewards == {"player_0": 0.0, "player_1": 0.0}
+            env.step(f"bid {joint[1] + 1}")
+            rewards = env.rewards
+        totals = {agent: totals[agent] + rewards[agent] for agent in totals}
+        prizes()
+    assert env.played is not None
+    assert list(totals.values()) == list(state.returns()) == list(env.played.returns)
+    for seat in (0, 1):
+        assert env.match.view(seat) == state.information_state_string(seat)
+
+
+def test_every_seat_must_move_in_a_parallel_step() -> None:
+    env = TextGameParallelEnv("goofspiel")
+    env.reset(seed=0)
+    with pytest.raises(InvalidAction, match="player_1"):
+        env.step({"player_0": "bid 1"})
+    assert env.render_mode is None
+
+
+# -- what failed replies cost
+
+
+@pytest.mark.parametrize(
+    ("on_illegal", "rewards", "over"),
+    [
+        ("forfeit", {"player_0": 1.0, "player_1": -1.0}, True),
+        ("retry(1)", {"player_0": 0.0, "player_1": 0.0}, False),
+        ("penalty(0.5)", {"player_0": 0.0, "player_1": -0.5}, False),
+        ("random", {"player_0": 0.0, "player_1": 0.0}, False),
+    ],
+)
+def test_each_policy_in_a_joint_move(on_illegal: str, rewards: dict[str, float], over: bool) -> None:
+    aec = TextGameAECEnv("goofspiel", on_illegal=on_illegal)
+    aec.reset(seed=3)
+    aec.step("bid 5")
+    aec.step("bid 99")
+    parallel = TextGameParallelEnv("goofspiel", on_illegal=on_illegal)
+    parallel.reset(seed=3)
+    _, got, terminations, _, infos = parallel.step({"player_0": "bid 5", "player_1": "bid 99"})
+    assert aec.rewards == got == rewards
+    assert aec.terminations == terminations == {"player_0": over, "player_1": over}
+    for env_infos in (aec.infos, infos):
+        assert (env_infos["player_0"]["reading"], env_infos["player_1"]["reading"]) == ("move", "illegal")
+    if on_illegal in ("retry(1)", "penalty(0.5)"):  # the other's bid stands, and only the seat that failed is asked
+        assert aec.agent_selection == "player_1"
+        assert "'bid 99' is not legal now." in aec.observe("player_1")["text"]
+        assert not aec.observe("player_0")["action_mask"].any()
+        aec.step("bid 6")
+        parallel.step({"player_1": "bid 6"})
+        bids = [event.move for event in aec.match.events if event.seat >= 0]
+        assert bids == ["bid 5", "bid 6"]
+        assert aec.match.events == parallel.match.events
+
+
+@FEW
+@given(
+    st.sampled_from(["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:kuhn_poker(players=3)"]),
+    SEEDS,
+    st.sampled_from(["forfeit", "retry(1)", "penalty(0.3,2)", "random"]),
+)
+def test_rewards_add_up_to_returns_and_records_replay(name: str, seed: int, on_illegal: str) -> None:
+    env = TextGameAECEnv(name, on_illegal=on_illegal)
+    env.reset(seed=seed)
+    choose = random.Random(seed)
+    totals = dict.fromkeys(env.agents, 0.0)
+    for agent in env.agent_iter():
+        seen, reward, over, truncated, _ = env.last()
+        totals[agent] += reward
+        assert truncated is False
+        if over:
+            env.step(None)
+        else:
+            legal = np.flatnonzero(seen["action_mask"]).tolist()
+            env.step("nonsense" if choose.random() < 0.05 else choose.choice(legal))
+    assert env.played is not None
+    assert list(totals.values()) == pytest.approx(list(env.played.returns))
+    assert first_difference(Record.of(env.played)) is None
+
+
+def test_the_same_match_in_gymnasium_and_pettingzoo() -> None:
+    """One seed, one list of moves: the same texts, masks and rewards through either door."""
+    gym = TextGameEnv("leduc_poker", observation="dict", seat=0)
+    seen, _ = gym.reset(seed=9)
+    texts, rewards, over = [seen["text"]], 0.0, False
+    while not over:
+        seen, reward, over, _, _ = gym.step("call")
+        texts.append(seen["text"])
+        rewards += reward
+    env = TextGameAECEnv("leduc_poker")
+    env.reset(seed=9)
+    mine = []
+    for _, move in [event for event in gym.match.events if event.seat >= 0]:
+        if env.agent_selection == "player_0":
+            mine.append(env.observe("player_0")["text"])
+        env.step(move)
+    assert [*mine, env.observe("player_0")["text"]] == texts
+    assert env.rewards["player_0"] == rewards
+    assert gymnasium.spec("TextLeducPoker-v0").kwargs["game"] == load_game("leduc_poker").name
