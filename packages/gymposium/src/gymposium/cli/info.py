@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gymposium.cli.text import out, print_json
+from gymposium.cli.text import out, print_json, show
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
@@ -25,10 +25,9 @@ def command(
 
     Examples:
 
-    \b
-    gymposium info tic_tac_toe
-    gymposium info "goofspiel(num_cards=5)" --style compact
-    gymposium info kuhn_poker --reply tags --json
+        gymposium info tic_tac_toe
+        gymposium info "goofspiel(num_cards=5)" --style compact
+        gymposium info kuhn_poker --reply tags --json
     """
     loaded = load_game(game)
     how: Style = style  # type: ignore[assignment]  # prompt_for refuses what is no style
@@ -91,7 +90,7 @@ def command(
         console.print("none")
     for seat, prompt in enumerate(prompts):
         console.print(f"\nA turn of seat {seat}, as a player reads it", style="bold")
-        console.print(prompt.rstrip("\n"), soft_wrap=True)
+        show(console, prompt.rstrip("\n"))
 
 
 def example_prompts(game: Game, style: Style, reply: str) -> list[str]:

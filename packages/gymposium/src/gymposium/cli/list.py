@@ -22,9 +22,8 @@ def command(
 
     Examples:
 
-    \b
-    gymposium list
-    gymposium list --json
+        gymposium list
+        gymposium list --json
     """
     games, players = host().games.values(), host().opponents.values()
     if as_json:

@@ -65,7 +65,16 @@ def _load(spec: CommandSpec) -> TyperCommand | TyperGroup:
         app.command(spec.name)(target)
     command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
     command.name = spec.name
+    _reflow(command)
     return command
+
+
+def _reflow(command: Any) -> None:
+    """Each paragraph of a help text on one line, for the terminal to wrap; what is indented stays as it is."""
+    paragraphs = (command.help or "").split("\n\n")
+    command.help = "\n\n".join(p if p.startswith(" ") else " ".join(p.split()) for p in paragraphs)
+    for below in getattr(command, "commands", {}).values():
+        _reflow(below)
 
 
 def _show_version(wanted: bool) -> None:

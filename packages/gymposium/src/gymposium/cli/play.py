@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.matches import RECORD, RecordOption, open_record
-from gymposium.cli.text import note, number, out, printable
+from gymposium.cli.text import note, number, out, show
 from gymposium.driver import MatchJob, Played, play
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
@@ -35,10 +35,9 @@ def command(
 
     Examples:
 
-    \b
-    gymposium play tic_tac_toe
-    gymposium play connect_four --opponent mcts-200 --seat 1
-    gymposium play "goofspiel(num_cards=5)" --seed 7
+        gymposium play tic_tac_toe
+        gymposium play connect_four --opponent mcts-200 --seat 1
+        gymposium play "goofspiel(num_cards=5)" --seed 7
     """
     loaded = load_game(game)
     if seat >= loaded.seats:
@@ -47,12 +46,17 @@ def command(
     you = other if isinstance(other, HumanPlayer) else HumanPlayer()
     seed = secrets.randbits(32) if seed is None else seed
     job = MatchJob(
-        id=f"play-{seed}",
+        id=f"play-{secrets.token_hex(4)}",
         game=loaded,
         players=[you if s == seat else other for s in range(loaded.seats)],
         seed=seed,
     )
-    played = next(play([job]))
+    try:
+        played = next(play([job]))
+    except KeyboardInterrupt:
+        print()
+        note("Stopped; nothing is recorded.")
+        raise typer.Exit(130) from None
     _show_end(played, [s for s, player in enumerate(job.players) if player is you])
     with open_record(record) as writer:
         writer.write(played)
@@ -66,7 +70,7 @@ def _show_end(played: Played, yours: list[int]) -> None:
     console.print()
     for seat in yours:
         if end is not None:
-            console.print(printable(end.observe(seat).text.rstrip("\n")), soft_wrap=True)
+            show(console, end.observe(seat).text.rstrip("\n"))
     if played.forfeit is not None:
         console.print(f"Seat {played.forfeit} ({job.players[played.forfeit].name}) forfeits.", style="bold")
     if job.game.seats == 1:

@@ -12,7 +12,9 @@ from gymposium.cli.text import out, print_json, printable
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
 
-command = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="The plugins that are installed.")
+command = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="The plugins that are installed."
+)
 
 _KINDS: dict[str, type[Spec]] = {"games": GameSpec, "players": OpponentSpec, "commands": CommandSpec}
 
@@ -34,9 +36,8 @@ def list_plugins(
 
     Examples:
 
-    \b
-    gymposium plugins list
-    gymposium --plugin my_game.py plugins list
+        gymposium plugins list
+        gymposium --plugin my_game.py plugins list
     """
     plugins = host().plugins
     if as_json:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.text import complain, number, out, print_json, printable
+from gymposium.cli.text import complain, number, out, print_json, show
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.protocol import CHANCE, Match
 from gymposium.games.registry import load_game
@@ -47,10 +47,9 @@ def command(
 
     Examples:
 
-    \b
-    gymposium replay gymposium-runs/matches.jsonl --match 1
-    gymposium replay gymposium-runs/matches.jsonl --match run-0-17 --seat 1
-    gymposium replay matches.jsonl --json
+        gymposium replay gymposium-runs/matches.jsonl --match 1
+        gymposium replay gymposium-runs/matches.jsonl --match run-5a0c9b21-17 --seat 1
+        gymposium replay matches.jsonl --json
     """
     records, problems = [], []
     for _, item in read_records(file):
@@ -80,7 +79,7 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     if match is None:
         return records
     named = [record for record in records if record.id == match]
-    if len(named) > 1:
+    if any(record != named[0] for record in named):
         places = ", ".join(str(n) for n, record in enumerate(records, start=1) if record.id == match)
         raise BadOption(f"--match {match}: {len(named)} matches of {file} have this id. Give a number: {places}.")
     if not named and match.isdecimal() and 1 <= int(match) <= len(records):
@@ -88,7 +87,7 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     if not named:
         last = f"; the last is {records[-1].id}" if records else ""
         raise BadOption(f"--match {match}: {file} has no such match. It has {len(records)}, from 1{last}.")
-    return named
+    return named[:1]
 
 
 def walk(record: Record) -> tuple[list[Step], Match]:
@@ -188,7 +187,7 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
     console = out()
 
     def say(text: str, style: str | None = None) -> None:
-        console.print(printable(text), style=style, soft_wrap=True)
+        show(console, text, style)
 
     names = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(record.players))
     say(f"Match {record.id}: {record.game}, {names}, seed {record.seed}", "bold")

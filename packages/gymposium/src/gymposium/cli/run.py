@@ -56,10 +56,9 @@ def command(
 
     Examples:
 
-    \b
-    gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
-    gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap
-    gymposium run kuhn_poker --players mcts-50,random --json > score.json
+        gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
+        gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap
+        gymposium run kuhn_poker --players mcts-50,random --json > score.json
     """
     loaded, policy = load_game(game), FailurePolicy.parse(on_illegal)
     seated = make_players(loaded, players)

@@ -34,6 +34,11 @@ def note(message: str) -> None:
     err().print(Text(printable(message), style="dim"), soft_wrap=True)
 
 
+def show(console: Console, text: str, style: str | None = None) -> None:
+    """Text as it is; on a terminal, lines that are too long are broken between words."""
+    console.print(printable(text), style=style, soft_wrap=not console.is_terminal)
+
+
 def print_json(data: Any) -> None:
     """JSON on stdout; a figure that does not exist (NaN) is null."""
     print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))

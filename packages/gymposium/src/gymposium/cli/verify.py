@@ -26,9 +26,8 @@ def command(
 
     Examples:
 
-    \b
-    gymposium verify gymposium-runs/matches.jsonl
-    gymposium verify runs/*.jsonl --json
+        gymposium verify gymposium-runs/matches.jsonl
+        gymposium verify runs/*.jsonl --json
     """
     checked = [(path, verify_file(path)) for path in files]
     bad = sum(len(found.problems) for _, found in checked)

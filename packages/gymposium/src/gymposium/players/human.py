@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Sequence
 
 from gymposium.errors import GymposiumError
@@ -26,19 +28,19 @@ class HumanPlayer:
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
-        print(prompt if ask.turn == 0 else self._short(observation))
+        print(_wrapped(prompt if ask.turn == 0 else self._short(observation)))
         while True:
             try:
                 line = input(f"seat {ask.seat}> ").strip()
             except EOFError:
                 raise GymposiumError("The input ended before the match did.") from None
             if line == "?":
-                print(prompt)
+                print(_wrapped(prompt))
                 continue
             reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern)
             if reading.kind == "move":
                 return line
-            print(self._refusal(line, observation.legal_moves))
+            print(_wrapped(self._refusal(line, observation.legal_moves)))
 
     @staticmethod
     def _short(observation: Observation) -> str:
@@ -49,3 +51,11 @@ class HumanPlayer:
     def _refusal(line: str, legal: Sequence[str] | None) -> str:
         problem = f"{line!r} is not a legal move." if line else "Type a move."
         return f"{problem} Legal moves: {', '.join(legal)}" if legal else problem
+
+
+def _wrapped(text: str) -> str:
+    """Lines that are longer than the terminal is wide, broken between words."""
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        textwrap.fill(line, width, break_long_words=False) if len(line) > width else line for line in text.split("\n")
+    )
