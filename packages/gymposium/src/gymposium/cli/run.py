@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,11 +65,12 @@ def command(
     seated = make_players(loaded, players)
     scores = [Score() for _ in seated]
     orders: dict[str, list[int]] = {}
+    # equal ids, equal matches: the id holds a digest of all that they depend on
+    inputs = f"{loaded.name} {players} {seed} {swap} {policy}"
+    tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
     def jobs() -> Iterator[MatchJob]:
-        for job, order in seated_jobs(
-            loaded, seated, matches, seed=seed, swap=swap, tag=f"run-{seed}", on_illegal=policy
-        ):
+        for job, order in seated_jobs(loaded, seated, matches, seed=seed, swap=swap, tag=tag, on_illegal=policy):
             orders[job.id] = order
             yield job
 
