@@ -62,10 +62,10 @@ def test_its_environments_play(game: str) -> None:
     env.close()
 
 
-def test_the_command_plays() -> None:
+def test_the_command_plays(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("gymposium"), "run", "tic_tac_toe", "--players", "mcts-20,random"]
-    with_json = [*command, "-n", "4", "--seed", "1", "--json"]
-    done = subprocess.run(with_json, capture_output=True, text=True, check=True)
+    options = ["-n", "4", "--seed", "1", "--json"]
+    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)
 
 
