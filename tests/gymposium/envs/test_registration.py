@@ -128,3 +128,18 @@ def test_vector_environments() -> None:
     assert len(set(texts)) > 1
     assert rewards.shape == (3,)
     assert gymposium.load_game("tic_tac_toe").num_actions == envs.single_action_space.n
+
+
+def test_processes_pass_text_on_whole_or_refuse() -> None:
+    with pytest.raises(ValueError, match="shared_memory=False"):
+        gymnasium.make_vec("TextTicTacToe-v0", num_envs=2, vectorization_mode="async")
+    without = {"shared_memory": False, "context": "spawn"}
+    envs = gymnasium.make_vec(
+        "gymposium:TextTicTacToe-v0", num_envs=2, vectorization_mode="async", vector_kwargs=without
+    )
+    alone = gymnasium.make_vec("TextTicTacToe-v0", num_envs=2, vectorization_mode="sync")
+    try:
+        assert envs.reset(seed=3)[0] == alone.reset(seed=3)[0]
+        assert envs.step(["b2", "a1"])[0] == alone.step(["b2", "a1"])[0]
+    finally:
+        envs.close()

@@ -6,7 +6,9 @@ import string
 from typing import Any
 
 import numpy as np
+from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Discrete, Text
+from gymnasium.vector.utils import create_shared_memory
 
 MAX_TEXT = 100_000
 """No observation or reply is longer than this, in characters."""
@@ -43,6 +45,14 @@ class UnicodeText(Text):
 
     def __repr__(self) -> str:
         return f"UnicodeText({self.max_length})"
+
+
+@create_shared_memory.register(UnicodeText)
+def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
+    """Gymnasium would take it for its own text space and hand back garbage without a word."""
+    raise CustomSpaceError(
+        "Text cannot go through shared memory: make the vector environment with vector_kwargs={'shared_memory': False}."
+    )
 
 
 class Moves(Discrete):
