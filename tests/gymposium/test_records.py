@@ -1,0 +1,297 @@
+"""Records: written, read, replayed, and every kind of tampering found."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, Played, play
+from gymposium.errors import BadRecord
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import READERS, Reader
+from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify_file
+
+GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel", "goofspiel(num_cards=4)"]
+POLICIES = ["forfeit", "random", "retry(2)", "penalty(0.1,3)"]
+JUNK = ["", "nonsense", "a9", "bid 99", "fold", "\ud800", "line\nbreak", "\u2028", "<move>b2</move>", "9" * 50]
+
+
+class Clumsy:
+    """Plays at random and fails now and then, in all ways there are."""
+
+    name = "clumsy"
+    style: Style = "compact"
+
+    def __init__(self, share: float = 0.3, reader: Reader = READERS["move"]) -> None:
+        self.share, self.reader = share, reader
+
+    def act(self, asks: list[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        legal = ask.legal_moves or []
+        if ask.rng.random() < self.share:
+            return Reply(JUNK[ask.rng.randrange(len(JUNK))], ask.rng.choice(["stop", "length"]))  # type: ignore[arg-type]
+        index = ask.rng.randrange(len(legal))
+        if ask.rng.random() < 0.1:
+            return Reply(str(index), action=index)  # often not a legal one
+        return Reply(self.reader.answer(legal[index]))
+
+
+def matches(game: str, policy: str = "forfeit", n: int = 5, share: float = 0.3, reader: str = "move") -> list[Played]:
+    players = [Clumsy(share, READERS[reader])] * 2
+    on_illegal = FailurePolicy.parse(policy)
+    return list(play(MatchJob(f"m{i}", load_game(game), players, i, 100 + i, on_illegal) for i in range(n)))
+
+
+def parsed(played: Played) -> Record:
+    return Record.parse(Record.of(played).line())
+
+
+@pytest.mark.parametrize("reader", sorted(READERS))
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("game", GAMES)
+def test_whatever_was_played_verifies(game: str, policy: str, reader: str) -> None:
+    for played in matches(game, policy, n=12, reader=reader):
+        record = Record.of(played)
+        assert Record.parse(record.line()) == record
+        assert "\n" not in record.line()
+        assert first_difference(parsed(played)) is None
+
+
+def test_joint_failures_verify_under_every_policy() -> None:
+    """Both seats of a joint decision fail often; some matches end by it."""
+    for policy in POLICIES:
+        played = matches("goofspiel(num_cards=5)", policy, n=60, share=0.6)
+        assert [first_difference(parsed(p)) for p in played] == [None] * 60
+        forfeits = {p.forfeit for p in played}
+        assert forfeits == ({None} if policy == "random" else forfeits | {0, 1})
+
+
+# -- tampering
+
+
+def tampered(played: Played, change: Callable[[dict[str, Any]], None]) -> str | None:
+    data = json.loads(Record.of(played).line())
+    change(data)
+    return first_difference(Record.parse(json.dumps(data)))
+
+
+def clean(game: str, seed: int = 5) -> Played:
+    [played] = play([MatchJob("m", load_game(game), [make_player("random")] * 2, seed)])
+    return played
+
+
+def put(*path: Any) -> Callable[[dict[str, Any]], None]:
+    """Replace what stands at a path by its last item."""
+
+    def change(data: Any) -> None:
+        *way, key, value = path
+        for step in way:
+            data = data[step]
+        assert data[key] != value, "this would change nothing"
+        data[key] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (put("events", 0, 1, "Chance outcome:5"), "is not an outcome of chance|seed 5 gives|gives"),
+        (put("events", 2, 1, "fold"), "not legal"),
+        (put("events", 2, 0, 1), "it is seat 0's turn"),
+        (put("returns", [99.0, -99.0]), "the events give"),
+        (put("returns", [0.5]), "there are 1 returns"),
+        (put("results", ["draw", "win"]), "the events give"),
+        (put("forfeit", 0), "not to move"),
+        (put("penalties", {"0": 1.0}), "the replies cost"),
+        (put("seed", 6), "seed 6 gives"),
+        (put("game_version", 7), "version 7 of the game"),
+        (put("game", "tic_tac_toe"), "not chance's turn"),
+        (put("game", "no_such_game"), "no game called"),
+        (put("turns", 0, "reading", "illegal"), "is called illegal, but it is move"),
+        (put("turns", 0, "reading", "cut off"), "the replies end|is asked|after the end"),
+        (put("turns", 0, "seat", 1), "but seat 0 is asked"),
+        (put("turns", 0, "text", "nonsense"), "is called move, but it is unparsable"),
+        (lambda data: data["turns"][0].update(action=0), "is called move, but it is illegal"),
+        (put("turns", []), "the replies end"),
+        (lambda data: data["turns"].append(data["turns"][0]), "after the end of the match"),
+        (lambda data: data["events"].pop(), "are to move|stops before a chance"),
+        (lambda data: data["events"].append([0, "call"]), "after the end of the match"),
+        (put("on_illegal", "sometimes"), "is not a policy"),
+        (put("prompts", 0, "reader", "mve"), "way of replying"),
+        (put("players", ["random"]), "there are 1 players"),
+    ],
+)
+def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None], found: str) -> None:
+    played = clean("leduc_poker")
+    assert first_difference(parsed(played)) is None
+    difference = tampered(played, change)
+    assert difference is not None
+    assert re.search(found, difference), difference
+
+
+def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
+    """Another square: legal, same returns perhaps, but nobody replied it."""
+    played = clean("tic_tac_toe")
+    last = played.events[-1]
+    free = sorted({f"{c}{r}" for c in "abc" for r in "123"} - {e.move for e in played.events})
+    for other in free:
+        assert tampered(played, put("events", len(played.events) - 1, 1, other)) is not None
+    assert last.move not in free
+
+
+def test_chance_that_the_seed_does_not_draw_is_found() -> None:
+    """Kuhn: exchange the hidden third card for the other's, where the result stays the same."""
+    hits = 0
+    for seed in range(40):
+        played = clean("kuhn_poker", seed)
+        if played.returns in ((1.0, -1.0), (-1.0, 1.0)) and {e.move for e in played.events[:2]} == {"Deal:0", "Deal:2"}:
+            other = 1 - int(played.events[1].move == "Deal:2")
+            index = [e.move for e in played.events[:2]].index(f"Deal:{0 if other else 2}")
+            difference = tampered(played, put("events", index, 1, "Deal:1"))
+            assert difference is not None
+            hits += "gives" in difference
+    assert hits
+
+
+@pytest.mark.parametrize("policy", ["retry(2)", "penalty(0.1,3)", "forfeit"])
+@pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
+def test_tampering_with_failures_is_found(game: str, policy: str) -> None:
+    failed = [p for p in matches(game, policy, n=40) if p.forfeit is not None]
+    assert failed
+    for played in failed:
+        seat = played.forfeit
+        for change in (
+            put("forfeit", None),
+            put("forfeit", 1 - seat if seat is not None else 0),
+            lambda data: data["turns"].pop(),
+            put("turns", len(played.turns) - 1, "seat", 5),
+            put("penalties", {"1": 0.7}),
+            put("returns", [0.25, -0.25]),
+            lambda data: data["turns"].append({"seat": 0, "reading": "unparsable", "text": ""}),
+        ):
+            assert tampered(played, change) is not None
+    if policy != "forfeit":
+        assert tampered(failed[0], put("on_illegal", "forfeit")) is not None
+
+
+def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
+    played = matches("tic_tac_toe", "retry(2)", n=40)
+    retried = [p for p in played if p.forfeit is None and len(p.turns) > len(p.events)]
+    assert retried
+    for one in retried:
+        assert "after the end of the match" in str(tampered(one, put("on_illegal", "forfeit")))
+        assert "penalties are {}" in str(tampered(one, put("on_illegal", "penalty(0.5,9)")))
+
+
+@given(st.sampled_from(GAMES), st.sampled_from(POLICIES), st.integers(0, 7), st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: st.DataObject) -> None:
+    record = json.loads(Record.of(matches(game, policy, n=8)[number]).line())
+    junk = st.recursive(
+        st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=5,
+    )
+    place: Any = record
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = data.draw(junk)
+    with contextlib.suppress(BadRecord):
+        first_difference(Record.parse(json.dumps(record)))
+
+
+# -- files
+
+
+def write(path: Path, n: int = 3) -> list[Record]:
+    with RecordWriter(path) as writer:
+        return [writer.write(played) for played in matches("leduc_poker", n=n)]
+
+
+def test_files_hold_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "matches.jsonl"
+    written = write(path) + write(path)
+    assert [record for _, record in read_records(path)] == written
+    assert [number for number, _ in read_records(path)] == [1, 2, 3, 4, 5, 6]
+    found = verify_file(path)
+    assert (found.matches, found.problems) == (6, [])
+
+
+@pytest.mark.parametrize("cut", [1, 40, 400])
+def test_a_half_written_last_line_is_named_and_loses_nothing(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "matches.jsonl"
+    first = write(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut] if cut > 1 else whole[:-2])
+    problems = [item for _, item in read_records(path) if isinstance(item, Problem)]
+    assert len(problems) == 1
+    assert str(problems[0]).startswith(f"{path}:3: not JSON")
+    after = write(path)
+    items = [item for _, item in read_records(path)]
+    assert items[:2] == first[:2]
+    assert isinstance(items[2], Problem)
+    assert items[3:] == after
+    found = verify_file(path)
+    assert found.matches == 5
+    assert [problem.where for problem in found.problems] == [f"{path}:3"]
+
+
+def test_a_whole_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    first = write(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    after = write(path)
+    assert [item for _, item in read_records(path)] == first + after
+
+
+def test_what_is_no_record_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    good = write(path, 1)[0]
+    fewer = {key: value for key, value in asdict(good).items() if key != "seed"}
+    lines = ["[1]", "{}", "null", '{"format": "gymposium-match-1"}', "\ufffd\x00", "[" * 100_000, json.dumps(fewer)]
+    lines += [json.dumps({**asdict(good), "extra": 1}), json.dumps({**asdict(good), "format": "gymposium-match-9"})]
+    path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe\n\n" + good.line().encode() + b"\n")
+    items = list(read_records(path))
+    assert [number for number, _ in items] == [*range(1, 11), 12]
+    assert all(isinstance(item, Problem) for _, item in items[:-1])
+    assert items[-1][1] == good
+    assert len(verify_file(path).problems) == 10
+
+
+def test_a_tampered_match_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    write(path)
+    lines = path.read_text().splitlines()
+    record = json.loads(lines[1])
+    record["returns"] = [5.0, -5.0]
+    path.write_text("\n".join([lines[0], json.dumps(record), lines[2]]) + "\n")
+    [problem] = verify_file(path).problems
+    assert problem.where == f"{path}:2 (match {record['id']})"
+    assert "returns are [5.0, -5.0]" in problem.what
+
+
+def test_a_record_says_who_read_which_prompt() -> None:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random"), Clumsy(0)], 1)])
+    record = Record.of(played)
+    assert record.players == ["random", "clumsy"]
+    assert [p["style"] for p in record.prompts] == ["compact", "compact"]
+    assert len({p["hash"] for p in record.prompts}) == 1  # one prompt set: both seats' heads, style and reader
+    assert set(record.versions) == {"gymposium", "open_spiel"}

@@ -1,0 +1,59 @@
+"""Rates and means against published values."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, play
+from gymposium.scores import Estimate, mean, rate, score
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [  # (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), z = 1.959964; the third is Newcombe's (1998)
+        (0, 10, 0.0, 0.277533),
+        (10, 10, 0.722467, 1.0),
+        (81, 263, 0.2553, 0.3662),
+        (800, 1000, 0.774112, 0.823627),
+        (1, 2, 0.094531, 0.905469),
+    ],
+)
+def test_wilson(count: int, total: int, low: float, high: float) -> None:
+    estimate = rate(count, total)
+    assert estimate.value == count / total
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=6e-5)
+
+
+def test_student() -> None:
+    estimate = mean([1.0, 2.0, 3.0, 4.0, 5.0])  # t(0.975, 4) = 2.776445
+    assert estimate.value == 3.0
+    assert estimate.high - 3.0 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), abs=1e-5)
+    assert estimate.low + estimate.high == pytest.approx(6.0)
+
+
+def test_few_values_have_no_interval() -> None:
+    assert math.isnan(mean([]).value)
+    assert mean([2.0]).value == 2.0
+    assert math.isnan(mean([2.0]).low)
+    assert math.isnan(rate(0, 0).value)
+    assert mean([1.0, 1.0, 1.0]) == Estimate(1.0, 1.0, 1.0)
+    assert str(Estimate(0.5, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
+
+
+def test_a_score_counts_each_seat_it_is_given() -> None:
+    players = [make_player("random")] * 2
+    played = list(play(MatchJob(str(seed), load_game("tic_tac_toe"), players, seed) for seed in range(50)))
+    one = score((match, i % 2) for i, match in enumerate(played))
+    assert one.matches == 50
+    assert sum(one.results.values()) == 50
+    assert one.readings["move"] == sum(t.seat == i % 2 for i, m in enumerate(played) for t in m.turns)
+    assert one.mean_return().value * 50 == one.results["win"] - one.results["loss"]
+    assert one.result_rate("win").value == one.results["win"] / 50
+    assert one.reading_rate("illegal").value == 0
+    plain = one.as_dict()
+    assert plain["counts"]["results"] == one.results
+    assert plain["results"]["draw"][1] <= plain["results"]["draw"][0] <= plain["results"]["draw"][2]
+    assert one.forfeits == 0
