@@ -1,8 +1,13 @@
 """2048 as a plugin: the words against the engine, and that installing it is all there is to do."""
 
 import itertools
+import json
+import os
 import random
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pyspiel
@@ -205,3 +210,49 @@ def test_gymnasium_makes_it() -> None:
         total += float(reward)
     assert info["result"] == "score"
     assert total > 0
+
+
+SHOWN = """
+import json, sys, gymnasium, pettingzoo, gymposium
+from gymposium.plugins.host import host
+print(json.dumps({
+    "game": "2048" in host().games,
+    "gymnasium": "Text2048-v0" in gymnasium.registry,
+    "pettingzoo": "Text2048-v0" in pettingzoo.aec_registry,
+    "imported": "gymposium_2048.game" in sys.modules or "pyspiel" in sys.modules,
+}))
+"""
+
+
+def shown(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
+    """Where 2048 appears in a process of its own: in the library, in `list`, and whether `run` plays it."""
+    env = {**os.environ, "COLUMNS": "200", **environment}
+    command = [sys.executable, "-m", "gymposium.cli.main"]
+
+    def go(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=env, check=False)
+
+    library = go(sys.executable, "-c", SHOWN)
+    listed = go(*command, "list")
+    run = go(*command, "run", "2048(max_tile=16)", "--players", "random", "-n", "3")
+    return json.loads(library.stdout), listed.stdout, run.returncode
+
+
+def test_it_appears_everywhere_by_being_there_and_goes_as_it_came(tmp_path: Path) -> None:
+    """Its metadata and modules on the path, in a folder of their own, and nothing else."""
+    source = Path(__file__).parents[2] / "plugins" / "gymposium-2048"
+    (tmp_path / "gymposium_2048").symlink_to(source / "src" / "gymposium_2048")
+    project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [(name, value)] = project["entry-points"]["gymposium"].items()
+    info = tmp_path / f"gymposium_2048-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    (info / "entry_points.txt").write_text(f"[gymposium]\n{name} = {value}\n")
+    there, listed, code = shown(tmp_path, PYTHONPATH=str(tmp_path), GYMPOSIUM_PLUGINS="gymposium-2048")
+    assert there == {"game": True, "gymnasium": True, "pettingzoo": True, "imported": False}
+    assert "Text2048-v0" in listed
+    assert code == 0
+    gone, listed, code = shown(tmp_path, PYTHONPATH=str(tmp_path), GYMPOSIUM_DISABLE_PLUGINS="gymposium-2048")
+    assert gone == {"game": False, "gymnasium": False, "pettingzoo": False, "imported": False}
+    assert "2048" not in listed
+    assert code == 2

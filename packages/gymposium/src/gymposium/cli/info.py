@@ -23,6 +23,9 @@ def command(
 ) -> None:
     """A game's rules, its parameters, and for each seat the prompt of one turn.
 
+    The prompts come from a match of random moves, word for word as a player in that seat reads them. Any
+    other OpenSpiel game is openspiel:NAME.
+
     Examples:
 
         gymposium info tic_tac_toe

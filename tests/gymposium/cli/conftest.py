@@ -1,0 +1,73 @@
+"""The command as a process: what a user runs, in a folder of the test's own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def gymposium(tmp_path: Path) -> Run:
+    """`gymposium("list", "--json")`; `typed` is what the user types, `env` what is set besides."""
+
+    def run(*arguments: str, typed: str = "", env: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "gymposium.cli.main", *arguments],
+            input=typed,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "200", "PYTHONUTF8": "1", "GYMPOSIUM_PLUGINS_STRICT": "1", **(env or {})},
+            check=False,
+        )
+
+    return run
+
+
+STUTTER = '''
+"""A player that answers a move, then nonsense, then something illegal, and so on; where it begins is by the seed."""
+from gymposium import CommandSpec, OpponentSpec, hookimpl
+from gymposium.players.protocol import Reply
+from gymposium.reading import READERS
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="stutter", form="stutter", pattern="stutter", summary="S.", entry_point="stutter:Stutter")
+
+
+@hookimpl
+def gymposium_commands():
+    yield CommandSpec(name="shout", summary="Say it loud.", entry_point="stutter:shout", order=50)
+    yield CommandSpec(name="lost", summary="Cannot be loaded.", entry_point="stutter_is_not_here:lost")
+
+
+class Stutter:
+    name, reader, style = "stutter", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [Reply(self.say(ask)) for ask in asks]
+
+    def say(self, ask):
+        taken = next(move for move in ("a1", "b2", "c3", "a3", "") if move not in ask.legal_moves)
+        return [ask.legal_moves[0], "\\x1b[31m hm [bold]", taken][(ask.turn + ask.seed) % 3]
+
+
+def shout(word: str) -> None:
+    """Print a word in capitals."""
+    print(word.upper())
+'''
+
+
+@pytest.fixture
+def stutter(tmp_path: Path) -> str:
+    """A one-file plugin with a player that fails in every way, and two verbs."""
+    file = tmp_path / "stutter.py"
+    file.write_text(STUTTER)
+    return str(file)

@@ -1,0 +1,184 @@
+"""The command itself: verbs from plugins, lazily loaded, and errors of one line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+VERBS = {"list", "info", "play", "run", "replay", "verify", "plugins"}
+FIRST_PARTY = {"GYMPOSIUM_PLUGINS": ""}
+"""Nothing but what is built in, whatever else is installed here."""
+
+
+def only_error(done) -> str:
+    """The one line that a user sees."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    return line.removeprefix("error: ")
+
+
+def test_help_lists_every_verb_and_imports_no_engine():
+    code = (
+        "import sys\n"
+        "from gymposium.cli.main import main\n"
+        "sys.argv = ['gymposium', '--help']\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "heavy = {'torch', 'pyspiel', 'scipy', 'transformers', 'peft', 'stable_baselines3'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    from gymposium.plugins.host import host
+
+    assert host().commands.keys() >= VERBS
+    for spec in host().commands.values():
+        assert spec.name in run.stdout
+        assert spec.summary in run.stdout
+
+
+@pytest.mark.parametrize("verb", [*sorted(VERBS - {"plugins"}), "plugins list"])
+def test_the_help_of_each_verb_has_examples(gymposium, verb):
+    done = gymposium(*verb.split(), "--help")
+    assert done.returncode == 0
+    assert "Examples:" in done.stdout
+    assert f"    gymposium {verb}" in done.stdout
+
+
+def test_an_unknown_verb_names_the_nearest(gymposium):
+    assert only_error(gymposium("rnu")) == "There is no command called 'rnu'. Did you mean 'run' or 'train'?"
+
+
+@pytest.mark.parametrize(("verb", "distribution"), [("eval", "gymposium-agents"), ("train", "gymposium-train")])
+def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium, verb, distribution):
+    line = only_error(gymposium(verb, "--whatever", env=FIRST_PARTY))
+    assert line == f"The command {verb!r} is not installed. Install it with:  pip install {distribution}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["info", "tic_tac"], "There is no game called 'tic_tac'. Did you mean 'tic_tac_toe'?"),
+        (["info", "goofspiel(num_cards=99)"], "num_cards=99: must be from 2 to 13."),
+        (["info", "kuhn_poker", "--style", "long"], "'full' or 'compact'"),
+        (["info", "kuhn_poker", "--reply", "jso"], "Did you mean 'json'?"),
+        (["play", "kuhn_poker", "--opponent", "mct-5"], "There is no player called 'mct-5'. Did you mean 'mcts-N'?"),
+        (["play", "kuhn_poker", "--seat", "2"], "--seat 2: kuhn_poker has seats 0 to 1."),
+        (["run", "kuhn_poker", "--players", "random"], "kuhn_poker needs 2 players, not 1."),
+        (["run", "kuhn_poker", "--players", "human,random"], "gymposium play kuhn_poker"),
+        (["run", "kuhn_poker", "--players", "random,lm:x"], "Install it with:  pip install gymposium-agents"),
+        (["run", "kuhn_poker", "--players", "random,random", "--on-illegal", "shrug"], "on_illegal='shrug'"),
+        (["run", "goofspiel", "--players", "mcts-5,random"], "use the random player instead"),
+        (["run", "kuhn_poker", "--players", "random,random", "--record", "."], "--record .: cannot be written"),
+        (["--plugin", "missing.py", "list"], "missing.py: not a Python file"),
+    ],
+)
+def test_errors_are_one_line_that_says_what_to_do(gymposium, arguments, told):
+    assert told in only_error(gymposium(*arguments, env=FIRST_PARTY))
+
+
+def test_version(gymposium):
+    from importlib.metadata import version
+
+    assert gymposium("--version").stdout == f"gymposium {version('gymposium')}\n"
+
+
+def test_verbs_and_players_of_a_one_file_plugin(gymposium, stutter):
+    assert gymposium("--plugin", stutter, "shout", "hello").stdout == "HELLO\n"
+    assert "Say it loud." in gymposium("--plugin", stutter, "--help").stdout
+    assert "Print a word in capitals." in gymposium("--plugin", stutter, "shout", "--help").stdout
+    lost = only_error(gymposium("--plugin", stutter, "lost"))
+    assert "'lost' could not be loaded" in lost
+    assert "No module named 'stutter_is_not_here'" in lost
+    players = json.loads(gymposium("--plugin", stutter, "list", "--json").stdout)["players"]
+    assert "stutter" in [player["form"] for player in players]
+    assert "There is no command called 'shout'." in only_error(gymposium("shout", "hello"))
+
+
+def test_no_plugins_leaves_what_is_built_in(gymposium, stutter, tmp_path):
+    info = tmp_path / "site" / "nim-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nim\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[gymposium]\nnim = nim_plugin\n")
+    (tmp_path / "site" / "nim_plugin.py").write_text(
+        "from gymposium import GameSpec, hookimpl\n@hookimpl\ndef gymposium_games():\n"
+        "    yield GameSpec(name='nim', title='Nim', summary='Sticks.', entry_point='nim_game:Nim')\n"
+    )
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+
+    def games(*options: str) -> list[str]:
+        return [game["name"] for game in json.loads(gymposium(*options, "list", "--json", env=env).stdout)["games"]]
+
+    assert "nim" in games()
+    without = games("--no-plugins")
+    assert "nim" not in without
+    assert "tic_tac_toe" in without
+    players = gymposium("--no-plugins", "--plugin", stutter, "list", env=env).stdout
+    assert "stutter" in players
+    assert "before --plugin" in only_error(gymposium("--plugin", stutter, "--no-plugins", "list", env=env))
+    listed = json.loads(gymposium("--no-plugins", "plugins", "list", "--json", env=env).stdout)["plugins"]
+    assert {p["status"] for p in listed if p["name"] != "builtin"} == {"disabled"}
+    code = (
+        "import gymnasium, typer\n"
+        "from gymposium.cli.main import app\n"
+        "assert 'TextNim-v0' in gymnasium.registry\n"
+        "typer.main.get_command(app).main(['--no-plugins', 'list'], standalone_mode=False)\n"
+        "assert 'TextNim-v0' not in gymnasium.registry\n"
+        "assert 'TextTicTacToe-v0' in gymnasium.registry\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, check=True, capture_output=True)
+
+
+def test_the_plugins_are_listed_with_what_became_of_them(gymposium, tmp_path):
+    for name, source in {"fine": "GYMPOSIUM_API = 1\n", "sad": "import there_is_no_such_module\n"}.items():
+        info = tmp_path / "site" / f"{name}-2.5.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n")
+        (info / "entry_points.txt").write_text(f"[gymposium]\n{name} = {name}_plugin\n")
+        (tmp_path / "site" / f"{name}_plugin.py").write_text(
+            source + "from gymposium import OpponentSpec, hookimpl\n@hookimpl\ndef gymposium_opponents():\n"
+            "    yield OpponentSpec(name='x', form='x-N', pattern='x-.', summary='S', entry_point='nowhere:X')\n"
+        )
+    env = {
+        "PYTHONPATH": str(tmp_path / "site"),
+        "GYMPOSIUM_PLUGINS": "fine,sad",
+        "GYMPOSIUM_PLUGINS_STRICT": "",
+    }
+    done = gymposium("plugins", "list", "--json", env=env)
+    assert done.stderr.count("is broken and was left out") == 1
+    plugins = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
+    assert plugins["fine"]["distribution"] == "fine"
+    assert plugins["fine"]["version"] == "2.5"
+    assert plugins["fine"]["status"] == "active"
+    assert plugins["fine"]["adds"] == {"games": [], "players": ["x-N"], "commands": []}
+    assert plugins["sad"]["status"] == "broken"
+    assert "there_is_no_such_module" in plugins["sad"]["error"]
+    assert plugins["builtin"]["adds"]["commands"] == [
+        "list", "info", "play", "run", "replay", "verify", "plugins"
+    ]  # fmt: skip
+    table = gymposium("plugins", "list", env=env).stdout
+    assert "No module named 'there_is_no_such_module'" in table
+    assert "x-N" in table
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+def test_ctrl_c_ends_with_130(tmp_path):
+    command = [sys.executable, "-u", "-m", "gymposium.cli.main", "play", "tic_tac_toe"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        assert process.stdout is not None
+        seen = ""
+        while not seen.endswith("seat 0> "):
+            seen += process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert process.returncode == 130
+    assert errors == "Stopped; nothing is recorded.\n"
+    assert not (tmp_path / "gymposium-runs").exists()

@@ -1,0 +1,280 @@
+"""What each verb prints, writes and returns."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gymposium.records import Record, read_records, verify_file
+from gymposium.streams import stream
+
+RECORD = "gymposium-runs/matches.jsonl"
+
+
+def refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def as_json(done):
+    """What is on stdout, which must be JSON and nothing else."""
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout, parse_constant=refuse)
+
+
+def records(path: Path) -> list[Record]:
+    found = [item for _, item in read_records(path)]
+    assert all(isinstance(item, Record) for item in found)
+    return [item for item in found if isinstance(item, Record)]
+
+
+def test_list(gymposium):
+    data = as_json(gymposium("list", "--json"))
+    goofspiel = next(game for game in data["games"] if game["name"] == "goofspiel")
+    assert goofspiel["env_id"] == "TextGoofspiel-v0"
+    assert goofspiel["information"] == "imperfect"
+    assert "mcts-N" in [player["form"] for player in data["players"]]
+    text = gymposium("list").stdout
+    for game in data["games"]:
+        assert re.search(rf"{game['name']} +{game['env_id']} +{game['seats']} +{game['information']}", text)
+
+
+def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium):
+    text = gymposium("info", "goofspiel(num_cards=4)").stdout
+    assert "goofspiel(num_cards=4)" in text
+    assert "from 2 to 13" in text
+    assert "one of random, ascending, descending" in text
+    assert text.count("Legal moves: bid 1, bid 2, bid 3, bid 4") == 2
+    data = as_json(gymposium("info", "kuhn_poker", "--style", "compact", "--reply", "tags", "--json"))
+    assert data["utility_range"] == [-2.0, 2.0]
+    assert data["parameters"] == []
+    assert ["act first" in data["prompts"][0], "act second" in data["prompts"][1]] == [True, True]
+    assert all(prompt.endswith("<think>…</think><move>…</move>") for prompt in data["prompts"])
+    [cards, _] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
+    assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 13)
+
+
+def test_info_of_any_openspiel_game(gymposium):
+    done = gymposium("info", "openspiel:nim")
+    assert done.returncode == 0
+    assert "none" in done.stdout
+
+
+def test_run_prints_scores_and_records_every_match(gymposium, tmp_path):
+    arguments = ["run", "tic_tac_toe", "--players", "mcts-20,random", "-n", "21", "--seed", "3"]
+    done = gymposium(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert f"Recorded in {RECORD}" in done.stderr
+    first = records(tmp_path / RECORD)
+    assert len(first) == 21
+    again = as_json(gymposium(*arguments, "--json", "--record", "again.jsonl"))
+    assert [record.line() for record in records(tmp_path / "again.jsonl")] == [record.line() for record in first]
+    mcts, rand = again["players"]
+    assert (mcts["player"], rand["player"], mcts["matches"]) == ("mcts-20", "random", 21)
+    wins = sum(record.results[record.players.index("mcts-20")] == "win" for record in first)
+    assert mcts["results"]["win"][0] == pytest.approx(wins / 21)
+    assert mcts["results"]["win"][0] == rand["results"]["loss"][0]
+    assert mcts["return"][0] == pytest.approx(-rand["return"][0])
+    low, high = mcts["results"]["win"][1:]
+    assert 0 <= low < wins / 21 < high <= 1
+    assert f"win {wins / 21:.3f} [{low:.3f}, {high:.3f}]" in " ".join(done.stdout.split())
+    other = as_json(gymposium(*arguments[:-1], "4", "--json"))
+    assert len(records(tmp_path / RECORD)) == 42
+    assert other["players"] != again["players"]
+
+
+def test_run_swaps_seats_and_shares_the_deal(gymposium, tmp_path):
+    gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "6", "--seed", "1")
+    by_number = {int(record.id.rsplit("-", 1)[1]): record for record in records(tmp_path / RECORD)}
+    for number, record in by_number.items():
+        assert record.players == (["mcts-5", "random"] if number % 2 == 0 else ["random", "mcts-5"])
+        assert record.seed == stream(1, "deal", number // 2).getrandbits(48)
+        deal = [event for event in record.events if event.seat == -1]
+        assert deal == [event for event in by_number[number ^ 1].events if event.seat == -1]
+    assert len({record.player_seed for record in by_number.values()}) == 6
+    gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "4", "--no-swap", "--record", "fixed.jsonl")
+    fixed = records(tmp_path / "fixed.jsonl")
+    assert {tuple(record.players) for record in fixed} == {("mcts-5", "random")}
+    assert len({record.seed for record in fixed}) == 4
+
+
+def test_run_of_one_match_has_no_interval_and_still_is_json(gymposium):
+    data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json"))
+    assert data["players"][0]["return"][1:] == [None, None]
+    assert "[–, –]" in gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1").stdout
+
+
+def test_failed_replies_are_counted_apart(gymposium, stutter, tmp_path):
+    arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "30"]
+    [bad, good] = as_json(gymposium(*arguments, "--json"))["players"]
+    counts = bad["counts"]["readings"]
+    assert counts["illegal"] > 0
+    assert counts["unparsable"] > 0
+    assert bad["counts"]["forfeits"] > 0
+    assert good["readings"]["illegal"][0] == good["readings"]["unparsable"][0] == good["counts"]["forfeits"] == 0
+    played = records(tmp_path / RECORD)
+    assert sum(record.forfeit is not None for record in played) == bad["counts"]["forfeits"]
+    for policy in ("retry(3)", "penalty(0.5,20)", "random"):
+        done = gymposium(*arguments, "--on-illegal", policy, "--record", "other.jsonl", "--json")
+        assert as_json(done)["players"][0]["counts"]["forfeits"] == 0
+    assert verify_file(tmp_path / "other.jsonl").problems == []
+
+
+def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(gymposium, stutter, tmp_path):
+    arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "6"]
+    gymposium(*arguments, "--on-illegal", "retry(3)")
+    done = gymposium("replay", RECORD)
+    assert done.returncode == 0, done.stderr
+    assert ": illegal." in done.stdout
+    assert ": unparsable." in done.stdout
+    assert "[bold]" in done.stdout
+    assert "\x1b" not in done.stdout
+    gymposium(*arguments, "--record", "forfeits.jsonl")
+    text = gymposium("replay", "forfeits.jsonl").stdout
+    assert text.count(" forfeits.") == sum(r.forfeit is not None for r in records(tmp_path / "forfeits.jsonl")) > 0
+
+
+@pytest.mark.parametrize(
+    "game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:hex(board_size=3)"]
+)
+def test_replay_shows_what_was_seen_and_done(gymposium, tmp_path, game):
+    """Every event in order, and at each move the position that the game shows to that seat then."""
+    gymposium("run", game, "--players", "random,random", "-n", "3")
+    shown = as_json(gymposium("replay", RECORD, "--json"))["matches"]
+    from gymposium import load_game
+
+    for match, record in zip(shown, records(tmp_path / RECORD), strict=True):
+        steps = [(-1 if step["seat"] is None else step["seat"], step["move"]) for step in match["steps"]]
+        assert steps == [tuple(event) for event in record.events]
+        live = load_game(game).new(record.seed)
+        moves = [step for step in match["steps"] if step["seat"] is not None]
+        while seats := live.to_move():
+            now, moves = moves[: len(seats)], moves[len(seats) :]
+            assert [step["position"] for step in now] == [live.observe(seat).text for seat in seats]
+            assert [step["replies"] for step in now] == [[{"reading": "move", "text": s["move"]}] for s in now]
+            live.apply({step["seat"]: step["move"] for step in now})
+        assert match["end"] == {str(seat): live.observe(seat).text for seat in (0, 1)}
+        assert match["returns"] == list(live.returns())
+
+
+def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium, tmp_path):
+    gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "1")
+    [record] = records(tmp_path / RECORD)
+    cards = ["JQK"[int(event.move[-1])] for event in record.events if event.seat == -1]
+    text = gymposium("replay", RECORD, "--match", "1", "--seat", "1").stdout
+    assert f"Your card: {cards[1]}." in text
+    assert f"Your card: {cards[0]}." not in text
+    assert "chance" not in text
+    assert "Seat 0 sees" not in text
+    assert "--seat 2: match" in gymposium("replay", RECORD, "--seat", "2").stderr
+
+
+def test_replay_finds_a_match_by_number_or_id(gymposium, tmp_path):
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "4")
+    ids = [record.id for record in records(tmp_path / RECORD)]
+    assert [match["id"] for match in as_json(gymposium("replay", RECORD, "--json"))["matches"]] == ids
+    for number, name in enumerate(ids, start=1):
+        for match in (str(number), name):
+            [found] = as_json(gymposium("replay", RECORD, "--match", match, "--json"))["matches"]
+            assert found["id"] == name
+    done = gymposium("replay", RECORD, "--match", "5")
+    assert done.returncode == 2
+    assert "has 4" in done.stderr
+    assert gymposium("replay", "nowhere.jsonl").returncode == 2
+
+
+def test_verify_reports_the_first_difference_of_each_bad_record(gymposium, tmp_path):
+    gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "5")
+    path = tmp_path / RECORD
+    done = gymposium("verify", RECORD)
+    assert (done.returncode, "5 matches played again; all agree" in done.stdout) == (0, True)
+    lines = path.read_text().splitlines()
+    tampered = json.loads(lines[1])
+    tampered["returns"] = [9, -9]
+    reseeded = json.loads(lines[2])
+    reseeded["seed"] = next(s for s in range(99) if _deal(s) != _deal(reseeded["seed"]))
+    half = lines[4][: len(lines[4]) // 2]
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("\n".join([lines[0], json.dumps(tampered), json.dumps(reseeded), "not a record", lines[3], half]))
+    done = gymposium("verify", RECORD, "bad.jsonl")
+    assert done.returncode == 1
+    told = {int(found[1]): found[0] for found in re.finditer(r"^bad\.jsonl:(\d+).*$", done.stdout, re.MULTILINE)}
+    assert told.keys() == {2, 3, 4, 6}
+    assert "returns are [9, -9]" in told[2]
+    assert "seed" in told[3]
+    assert "not JSON" in told[4]
+    assert f"{RECORD}: 5 matches played again; all agree." in done.stdout
+    data = json.loads(gymposium("verify", "bad.jsonl", "--json").stdout)
+    assert data["problems"] == 4
+    assert data["files"][0]["matches"] == 4
+    # replay names the broken lines and shows the rest
+    shown = gymposium("replay", "bad.jsonl", "--json")
+    assert [problem["where"] for problem in json.loads(shown.stdout)["problems"]] == ["bad.jsonl:4", "bad.jsonl:6"]
+    assert len(json.loads(shown.stdout)["matches"]) == 4
+    assert shown.stderr.count("not JSON") == 2
+
+
+def _deal(seed: int) -> list[str]:
+    from gymposium import load_game
+
+    return [event.move for event in load_game("kuhn_poker").new(seed).events]
+
+
+def test_replay_of_a_match_against_the_rules_is_an_error(gymposium, tmp_path):
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
+    data = json.loads((tmp_path / RECORD).read_text())
+    data["events"][1] = [1, data["events"][0][1]]  # a square that is taken
+    (tmp_path / "bad.jsonl").write_text(json.dumps(data) + "\n")
+    done = gymposium("replay", "bad.jsonl")
+    assert done.returncode == 2
+    assert "does not follow its game's rules" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_play_to_the_end(gymposium, tmp_path):
+    """Typing errors are told and cost nothing; the end is shown; the match is recorded and verifies."""
+    typed = "z9\n\n?\n" + "".join(f"{column}{row}\n" for _ in range(3) for row in "123" for column in "abc")
+    done = gymposium("play", "tic_tac_toe", "--seed", "4", typed=typed)
+    assert done.returncode == 0, done.stderr
+    assert "'z9' is not a legal move. Legal moves: a3," in done.stdout
+    assert "Type a move." in done.stdout
+    assert done.stdout.count("Three of your marks in a row") == 2
+    [record] = records(tmp_path / RECORD)
+    assert record.players == ["human", "random"]
+    assert {"win": "You win.", "loss": "You lose.", "draw": "A draw."}[record.results[0]] in done.stdout
+    assert all(turn["reading"] == "move" for turn in record.turns)
+    assert f"Recorded in {RECORD} as match {record.id}" in done.stderr
+    assert gymposium("verify", RECORD).returncode == 0
+
+
+def test_play_shows_only_what_the_seat_may_see(gymposium, tmp_path):
+    done = gymposium("play", "kuhn_poker", "--seat", "1", "--seed", "0", typed="pass\npass\n")
+    assert done.returncode == 0, done.stderr
+    [record] = records(tmp_path / RECORD)
+    assert record.players == ["random", "human"]
+    from gymposium import load_game
+
+    own = load_game("kuhn_poker").load(record.events).observe(1).text
+    assert own.strip() in done.stdout
+    assert len(set(re.findall(r"Your card: (.)", done.stdout))) == 1
+
+
+def test_play_simultaneous_moves(gymposium, tmp_path):
+    done = gymposium("play", "goofspiel(num_cards=3)", "--seed", "5", typed="bid 3\nbid 2\n")
+    assert done.returncode == 0, done.stderr
+    assert "Round 1: prize" in done.stdout
+    assert gymposium("verify", RECORD).returncode == 0
+
+
+def test_two_people_at_one_terminal(gymposium):
+    done = gymposium("play", "tic_tac_toe", "--opponent", "human", typed="a1\na2\nb1\nb2\nc1\n")
+    assert done.returncode == 0, done.stderr
+    assert "seat 0 (human): win, +1" in done.stdout
+    assert "seat 1> " in done.stdout
+
+
+def test_when_the_input_ends_early_nothing_is_recorded(gymposium, tmp_path):
+    done = gymposium("play", "tic_tac_toe", typed="b2\n")
+    assert done.returncode == 2
+    assert "error: The input ended before the match did." in done.stderr
+    assert not (tmp_path / RECORD).exists()
