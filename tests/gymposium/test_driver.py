@@ -262,6 +262,18 @@ def test_in_a_joint_decision_all_replies_are_kept(policy: str) -> None:
         assert played.events == []
 
 
+def test_where_both_sides_of_a_joint_move_fail_it_goes_by_lot() -> None:
+    bad = Scripted(lambda ask: "nonsense")
+    played = [one(DESCENDING, bad, bad, player_seed=i) for i in range(60)]
+    assert all(len(p.turns) == 2 for p in played)
+    forfeits = Counter(p.forfeit for p in played)
+    assert set(forfeits) == {0, 1}
+    assert min(forfeits.values()) > 15
+    assert [p.forfeit for p in played] == [one(DESCENDING, bad, bad, player_seed=i).forfeit for i in range(60)]
+    for p in played:
+        assert p.returns == ((-1.0, 1.0) if p.forfeit == 0 else (1.0, -1.0))
+
+
 def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
     slow, quick = bad_at(0), Scripted(last)
     played = one(DESCENDING, slow, quick, policy="retry(1)")

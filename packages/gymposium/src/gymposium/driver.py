@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.failures import FailurePolicy, Tally, forfeit_returns
+from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import Event, Game, Match, seat_result
 from gymposium.players.protocol import Ask, Player, Reply, Sitting, legal_moves
 from gymposium.prompt import prompt_for
@@ -93,7 +93,7 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
         while asks:
             replies = yield asks
             again: list[Ask] = []
-            loser: int | None = None
+            failed: list[int] = []
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
                 legal = legal_moves(asked_one)
@@ -111,10 +111,10 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
                     moves[seat] = legal[int(asked_one.rng.random() * len(legal))]
                 elif outcome == "again":
                     again.append(sitting.ask(seat, reading.reason(legal)))
-                elif loser is None:
-                    loser = seat
-            if loser is not None:
-                return _forfeit(job, match, turns, loser, penalties)
+                else:
+                    failed.append(seat)
+            if failed:
+                return _forfeit(job, match, turns, who_forfeits(failed, sitting.seed), penalties)
             asks = again
         match.apply(moves)
     return Played(job, match.events, turns, _less(match.returns(), penalties), None, penalties)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gymposium.errors import BadOption
+from gymposium.streams import stream
 
 if TYPE_CHECKING:
     from gymposium.games.protocol import Game
@@ -86,6 +87,12 @@ class Tally:
             self.penalties[seat] = self.penalties.get(seat, 0.0) + policy.cost
             return "again"
         return "forfeit"
+
+
+def who_forfeits(failed: Sequence[int], player_seed: int) -> int:
+    """The seat that forfeits where these failed for good in one decision. Where both sides of a joint move
+    did, it goes by lot, drawn from the players' seed: always the first seat would favour the others."""
+    return failed[0] if len(failed) == 1 else failed[int(stream(player_seed, "forfeit").random() * len(failed))]
 
 
 def forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 
 from gymposium.driver import Played, Turn, prompt_hash
 from gymposium.errors import BadRecord, GymposiumError
-from gymposium.failures import FailurePolicy, Tally, forfeit_returns
+from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import CHANCE, Event, Game, Match, seat_result
 from gymposium.games.registry import load_game
 from gymposium.prompt import PROMPT_VERSION
@@ -283,7 +283,7 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
         moves: dict[int, str | None] = {}  # None: drawn at random by the policy
         asked: Sequence[int] = seats
         while asked and forfeit is None:
-            again = []
+            again, failed = [], []
             for seat in asked:
                 number, turn = next(turns, (-1, None))
                 if turn is None:
@@ -306,8 +306,10 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
                     moves[seat] = None
                 elif outcome == "again":
                     again.append(seat)
-                elif forfeit is None:
-                    forfeit = seat
+                else:
+                    failed.append(seat)
+            if failed:
+                forfeit = who_forfeits(failed, record.player_seed)
             asked = again
         if forfeit is None:
             joint = {}
