@@ -41,11 +41,15 @@ class Scripted:
         return [Reply(self.replies[min(ask.turn, len(self.replies) - 1)]) for ask in asks]
 
 
-def play(env: TextGameEnv, choose: random.Random, seed: int | None) -> tuple[list[Any], list[float]]:
-    """One episode of random legal moves: all that was observed, and the rewards."""
+def play(
+    env: TextGameEnv, choose: random.Random, seed: int | None, other: TextGameEnv | None = None
+) -> tuple[list[Any], list[float]]:
+    """One episode of random legal moves: all that was observed, and the rewards. `other` is reset at every step."""
     seen: list[Any] = [env.reset(seed=seed)]
     rewards: list[float] = []
     while True:
+        if other is not None:
+            other.reset()
         observation, reward, over, truncated, info = env.step(choose.choice(seen[-1][1]["legal_moves"]))
         seen.append((observation, info))
         rewards.append(reward)
@@ -62,8 +66,7 @@ def test_the_same_seed_and_moves_make_the_same_episode(name: str) -> None:
     one, two, other = (TextGameEnv(name, seat="random") for _ in range(3))
     for seed in range(5):
         first = play(one, random.Random(seed), seed)
-        other.reset()  # another env's matches change nothing here
-        assert play(two, random.Random(seed), seed) == first
+        assert play(two, random.Random(seed), seed, other) == first
         assert one.match.events == two.match.events
 
 
@@ -118,6 +121,17 @@ def test_a_random_seat_depends_on_the_seed_alone() -> None:
     seats = [env.reset(seed=seed)[1]["seat"] for seed in range(40)]
     assert set(seats) == {0, 1}
     assert seats == [env.reset(seed=seed)[1]["seat"] for seed in range(40)]
+
+
+def test_a_player_that_does_not_answer_once_is_named() -> None:
+    class Silent(Scripted):
+        def act(self, asks: Sequence[Ask]) -> list[Reply]:
+            return []
+
+    env = TextGameEnv("tic_tac_toe", opponent=Silent("silent", []))
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"1 asks, 0 replies .*silent"):
+        env.step("a1")
 
 
 def test_each_other_seat_has_its_opponent() -> None:

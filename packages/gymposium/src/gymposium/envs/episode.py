@@ -77,12 +77,17 @@ class Episode:
 
     def _collect(self, given: Mapping[int, Reply]) -> list[Reply]:
         """One reply for each ask: the one given from outside, or the player's."""
-        replies = []
+        replies: list[Reply] = []
         for ask in self._asks:
             if self._outside[ask.seat]:
                 replies.append(given[ask.seat])
             else:
                 replies.extend(self._players[ask.seat].act((ask,)))
+        if len(replies) != len(self._asks):
+            names = ", ".join(player.name for player in self._players)
+            raise ValueError(
+                f"A player must give one reply to each ask: {len(self._asks)} asks, {len(replies)} replies ({names})."
+            )
         return replies
 
     def reading(self, seat: int, since: int) -> Kind | None:
