@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from typing import Annotated
 
@@ -51,6 +52,8 @@ def command(
         players=[you if s == seat else other for s in range(loaded.seats)],
         seed=seed,
     )
+    with contextlib.suppress(ImportError):  # not on Windows
+        import readline  # noqa: F401 - arrow keys then edit the line and recall earlier ones
     try:
         played = next(play([job]))
     except KeyboardInterrupt:
