@@ -50,11 +50,9 @@ def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedMod
             f"({error})"
         ) from error
     if adapter is not None:
-        from peft import PeftModel
+        from gymposium_agents.lora import load_lora  # PEFT takes three seconds to import
 
-        if not (Path(adapter) / "adapter_config.json").is_file() and Path(adapter).exists():
-            raise GymposiumError(f"{str(adapter)!r} holds no adapter (adapter_config.json is missing).")
-        model = PeftModel.from_pretrained(model, str(adapter))
+        model = load_lora(model, adapter)
     if gpu:
         model = model.to("cuda")
     model.eval()

@@ -7,13 +7,11 @@ Every stage leaves its result in the run directory and is passed over when it st
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from peft import LoraConfig, get_peft_model
 from transformers.utils import logging as transformers_logging
 
 from gymposium.driver import Played
@@ -28,6 +26,7 @@ from gymposium.records import RecordWriter
 from gymposium.streams import stream
 from gymposium_agents.evaluate import evaluate
 from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.lora import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling
@@ -148,18 +147,12 @@ class Run:
 
     def _trainee(self) -> tuple[Trainee, LoadedModel]:
         base = load_model(self.directory.cold_start)
-        lora = LoraConfig(
-            r=self.config.lora.rank,
-            lora_alpha=self.config.lora.alpha,
-            target_modules="all-linear",
-            lora_dropout=0.0,
-            task_type="CAUSAL_LM",
+        model = attach_lora(
+            base.model,
+            rank=self.config.lora.rank,
+            alpha=self.config.lora.alpha,
+            seed=stream(self.config.seed, "lora").getrandbits(48),
         )
-        with torch.random.fork_rng(), warnings.catch_warnings():
-            # PEFT asks transformers in a way that transformers has deprecated; users can do nothing about it
-            warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing", category=FutureWarning)
-            torch.manual_seed(stream(self.config.seed, "lora").getrandbits(48))
-            model = get_peft_model(base.model, lora)
         loaded = LoadedModel(model, base.chat)
         engine = loaded.engine()
         player = self._player(loaded, engine, "cold_start@learner", self.config.grpo.temperature)

@@ -1,0 +1,80 @@
+"""A small language model of real architecture, made once. Torch is imported only by tests that ask for it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gymposium.games.registry import load_game
+from gymposium.prompt import prompt_for
+from gymposium.reading import reader
+
+if TYPE_CHECKING:
+    from gymposium_agents.loading import LoadedModel
+    from gymposium_agents.small import SmallModel
+
+
+@pytest.fixture(scope="session")
+def game_texts() -> list[str]:
+    """Prompts and moves of two games."""
+    found = []
+    rng = random.Random(0)
+    for name in ("tic_tac_toe", "kuhn_poker"):
+        game = load_game(name)
+        prompt = prompt_for(game, "compact", reader("move"))
+        for seed in range(20):
+            match = game.new(seed)
+            while seats := match.to_move():
+                for seat in seats:
+                    observation = match.observe(seat, "compact")
+                    found += [prompt(observation), *(observation.legal_moves or ())]
+                match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in seats})
+    return found
+
+
+@pytest.fixture(scope="session")
+def tiny_size() -> SmallModel:
+    from gymposium_agents.small import SmallModel
+
+    return SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=320)
+
+
+@pytest.fixture(scope="session")
+def model_directory(game_texts: list[str], tiny_size: SmallModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from gymposium_agents.small import make_small_model
+
+    directory = tmp_path_factory.mktemp("models") / "tiny"
+    make_small_model(directory, game_texts, seed=1, size=tiny_size)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def tiny(model_directory: Path) -> LoadedModel:
+    import torch
+
+    from gymposium_agents.loading import load_model
+
+    torch.set_num_threads(1)
+    return load_model(model_directory)
+
+
+@pytest.fixture(scope="session")
+def adapter_directory(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A LoRA whose weights are not zero, saved as PEFT saves it."""
+    import torch
+
+    from gymposium_agents.loading import load_model
+    from gymposium_agents.lora import attach_lora
+
+    model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.3, generator=generator)
+    directory = tmp_path_factory.mktemp("adapters") / "tuned"
+    model.save_pretrained(directory)
+    return directory

@@ -1,0 +1,95 @@
+"""The engine samples what transformers would, and says with which probability."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+
+PROMPTS = ["x . o\n. . .\n. . .", "x . o\n. x .\n. . .", "card K\nmoves none", "card J\nmoves pass bet", "b2"]
+
+
+def requests(loaded: LoadedModel, texts: list[str]) -> list[TokenRequest]:
+    return [TokenRequest(loaded.chat.prompt(text), random.Random(i)) for i, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("with_adapter", [False, True])
+def test_greedy_is_what_transformers_generates(
+    model_directory: Path, adapter_directory: Path, *, with_adapter: bool
+) -> None:
+    loaded = load_model(model_directory, adapter_directory if with_adapter else None)
+    completions = loaded.engine().generate(requests(loaded, PROMPTS), Sampling(0.0, 6))
+    for text, completion in zip(PROMPTS, completions, strict=True):
+        prompt = torch.tensor([loaded.chat.prompt(text)])
+        with torch.no_grad():
+            expected = loaded.model.generate(
+                input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=6, do_sample=False
+            )[0, prompt.shape[1] :]
+        assert list(completion.ids) == expected.tolist()
+
+
+def test_an_adapter_changes_what_is_said(model_directory: Path, adapter_directory: Path) -> None:
+    plain, tuned = load_model(model_directory), load_model(model_directory, adapter_directory)
+    before, after = (m.engine().generate(requests(m, PROMPTS), Sampling(0.0, 6)) for m in (plain, tuned))
+    assert [c.ids for c in before] != [c.ids for c in after]
+
+
+@pytest.mark.parametrize("temperature", [0.7, 1.0])
+def test_log_probabilities_are_those_of_what_was_sampled(tiny: LoadedModel, temperature: float) -> None:
+    asked = requests(tiny, PROMPTS * 4)
+    for request, completion in zip(asked, tiny.engine().generate(asked, Sampling(temperature, 5)), strict=True):
+        with torch.no_grad():
+            logits = tiny.model(torch.tensor([request.prompt + completion.ids])).logits[0].float()
+        scores = torch.log_softmax(logits / temperature, dim=-1)
+        first = len(request.prompt) - 1
+        for step, (token, logprob) in enumerate(zip(completion.ids, completion.logprobs, strict=True)):
+            assert scores[first + step, token].item() == pytest.approx(logprob, abs=1e-5)
+
+
+def test_company_in_the_batch_changes_nothing(tiny: LoadedModel) -> None:
+    together = tiny.engine().generate(requests(tiny, PROMPTS * 3), Sampling(1.0, 5))
+    alone: list[Completion] = []
+    for request in requests(tiny, PROMPTS * 3):
+        alone += tiny.engine().generate([request], Sampling(1.0, 5))
+    assert [c.ids for c in together] == [c.ids for c in alone]
+
+
+def test_samples_follow_the_distribution(tiny: LoadedModel) -> None:
+    prompt = tiny.chat.prompt("x . o")
+    n = 4000
+    asked = [TokenRequest(prompt, random.Random(f"draw {i}")) for i in range(n)]
+    counts = Counter(c.ids[0] for c in tiny.engine().generate(asked, Sampling(1.0, 1)))
+    with torch.no_grad():
+        probabilities = torch.softmax(tiny.model(torch.tensor([prompt])).logits[0, -1].float(), dim=-1)
+    for token in probabilities.topk(10).indices.tolist():
+        p = probabilities[token].item()
+        assert abs(counts[token] / n - p) < 5 * (p * (1 - p) / n) ** 0.5
+
+
+def test_a_reply_that_does_not_end_is_cut_off(tiny: LoadedModel) -> None:
+    for completion in tiny.engine().generate(requests(tiny, PROMPTS * 4), Sampling(1.0, 2)):
+        assert 1 <= len(completion.ids) <= 2
+        assert completion.finish_reason == ("stop" if completion.ids[-1] == tiny.chat.stop else "length")
+        assert tiny.chat.stop not in completion.ids[:-1]
+
+
+def test_the_policy_version_is_carried(tiny: LoadedModel) -> None:
+    (completion,) = tiny.engine(policy_version=7).generate(requests(tiny, ["b2"]), Sampling(0.0, 1))
+    assert completion.policy_version == 7
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match="There is no model at"):
+        load_model(tmp_path / "nowhere")
+
+
+def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match="holds no adapter"):
+        load_model(model_directory, tmp_path)
