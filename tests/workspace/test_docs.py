@@ -13,6 +13,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.plugins.hookspecs import HOOKS
 from gymposium.plugins.host import Host
+from gymposium.testing import assert_no_leaks
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK_PAGES = ROOT / "docs" / "reference" / "hooks"
@@ -50,6 +51,11 @@ def test_the_example_plugin_plays_and_its_matches_load_again(nim: Game) -> None:
     player = make_player("random")
     for played in play(MatchJob(f"m{seed}", nim, [player, player], seed) for seed in range(20)):
         assert sorted(played.returns) == [-1.0, 1.0]
+        assert sum(int(event.move.removeprefix("take ")) for event in played.events) == 10
         again = nim.load(played.events)
         assert again.returns() == played.returns
         assert again.to_move() == ()
+
+
+def test_what_the_example_shows_is_what_a_seat_may_know(nim: Game) -> None:
+    assert_no_leaks(nim)
