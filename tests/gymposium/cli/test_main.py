@@ -5,15 +5,19 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 VERBS = {"list", "info", "play", "run", "replay", "verify", "plugins"}
 FIRST_PARTY = {"GYMPOSIUM_PLUGINS": ""}
 """Nothing but what is built in, whatever else is installed here."""
 
 
-def only_error(done) -> str:
+def only_error(done: subprocess.CompletedProcess[str]) -> str:
     """The one line that a user sees."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
@@ -21,7 +25,7 @@ def only_error(done) -> str:
     return line.removeprefix("error: ")
 
 
-def test_help_lists_every_verb_and_imports_no_engine():
+def test_help_lists_every_verb_and_imports_no_engine() -> None:
     code = (
         "import sys\n"
         "from gymposium.cli.main import main\n"
@@ -44,19 +48,19 @@ def test_help_lists_every_verb_and_imports_no_engine():
 
 
 @pytest.mark.parametrize("verb", [*sorted(VERBS - {"plugins"}), "plugins list"])
-def test_the_help_of_each_verb_has_examples(gymposium, verb):
+def test_the_help_of_each_verb_has_examples(gymposium: Run, verb: str) -> None:
     done = gymposium(*verb.split(), "--help")
     assert done.returncode == 0
     assert "Examples:" in done.stdout
     assert f"    gymposium {verb}" in done.stdout
 
 
-def test_an_unknown_verb_names_the_nearest(gymposium):
+def test_an_unknown_verb_names_the_nearest(gymposium: Run) -> None:
     assert only_error(gymposium("rnu")) == "There is no command called 'rnu'. Did you mean 'run' or 'train'?"
 
 
 @pytest.mark.parametrize(("verb", "distribution"), [("eval", "gymposium-agents"), ("train", "gymposium-train")])
-def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium, verb, distribution):
+def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: str, distribution: str) -> None:
     line = only_error(gymposium(verb, "--whatever", env=FIRST_PARTY))
     assert line == f"The command {verb!r} is not installed. Install it with:  pip install {distribution}"
 
@@ -79,17 +83,17 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium, verb, distri
         (["--plugin", "missing.py", "list"], "missing.py: not a Python file"),
     ],
 )
-def test_errors_are_one_line_that_says_what_to_do(gymposium, arguments, told):
+def test_errors_are_one_line_that_says_what_to_do(gymposium: Run, arguments: list[str], told: str) -> None:
     assert told in only_error(gymposium(*arguments, env=FIRST_PARTY))
 
 
-def test_version(gymposium):
+def test_version(gymposium: Run) -> None:
     from importlib.metadata import version
 
     assert gymposium("--version").stdout == f"gymposium {version('gymposium')}\n"
 
 
-def test_verbs_and_players_of_a_one_file_plugin(gymposium, stutter):
+def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) -> None:
     assert gymposium("--plugin", stutter, "shout", "hello").stdout == "HELLO\n"
     assert "Say it loud." in gymposium("--plugin", stutter, "--help").stdout
     assert "Print a word in capitals." in gymposium("--plugin", stutter, "shout", "--help").stdout
@@ -101,7 +105,7 @@ def test_verbs_and_players_of_a_one_file_plugin(gymposium, stutter):
     assert "There is no command called 'shout'." in only_error(gymposium("shout", "hello"))
 
 
-def test_no_plugins_leaves_what_is_built_in(gymposium, stutter, tmp_path):
+def test_no_plugins_leaves_what_is_built_in(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     info = tmp_path / "site" / "nim-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nim\nVersion: 1\n")
@@ -135,7 +139,7 @@ def test_no_plugins_leaves_what_is_built_in(gymposium, stutter, tmp_path):
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, check=True, capture_output=True)
 
 
-def test_the_plugins_are_listed_with_what_became_of_them(gymposium, tmp_path):
+def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_path: Path) -> None:
     for name, source in {"fine": "GYMPOSIUM_API = 1\n", "sad": "import there_is_no_such_module\n"}.items():
         info = tmp_path / "site" / f"{name}-2.5.dist-info"
         info.mkdir(parents=True)
@@ -168,7 +172,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-def test_ctrl_c_ends_with_130(tmp_path):
+def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "gymposium.cli.main", "play", "tic_tac_toe"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path

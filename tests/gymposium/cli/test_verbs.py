@@ -2,13 +2,17 @@
 
 import json
 import re
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gymposium.records import Record, read_records, verify_file
 from gymposium.streams import stream
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
 RECORD = "gymposium-runs/matches.jsonl"
 
 
@@ -16,7 +20,7 @@ def refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def as_json(done):
+def as_json(done: subprocess.CompletedProcess[str]) -> Any:
     """What is on stdout, which must be JSON and nothing else."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout, parse_constant=refuse)
@@ -28,7 +32,7 @@ def records(path: Path) -> list[Record]:
     return [item for item in found if isinstance(item, Record)]
 
 
-def test_list(gymposium):
+def test_list(gymposium: Run) -> None:
     data = as_json(gymposium("list", "--json"))
     goofspiel = next(game for game in data["games"] if game["name"] == "goofspiel")
     assert goofspiel["env_id"] == "TextGoofspiel-v0"
@@ -39,7 +43,7 @@ def test_list(gymposium):
         assert re.search(rf"{game['name']} +{game['env_id']} +{game['seats']} +{game['information']}", text)
 
 
-def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium):
+def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> None:
     text = gymposium("info", "goofspiel(num_cards=4)").stdout
     assert "goofspiel(num_cards=4)" in text
     assert "from 2 to 13" in text
@@ -54,13 +58,13 @@ def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium):
     assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 13)
 
 
-def test_info_of_any_openspiel_game(gymposium):
+def test_info_of_any_openspiel_game(gymposium: Run) -> None:
     done = gymposium("info", "openspiel:nim")
     assert done.returncode == 0
     assert "none" in done.stdout
 
 
-def test_run_prints_scores_and_records_every_match(gymposium, tmp_path):
+def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Path) -> None:
     arguments = ["run", "tic_tac_toe", "--players", "mcts-20,random", "-n", "21", "--seed", "3"]
     done = gymposium(*arguments)
     assert done.returncode == 0, done.stderr
@@ -83,7 +87,7 @@ def test_run_prints_scores_and_records_every_match(gymposium, tmp_path):
     assert other["players"] != again["players"]
 
 
-def test_run_swaps_seats_and_shares_the_deal(gymposium, tmp_path):
+def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "6", "--seed", "1")
     by_number = {int(record.id.rsplit("-", 1)[1]): record for record in records(tmp_path / RECORD)}
     for number, record in by_number.items():
@@ -98,13 +102,13 @@ def test_run_swaps_seats_and_shares_the_deal(gymposium, tmp_path):
     assert len({record.seed for record in fixed}) == 4
 
 
-def test_run_of_one_match_has_no_interval_and_still_is_json(gymposium):
+def test_run_of_one_match_has_no_interval_and_still_is_json(gymposium: Run) -> None:
     data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json"))
     assert data["players"][0]["return"][1:] == [None, None]
     assert "[–, –]" in gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1").stdout
 
 
-def test_failed_replies_are_counted_apart(gymposium, stutter, tmp_path):
+def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "30"]
     [bad, good] = as_json(gymposium(*arguments, "--json"))["players"]
     counts = bad["counts"]["readings"]
@@ -120,7 +124,9 @@ def test_failed_replies_are_counted_apart(gymposium, stutter, tmp_path):
     assert verify_file(tmp_path / "other.jsonl").problems == []
 
 
-def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(gymposium, stutter, tmp_path):
+def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
+    gymposium: Run, stutter: str, tmp_path: Path
+) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "6"]
     gymposium(*arguments, "--on-illegal", "retry(3)")
     done = gymposium("replay", RECORD)
@@ -137,7 +143,7 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(gympo
 @pytest.mark.parametrize(
     "game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:hex(board_size=3)"]
 )
-def test_replay_shows_what_was_seen_and_done(gymposium, tmp_path, game):
+def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, game: str) -> None:
     """Every event in order, and at each move the position that the game shows to that seat then."""
     gymposium("run", game, "--players", "random,random", "-n", "3")
     shown = as_json(gymposium("replay", RECORD, "--json"))["matches"]
@@ -157,7 +163,7 @@ def test_replay_shows_what_was_seen_and_done(gymposium, tmp_path, game):
         assert match["returns"] == list(live.returns())
 
 
-def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium, tmp_path):
+def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "1")
     [record] = records(tmp_path / RECORD)
     cards = ["JQK"[int(event.move[-1])] for event in record.events if event.seat == -1]
@@ -169,7 +175,7 @@ def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium, tmp_path):
     assert "--seat 2: match" in gymposium("replay", RECORD, "--seat", "2").stderr
 
 
-def test_replay_finds_a_match_by_number_or_id(gymposium, tmp_path):
+def test_replay_finds_a_match_by_number_or_id(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "4")
     ids = [record.id for record in records(tmp_path / RECORD)]
     assert [match["id"] for match in as_json(gymposium("replay", RECORD, "--json"))["matches"]] == ids
@@ -183,7 +189,7 @@ def test_replay_finds_a_match_by_number_or_id(gymposium, tmp_path):
     assert gymposium("replay", "nowhere.jsonl").returncode == 2
 
 
-def test_verify_reports_the_first_difference_of_each_bad_record(gymposium, tmp_path):
+def test_verify_reports_the_first_difference_of_each_bad_record(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "5")
     path = tmp_path / RECORD
     done = gymposium("verify", RECORD)
@@ -220,7 +226,7 @@ def _deal(seed: int) -> list[str]:
     return [event.move for event in load_game("kuhn_poker").new(seed).events]
 
 
-def test_replay_of_a_match_against_the_rules_is_an_error(gymposium, tmp_path):
+def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
     data = json.loads((tmp_path / RECORD).read_text())
     data["events"][1] = [1, data["events"][0][1]]  # a square that is taken
@@ -231,7 +237,7 @@ def test_replay_of_a_match_against_the_rules_is_an_error(gymposium, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_play_to_the_end(gymposium, tmp_path):
+def test_play_to_the_end(gymposium: Run, tmp_path: Path) -> None:
     """Typing errors are told and cost nothing; the end is shown; the match is recorded and verifies."""
     typed = "z9\n\n?\n" + "".join(f"{column}{row}\n" for _ in range(3) for row in "123" for column in "abc")
     done = gymposium("play", "tic_tac_toe", "--seed", "4", typed=typed)
@@ -247,7 +253,7 @@ def test_play_to_the_end(gymposium, tmp_path):
     assert gymposium("verify", RECORD).returncode == 0
 
 
-def test_play_shows_only_what_the_seat_may_see(gymposium, tmp_path):
+def test_play_shows_only_what_the_seat_may_see(gymposium: Run, tmp_path: Path) -> None:
     done = gymposium("play", "kuhn_poker", "--seat", "1", "--seed", "0", typed="pass\npass\n")
     assert done.returncode == 0, done.stderr
     [record] = records(tmp_path / RECORD)
@@ -259,21 +265,21 @@ def test_play_shows_only_what_the_seat_may_see(gymposium, tmp_path):
     assert len(set(re.findall(r"Your card: (.)", done.stdout))) == 1
 
 
-def test_play_simultaneous_moves(gymposium, tmp_path):
+def test_play_simultaneous_moves(gymposium: Run, tmp_path: Path) -> None:
     done = gymposium("play", "goofspiel(num_cards=3)", "--seed", "5", typed="bid 3\nbid 2\n")
     assert done.returncode == 0, done.stderr
     assert "Round 1: prize" in done.stdout
     assert gymposium("verify", RECORD).returncode == 0
 
 
-def test_two_people_at_one_terminal(gymposium):
+def test_two_people_at_one_terminal(gymposium: Run) -> None:
     done = gymposium("play", "tic_tac_toe", "--opponent", "human", typed="a1\na2\nb1\nb2\nc1\n")
     assert done.returncode == 0, done.stderr
     assert "seat 0 (human): win, +1" in done.stdout
     assert "seat 1> " in done.stdout
 
 
-def test_when_the_input_ends_early_nothing_is_recorded(gymposium, tmp_path):
+def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path: Path) -> None:
     done = gymposium("play", "tic_tac_toe", typed="b2\n")
     assert done.returncode == 2
     assert "error: The input ended before the match did." in done.stderr

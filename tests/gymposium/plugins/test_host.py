@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
 from gymposium.plugins.host import Host, Plugin, PluginWarning
 
+Install = Callable[..., None]
 HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl\n"
 GOOD = (
     HEAD
@@ -71,7 +73,7 @@ def named(host: Host, name: str) -> Plugin:
     return plugin
 
 
-def test_a_good_plugin_is_there_whole(install, site, monkeypatch):
+def test_a_good_plugin_is_there_whole(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")
     host = load(["nim"], site, monkeypatch)
     assert host.games["nim"].env_id == "TextNim-v0"
@@ -85,7 +87,9 @@ def test_a_good_plugin_is_there_whole(install, site, monkeypatch):
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_plugin_is_left_out_whole_with_its_reason(case, install, site, monkeypatch):
+def test_a_broken_plugin_is_left_out_whole_with_its_reason(
+    case: str, install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, reason = BROKEN[case]
     install(f"b_{case}", source)
     install("znim", GOOD.replace('"nim"', '"znim"').replace('"greedy"', '"zgreedy"'))  # loaded after it
@@ -103,14 +107,14 @@ def test_a_broken_plugin_is_left_out_whole_with_its_reason(case, install, site, 
     assert host.opponents.keys() == builtin.opponents.keys() | {"zgreedy"}
 
 
-def test_strict_mode_makes_it_an_error(install, site, monkeypatch):
+def test_strict_mode_makes_it_an_error(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("sad", "raise RuntimeError('no licence')")
     with pytest.raises(PluginError, match=r"'sad'.*no licence") as caught:
         load(["sad"], site, monkeypatch, strict=True)
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
-def test_all_or_none_across_hooks(install, site, monkeypatch):
+def test_all_or_none_across_hooks(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The games are fine; the players that come after them are not."""
     install("half", GOOD.replace("return [OpponentSpec", "return ['x', OpponentSpec"))
     with pytest.warns(PluginWarning, match="must yield OpponentSpec"):
@@ -118,7 +122,7 @@ def test_all_or_none_across_hooks(install, site, monkeypatch):
     assert "nim" not in host.games
 
 
-def test_of_two_with_one_game_the_first_keeps_it(install, site, monkeypatch):
+def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("aaa", one_game("shared"))
     install("bbb", GOOD.replace('"nim"', '"shared"'))
     with pytest.warns(PluginWarning, match="'bbb'.*'shared', which aaa has"):
@@ -128,7 +132,7 @@ def test_of_two_with_one_game_the_first_keeps_it(install, site, monkeypatch):
     assert "greedy" not in host.opponents
 
 
-def test_two_plugins_of_one_name(install, site, monkeypatch):
+def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second is refused, and that leaves the first as it is."""
     install("twin", one_game("first"))
     info = site / "other-3.dist-info"
@@ -147,7 +151,9 @@ def test_two_plugins_of_one_name(install, site, monkeypatch):
     ]
 
 
-def test_a_distribution_without_metadata_is_broken_alone(install, site, monkeypatch):
+def test_a_distribution_without_metadata_is_broken_alone(
+    install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install("bare", one_game("bare"))
     (site / "bare_dist-1.2.dist-info" / "METADATA").unlink()
     install("whole", one_game("whole"))
@@ -170,7 +176,9 @@ def test_a_distribution_without_metadata_is_broken_alone(install, site, monkeypa
         (None, "aaa,bbb_DIST", set()),
     ],
 )
-def test_allow_and_deny_lists(only, without, loaded, install, site, monkeypatch):
+def test_allow_and_deny_lists(
+    only: str | None, without: str, loaded: set[str], install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("aaa", "bbb"):
         install(name, one_game(f"game_{name}"))
     monkeypatch.syspath_prepend(site)
@@ -184,24 +192,26 @@ def test_allow_and_deny_lists(only, without, loaded, install, site, monkeypatch)
     assert {name for name in host.games if name.startswith("game_")} == {f"game_{name}" for name in loaded}
 
 
-def test_what_is_switched_off_is_not_imported(install, site, monkeypatch):
+def test_what_is_switched_off_is_not_imported(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("bomb", "raise RuntimeError('imported')")
     host = load([], site, monkeypatch)
     assert named(host, "bomb").status == "disabled"
 
 
-def test_an_allow_list_that_names_nobody_says_so(install, site, monkeypatch):
+def test_an_allow_list_that_names_nobody_says_so(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("chess", one_game("chess"))
     with pytest.warns(PluginWarning, match="names 'ches', but no such plugin is installed. Did you mean 'chess'"):
         load(["ches"], site, monkeypatch)
 
 
-def test_optional_hooks_of_a_newer_host_are_passed_over(install, site, monkeypatch):
+def test_optional_hooks_of_a_newer_host_are_passed_over(
+    install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install("newer", HEAD + "@hookimpl(optionalhook=True)\ndef gymposium_of_tomorrow():\n    yield\n" + one_game("old"))
     assert "old" in load(["newer"], site, monkeypatch).games
 
 
-def test_a_hook_may_go_by_another_name(install, site, monkeypatch):
+def test_a_hook_may_go_by_another_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         "alias",
         one_game("aliased")
@@ -211,7 +221,7 @@ def test_a_hook_may_go_by_another_name(install, site, monkeypatch):
     assert "aliased" in load(["alias"], site, monkeypatch).games
 
 
-def test_a_one_file_plugin(tmp_path):
+def test_a_one_file_plugin(tmp_path: Path) -> None:
     file = tmp_path / "one_file_nim.py"
     file.write_text(GOOD.replace("nim_game:", "one_file_nim:") + "\ndef Nim(spec, params):\n    return 'a game'\n")
     host = Host(autoload=False)
@@ -226,7 +236,7 @@ def test_a_one_file_plugin(tmp_path):
         sys.modules.pop("one_file_nim", None)
 
 
-def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path):
+def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path: Path) -> None:
     file = tmp_path / "mended.py"
     file.write_text(one_game("mine", more="raise ValueError('half done')"))
     host = Host(autoload=False)
@@ -253,14 +263,14 @@ def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path):
         ("this.py", "another module is called 'this'"),  # not imported, but it can be
     ],
 )
-def test_files_that_cannot_be_plugins(name, reason, tmp_path):
+def test_files_that_cannot_be_plugins(name: str, reason: str, tmp_path: Path) -> None:
     if name != "missing.py":
         (tmp_path / name).write_text(one_game("x"))
     with pytest.raises(PluginError, match=reason):
         Host(autoload=False).load_file(tmp_path / name)
 
 
-def test_every_hook_is_documented_with_an_example():
+def test_every_hook_is_documented_with_an_example() -> None:
     written = {name for name in dir(hookspecs) if name.startswith("gymposium_")}
     assert written == HOOKS.keys()
     for name, spec in HOOKS.items():
@@ -269,7 +279,7 @@ def test_every_hook_is_documented_with_an_example():
         assert f"yield {spec.__name__}(" in doc, name
 
 
-def test_the_examples_of_the_hooks_are_right():
+def test_the_examples_of_the_hooks_are_right() -> None:
     for name, spec in HOOKS.items():
         doc = getattr(hookspecs, name).__doc__
         [example] = doc.split("`yield ")[1:]
@@ -277,7 +287,7 @@ def test_the_examples_of_the_hooks_are_right():
         assert isinstance(made, spec)
 
 
-def test_a_whole_process_with_a_broken_plugin(install, site):
+def test_a_whole_process_with_a_broken_plugin(install: Install, site: Path) -> None:
     """Import, envs and the command go on; the warning is shown once."""
     install("broken", "import there_is_no_such_module")
     install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")

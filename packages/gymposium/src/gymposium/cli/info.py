@@ -36,13 +36,14 @@ def command(
     how: Style = style  # type: ignore[assignment]  # prompt_for refuses what is no style
     prompts = example_prompts(loaded, how, reply)
     spec = loaded.spec
+    env_id = None if loaded.name.startswith("openspiel:") else spec.env_id
     if as_json:
         print_json(
             {
                 "name": loaded.name,
                 "title": spec.title,
                 "summary": spec.summary,
-                "env_id": spec.env_id,
+                "env_id": env_id,
                 "version": spec.version,
                 "seats": loaded.seats,
                 "information": spec.information,
@@ -75,7 +76,7 @@ def command(
     console.print(spec.summary)
     facts = Table(box=None, show_header=False)
     facts.add_row("name", loaded.name)
-    facts.add_row("id", spec.env_id if not loaded.name.startswith("openspiel:") else "none")
+    facts.add_row("id", env_id or "none")
     facts.add_row("seats", str(loaded.seats))
     facts.add_row("information", spec.information)
     facts.add_row("moves", "all at once" if spec.dynamics == "simultaneous" else "in turn")

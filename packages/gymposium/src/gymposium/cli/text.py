@@ -40,8 +40,9 @@ def show(console: Console, text: str, style: str | None = None) -> None:
 
 
 def print_json(data: Any) -> None:
-    """JSON on stdout; a figure that does not exist (NaN) is null."""
-    print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    """JSON on stdout, in ASCII, which every terminal and every reply survives; a figure that does not exist
+    (NaN) is null."""
+    print(json.dumps(_plain(data), indent=2, allow_nan=False))
 
 
 def _plain(data: Any) -> Any:
