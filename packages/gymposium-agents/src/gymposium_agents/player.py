@@ -47,5 +47,4 @@ class LanguageModelPlayer:
 
     def prompt_text(self, ask: Ask) -> str:
         """The user's message: the prompt, behind why the last reply was not accepted."""
-        text = prompt_for(ask.game, self.style, self.reader)(ask.observe(self.style))
-        return text if ask.reason is None else f"{ask.reason}\n{text}"
+        return prompt_for(ask.game, self.style, self.reader)(ask.observe(self.style), ask.reason)

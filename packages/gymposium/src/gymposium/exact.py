@@ -47,7 +47,12 @@ class _Traversal:
         if not seats:
             returns = match.returns()
             result = seat_result(returns, self._seat)
-            return Optimum(*(float(result == r) for r in ("win", "draw", "loss")), returns[self._seat])
+            return Optimum(
+                win=float(result == "win"),
+                draw=float(result == "draw"),
+                loss=float(result == "loss"),
+                mean_return=returns[self._seat],
+            )
         key = (match.view(0), seats[0])
         if key not in self._values:
             if len(self._values) >= MAX_POSITIONS:

@@ -30,8 +30,11 @@ class Prompt:
         self.hash = digest.hexdigest()[:12]
         """Digest of the fixed parts."""
 
-    def __call__(self, observation: Observation) -> str:
+    def __call__(self, observation: Observation, reason: str | None = None) -> str:
+        """The prompt for what a seat sees; where its last reply was not accepted, behind the reason."""
         head = self._heads[observation.seat]
+        if reason is not None:
+            head = f"{reason}\n{head}"
         if self._full and observation.legal_moves is not None:
             return f"{head}{observation.text}Legal moves: {', '.join(observation.legal_moves)}\n{self._tail}"
         return f"{head}{observation.text}{self._tail}"

@@ -85,8 +85,7 @@ class Views:
         that waits sees the position; after the end, with how it ended."""
         ask = episode.asks.get(seat)
         if ask is not None:
-            text = self.prompt(ask.observe(self.style))
-            return text if ask.reason is None else f"{ask.reason}\n{text}"
+            return self.prompt(ask.observe(self.style), ask.reason)
         text = episode.match.observe(seat, self.style).text
         return text if episode.played is None else text + ending(episode.played, seat)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
@@ -30,6 +31,9 @@ class TicTacToe:
 
     move_pattern = re.compile(r"[a-c][1-3]")
 
+    def __init__(self) -> None:
+        self._told = lru_cache(maxsize=None)(_tell)  # 5,478 boards for each seat and style
+
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
 
@@ -43,11 +47,15 @@ class TicTacToe:
         return f"{_RULES}You play {_MARKS[seat]} and move {order}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        cells = state.observation_string(seat).replace("\n", "")
-        if style == "compact":
-            return _COMPACT.format(*cells)
-        turn = ", to move" if state.current_player() == seat else ""
-        return _FULL.format(*cells, mark=_MARKS[seat], turn=turn)
+        return self._told(state.observation_string(seat), seat, state.current_player() == seat, style)
+
+
+def _tell(board: str, seat: int, to_move: bool, style: Style) -> str:
+    """Words for an engine board such as `..x\\n.o.\\n...`."""
+    cells = board.replace("\n", "")
+    if style == "compact":
+        return _COMPACT.format(*cells)
+    return _FULL.format(*cells, mark=_MARKS[seat], turn=", to move" if to_move else "")
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
