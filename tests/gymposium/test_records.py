@@ -198,7 +198,7 @@ def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
 
 
 @given(st.sampled_from(GAMES), st.sampled_from(POLICIES), st.integers(0, 7), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: st.DataObject) -> None:
     record = json.loads(Record.of(matches(game, policy, n=8)[number]).line())
     junk = st.recursive(

@@ -72,7 +72,7 @@ def looks(match: Match) -> list[object]:
 
 
 @given(games, seeds)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_side_by_side_with_the_engine(name: str, seed: int) -> None:
     game = load_game(name)
     rng, match, state = random.Random(seed), game.new(seed), engine_of(game).new_initial_state()
@@ -169,7 +169,7 @@ def test_goofspiel_bids_go_to_the_engine_together() -> None:
 
 
 @given(games, seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_equal_seeds_and_moves_give_equal_matches(name: str, seed: int) -> None:
     game = load_game(name)
     before = (random.getstate(), np.random.get_state()[1].tolist())  # noqa: NPY002 (nobody may touch it)
@@ -204,7 +204,7 @@ def test_chance_is_fair() -> None:
 
 
 @given(games, seeds, st.integers(0, 12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_loaded_match_goes_on_as_the_original(name: str, seed: int, decisions: int) -> None:
     game = load_game(name)
     match = play_out(game.new(seed), random.Random(seed), decisions)
@@ -215,7 +215,7 @@ def test_a_loaded_match_goes_on_as_the_original(name: str, seed: int, decisions:
 
 
 @given(st.sampled_from(BUILT_IN), seeds, st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_wrong_events_are_refused(name: str, seed: int, data: st.DataObject) -> None:
     game = load_game(name)
     events = list(play_out(game.new(seed), random.Random(seed)).events)
@@ -271,7 +271,7 @@ def test_a_record_that_stops_before_chance_needs_its_seed() -> None:
 
 
 @given(games, seeds, st.integers(0, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_fork_is_the_same_position_and_goes_its_own_way(name: str, seed: int, decisions: int) -> None:
     match = play_out(load_game(name).new(seed), random.Random(seed), decisions)
     before = looks(match)
@@ -343,7 +343,7 @@ def test_games_without_a_sampler_say_so(name: str) -> None:
 
 
 @given(games, seeds, st.integers(0, 5), st.text(max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_refused_moves_leave_the_match_as_it_was(name: str, seed: int, decisions: int, text: str) -> None:
     match = play_out(load_game(name).new(seed), random.Random(seed), decisions)
     seats, before = match.to_move(), looks(match)
@@ -379,9 +379,13 @@ def test_refused_moves_leave_the_match_as_it_was(name: str, seed: int, decisions
 )
 def test_names_round_trip(name: str, params: dict[str, str]) -> None:
     assert parse_name(format_name(name, params)) == (name, params)
+    outer = {"inner": format_name(name, params), "a": "1"}
+    assert parse_name(format_name("wrapped", outer)) == ("wrapped", outer)
 
 
-@pytest.mark.parametrize("text", ["", "a b", "a(", "a)", "a(x)", "a(x=)", "a(=1)", "a(x=1,x=2)", "a(x=1)b"])
+@pytest.mark.parametrize(
+    "text", ["", "a b", "a(", "a)", "a(x)", "a(x=)", "a(=1)", "a(x=1,x=2)", "a(x=1)b", "a(x=b()", "a(x=1))", "a(x=)(1)"]
+)
 def test_names_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(BadParameter):
         parse_name(text)
@@ -398,6 +402,20 @@ def test_unknown_games_name_the_nearest() -> None:
         load_game("goofspiel(num_cards=4)", num_cards=5)
     with pytest.raises(BadParameter, match="OpenSpiel refuses"):
         load_game("openspiel:hex(bored_size=4)")
+
+
+@pytest.mark.parametrize("name", ["mfg_crowd_modelling", "crossword", "nfg_game", "efg_game"])
+def test_games_of_the_engine_that_cannot_be_played_say_why(name: str) -> None:
+    with pytest.raises(BadParameter, match="OpenSpiel"):
+        load_game(f"openspiel:{name}")
+
+
+def test_a_wrapped_game_is_what_it_wraps() -> None:
+    game = load_game("openspiel:turn_based_simultaneous_game(game=goofspiel(imp_info=true,num_cards=3,players=2))")
+    assert (game.spec.information, game.spec.dynamics, game.spec.utility) == ("imperfect", "sequential", "zero_sum")
+    inner = "goofspiel(num_cards=3,egocentric=true,imp_info=true)"
+    assert load_game(f"openspiel:turn_based_simultaneous_game(game={inner})").num_actions == 3
+    assert load_game("openspiel:hex", board_size=4).name == "openspiel:hex(board_size=4)"
 
 
 def test_results_are_held_against_the_best_of_the_others() -> None:

@@ -94,7 +94,7 @@ def test_the_ranges_of_connect_four_are_those_on_offer() -> None:
 
 
 @given(boards, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_connect_four_on_any_board(board: tuple[int, int, int], rng: object) -> None:
     rows, columns, x_in_row = board
     assume(x_in_row <= max(rows, columns))
@@ -271,7 +271,7 @@ def test_leduc_from_minus_13_to_13() -> None:
 
 
 @given(st.integers(2, 13), st.sampled_from(["random", "ascending", "descending"]), st.integers(0, 9999), st.randoms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_goofspiel_as_the_rules_tell_it(cards: int, order: str, seed: int, rng: object) -> None:
     match = load_game("goofspiel", num_cards=cards, points_order=order).new(seed)
     assert f"the cards 1 to {cards}" in match.game.rules(0)

@@ -17,7 +17,7 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
     if found is None:
         raise BadParameter(f"{text!r} is not a game name. Write it as  name  or  name(key=value,…).")
     params: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in (found["params"] or "").split(","))):
+    for item in filter(None, (part.strip() for part in _items(text, found["params"] or ""))):
         key, equals, value = item.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise BadParameter(f"{item!r} in {text!r} is not of the form key=value.")
@@ -25,6 +25,22 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
             raise BadParameter(f"{text!r} gives {key.strip()!r} twice.")
         params[key.strip()] = value.strip()
     return found["name"], params
+
+
+def _items(text: str, params: str) -> list[str]:
+    """The parts between the commas, those inside inner brackets left alone: `game=nim(a=1,b=2)` is one."""
+    items, depth = [""], 0
+    for character in params:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            break
+        if character == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += character
+    if depth:
+        raise BadParameter(f"The brackets in {text!r} do not match.")
+    return items
 
 
 def format_name(name: str, params: Mapping[str, Any]) -> str:

@@ -44,14 +44,16 @@ class PlainWording:
 def plain_game(name: str) -> OpenSpielGame:
     """The OpenSpiel game with this name and parameters."""
     short, _ = parse_name(name)
-    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
-    if short not in kinds:
-        raise UnknownName("OpenSpiel game", short, kinds)
-    kind = kinds[short]
+    known = pyspiel.registered_names()
+    if short not in known:
+        raise UnknownName("OpenSpiel game", short, known)
     try:
         engine = pyspiel.load_game(name)
-    except (pyspiel.SpielError, RuntimeError) as error:
+    except (pyspiel.SpielError, RuntimeError, IndexError) as error:
         raise BadParameter(f"OpenSpiel refuses {name!r}: {error}") from error
+    kind = engine.get_type()  # the registered one knows nothing of the parameters, nor of a wrapped game
+    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+        raise BadParameter(f"OpenSpiel's {short} is a mean-field game: it has populations, not players.")
     hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
     use_board = kind.provides_observation_string and not (hides and kind.provides_information_state_string)
     if not use_board and not kind.provides_information_state_string:
@@ -67,6 +69,9 @@ def plain_game(name: str) -> OpenSpielGame:
         chance=kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC,
         utility="zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum",
     )
-    game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, use_board))
+    try:
+        game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, use_board))
+    except pyspiel.SpielError as error:  # crossword: no shape for the tensor that it says it has
+        raise BadParameter(f"OpenSpiel's {short} cannot be played here: {error}") from error
     game.name = f"openspiel:{name}"
     return game
