@@ -1,0 +1,38 @@
+"""The benchmarks run and write what they say. How fast anything is, is no matter for a test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(module: str, *options: str) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{module}", *options]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+
+def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
+    run("throughput", "--repeats", "1", "--seconds", "0.01", "--out", str(tmp_path))
+    found = json.loads((tmp_path / "throughput.json").read_text(encoding="utf-8"))
+    games = [row["game"] for row in found["games"]]
+    assert games == ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel"]
+    for row in found["games"]:
+        rates = row["match_decisions_per_cpu_second"], row["pyspiel_decisions_per_cpu_second"]
+        assert min(rates) > 0
+        assert row["ratio_range"] == [row["ratio"]] * 2
+    assert found["about"]["versions"]["open_spiel"]
+    assert "| kuhn_poker |" in (tmp_path / "throughput.md").read_text(encoding="utf-8")
+
+
+def test_published_results_name_their_command_and_versions() -> None:
+    results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+    assert results
+    for path in results:
+        about = json.loads(path.read_text(encoding="utf-8"))["about"]
+        assert about["command"].startswith("python -m benchmarks.")
+        assert about["versions"]["gymposium"]
+        assert path.with_suffix(".md").is_file()
