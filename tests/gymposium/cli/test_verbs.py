@@ -135,6 +135,12 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     assert ": unparsable." in done.stdout
     assert "[bold]" in done.stdout
     assert "\x1b" not in done.stdout
+    data = json.loads((tmp_path / RECORD).read_text().splitlines()[0])
+    data["id"], data["players"][0] = "\x1b[2Jmatch", "\x1b]0;title\x07"
+    (tmp_path / "steering.jsonl").write_text(json.dumps(data) + "\n")
+    done = gymposium("replay", "steering.jsonl")
+    assert "\\x1b[2Jmatch" in done.stdout
+    assert "\x1b" not in done.stdout
     gymposium(*arguments, "--record", "forfeits.jsonl")
     text = gymposium("replay", "forfeits.jsonl").stdout
     assert text.count(" forfeits.") == sum(r.forfeit is not None for r in records(tmp_path / "forfeits.jsonl")) > 0
