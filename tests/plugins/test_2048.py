@@ -19,6 +19,7 @@ from gymposium.driver import MatchJob, play
 from gymposium.games.protocol import CHANCE
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
+from gymposium.testing import assert_no_leaks
 from gymposium.testing.golden import transcript
 
 GOLDEN = Path(__file__).parent / "golden" / "2048-max_tile=16.txt"
@@ -183,6 +184,10 @@ def test_a_score_is_known_and_so_part_of_the_view() -> None:
             match.apply({0: rng.choice(match.legal_moves(0) or [])})
     assert all(len(texts) == 1 for texts in views.values())
     assert len({text for texts in views.values() for text in texts}) == len(views)
+
+
+def test_what_is_seen_follows_from_what_may_be_known() -> None:
+    assert_no_leaks(load_game("2048", max_tile=16))
 
 
 @pytest.mark.parametrize("wrong", ["7", "4", "2049", "0", "-8", "262144", "big"])
