@@ -21,9 +21,7 @@ class Prompt:
             raise BadOption(f"prompt={style!r}: write 'full' or 'compact'.")
         self.style: Style = style
         self.reader = how
-        self._heads = [
-            game.rules(seat, style) + ("\n" if style == "full" else "") for seat in range(game.seats)
-        ]
+        self._heads = [game.rules(seat, style) + ("\n" if style == "full" else "") for seat in range(game.seats)]
         self._tail = how.instructions(style)
         self._full = style == "full"
         digest = hashlib.sha256("\0".join([*self._heads, self._tail]).encode())
