@@ -232,6 +232,26 @@ def _deal(seed: int) -> list[str]:
     return [event.move for event in load_game("kuhn_poker").new(seed).events]
 
 
+def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> None:
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
+    path = tmp_path / RECORD
+    path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac"'))
+    done = gymposium("replay", RECORD)
+    assert done.returncode == 2
+    assert done.stderr == "error: There is no game called 'tic_tac'. Did you mean 'tic_tac_toe'?\n"
+    done = gymposium("verify", RECORD)
+    assert done.returncode == 1
+    assert "There is no game called 'tic_tac'" in done.stdout
+    assert "1 match played again; 1 line to look at." in done.stdout
+
+
+def test_an_empty_record(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    assert gymposium("replay", "empty.jsonl").stderr == "empty.jsonl holds no matches.\n"
+    assert as_json(gymposium("replay", "empty.jsonl", "--json")) == {"matches": [], "problems": []}
+    assert gymposium("verify", "empty.jsonl").returncode == 0
+
+
 def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
     data = json.loads((tmp_path / RECORD).read_text())

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.text import complain, number, out, print_json, show
-from gymposium.errors import BadOption, BadRecord, GymposiumError
+from gymposium.cli.text import complain, note, number, out, print_json, show
+from gymposium.errors import BadOption, BadRecord, IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Match
 from gymposium.games.registry import load_game
 from gymposium.records import Problem, Record, read_records
@@ -59,13 +59,15 @@ def command(
         else:
             records.append(item)
     wanted = _select(records, match, file)
+    if not wanted:
+        note(f"{file} holds no matches.")
     shown = []
     for record in wanted:
         if seat is not None and seat >= len(record.players):
             raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
         try:
             played, end = walk(record)
-        except GymposiumError as error:
+        except (BadRecord, IllegalMove, WrongSeat) as error:
             raise BadRecord(f"Match {record.id} does not follow its game's rules: {error}") from error
         if as_json:
             shown.append(_as_data(record, played, end, seat))

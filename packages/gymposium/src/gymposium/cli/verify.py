@@ -50,7 +50,10 @@ def command(
         for path, found in checked:
             for problem in found.problems:
                 console.print(printable(str(problem)), style="red", soft_wrap=True)
-            verdict = "all agree" if not found.problems else f"{len(found.problems)} of its lines do not agree"
+            bad_lines = len(found.problems)
+            verdict = (
+                "all agree" if not bad_lines else f"{bad_lines} {'line' if bad_lines == 1 else 'lines'} to look at"
+            )
             plural = "match" if found.matches == 1 else "matches"
             console.print(f"{path}: {found.matches} {plural} played again; {verdict}.", soft_wrap=True)
     if bad:
