@@ -60,7 +60,15 @@ class Stutter:
 
 
 def shout(word: str) -> None:
-    """Print a word in capitals."""
+    """Print a word in capitals.
+
+    The word is
+    any word.
+
+    \\b
+    gymposium shout one
+    gymposium shout two
+    """
     print(word.upper())
 '''
 

@@ -96,7 +96,10 @@ def test_version(gymposium: Run) -> None:
 def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) -> None:
     assert gymposium("--plugin", stutter, "shout", "hello").stdout == "HELLO\n"
     assert "Say it loud." in gymposium("--plugin", stutter, "--help").stdout
-    assert "Print a word in capitals." in gymposium("--plugin", stutter, "shout", "--help").stdout
+    helped = [line.strip() for line in gymposium("--plugin", stutter, "shout", "--help").stdout.splitlines()]
+    assert "Print a word in capitals." in helped
+    assert "The word is any word." in helped
+    assert helped[helped.index("gymposium shout one") + 1] == "gymposium shout two"
     lost = only_error(gymposium("--plugin", stutter, "lost"))
     assert "'lost' could not be loaded" in lost
     assert "No module named 'stutter_is_not_here'" in lost

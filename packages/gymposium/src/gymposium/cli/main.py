@@ -70,9 +70,12 @@ def _load(spec: CommandSpec) -> TyperCommand | TyperGroup:
 
 
 def _reflow(command: Any) -> None:
-    """Each paragraph of a help text on one line, for the terminal to wrap; what is indented stays as it is."""
+    """Each paragraph of a help text on one line, for the terminal to wrap. What is indented, or marked with
+    Click's own backspace, keeps its lines."""
     paragraphs = (command.help or "").split("\n\n")
-    command.help = "\n\n".join(p if p.startswith(" ") else " ".join(p.split()) for p in paragraphs)
+    command.help = "\n\n".join(
+        p.removeprefix("\b\n") if p.startswith((" ", "\b")) else " ".join(p.split()) for p in paragraphs
+    )
     for below in getattr(command, "commands", {}).values():
         _reflow(below)
 
