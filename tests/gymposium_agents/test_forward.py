@@ -47,9 +47,7 @@ def test_logits_are_those_of_separate_passes(tiny: LoadedModel, pairs: list[Pair
 
 
 @pytest.mark.parametrize("lora", [False, True])
-def test_gradients_are_those_of_separate_passes(
-    model_directory: Path, adapter_directory: Path, *, lora: bool
-) -> None:
+def test_gradients_are_those_of_separate_passes(model_directory: Path, adapter_directory: Path, *, lora: bool) -> None:
     rng = random.Random(4)
     head = tuple(rng.choices(range(3, 40), k=6))
     pairs = [

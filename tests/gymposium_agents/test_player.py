@@ -108,8 +108,10 @@ def test_the_command_reports_a_model_with_its_adapter(
     model_directory: Path, adapter_directory: Path, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "gymposium.cli.main", "eval", f"lm:{model_directory}@{adapter_directory}"]
-        + ["--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json"],
+        [
+            *(sys.executable, "-m", "gymposium.cli.main", "eval", f"lm:{model_directory}@{adapter_directory}"),
+            *("--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json"),
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Event
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
@@ -38,7 +39,10 @@ def test_pairs_are_the_winners_turns(name: str, reply: str) -> None:
 def test_the_same_seed_gives_the_same_games() -> None:
     game = load_game("tic_tac_toe")
     again = [
-        [p.events for p in random_games(game, "compact", reader("move"), matches=9, seed=s, tag="t", each=lambda _: None)]
+        [
+            p.events
+            for p in random_games(game, "compact", reader("move"), matches=9, seed=s, tag="t", each=lambda _: None)
+        ]
         for s in (1, 1, 2)
     ]
     assert again[0] == again[1] != again[2]

@@ -13,6 +13,14 @@ from gymposium.scores import Score
 from gymposium.seating import seated_jobs
 
 
+def check_share(matches: int, game: Game) -> None:
+    """Raises `BadOption` where the seats cannot share so many matches evenly."""
+    if matches % game.seats:
+        raise BadOption(
+            f"{matches} matches cannot be shared evenly by {game.seats} seats; take a multiple of {game.seats}."
+        )
+
+
 def evaluate(
     player: Player,
     opponent: Player | None,
@@ -30,10 +38,7 @@ def evaluate(
     `each` is called with every finished match; match ids begin with `tag`.
 
     Raises `BadOption` where the seats cannot share the matches evenly, or the opponent is missing."""
-    if matches % game.seats:
-        raise BadOption(
-            f"{matches} matches cannot be shared evenly by {game.seats} seats; take a multiple of {game.seats}."
-        )
+    check_share(matches, game)
     if opponent is None and game.seats > 1:
         raise BadOption(f"{game.name} has {game.seats} seats; name an opponent.")
     players = [player, *[opponent or player] * (game.seats - 1)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat import Chat
@@ -34,6 +34,20 @@ class LoadedModel:
         self.chat.tokenizer.save_pretrained(directory)
 
 
+def check_model(name: str) -> None:
+    """Raises `GymposiumError` where there is no model called `name`; reads no weights."""
+    try:
+        AutoConfig.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise _no_model(name, error) from error
+
+
+def _no_model(name: str | Path, error: Exception) -> GymposiumError:
+    return GymposiumError(
+        f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub. ({error})"
+    )
+
+
 def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedModel:
     """A causal language model and its tokenizer, in float32 on a CPU and in the checkpoint's own type on a
     GPU; with `adapter`, a LoRA on top of it. `name` is a directory or a hub name.
@@ -44,11 +58,8 @@ def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedMod
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForCausalLM.from_pretrained(name, dtype="auto" if gpu else torch.float32)
-    except OSError as error:
-        raise GymposiumError(
-            f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub. "
-            f"({error})"
-        ) from error
+    except (OSError, ValueError) as error:
+        raise _no_model(name, error) from error
     if adapter is not None:
         from gymposium_agents.lora import load_lora  # PEFT takes three seconds to import
 

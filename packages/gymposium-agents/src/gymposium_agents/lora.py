@@ -25,9 +25,7 @@ def _without_pefts_warning() -> Iterator[None]:
 def attach_lora(model: Any, *, rank: int, alpha: int, seed: int) -> Any:
     """`model` with a new LoRA on all its linear layers, frozen beneath it; no dropout. The weights come
     from `seed`, and as PEFT begins them the policy is at first unchanged."""
-    config = LoraConfig(
-        r=rank, lora_alpha=alpha, target_modules="all-linear", lora_dropout=0.0, task_type="CAUSAL_LM"
-    )
+    config = LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear", lora_dropout=0.0, task_type="CAUSAL_LM")
     with torch.random.fork_rng(), _without_pefts_warning():
         torch.manual_seed(seed)
         return get_peft_model(model, config)

@@ -50,7 +50,7 @@ def group_jobs(
     and opponent; the opponent's and the sampling streams differ. Seats take turns over the groups."""
     jobs = []
     for group in range(groups):
-        seat = group % game.seats
+        seat = (step * groups + group) % game.seats
         players = [learner if s == seat else opponent for s in range(game.seats)]
         match_seed = stream(seed, "train", step, group).getrandbits(48)
         for member in range(group_size):

@@ -24,8 +24,8 @@ from gymposium.players.protocol import Player
 from gymposium.reading import Reader, reader
 from gymposium.records import RecordWriter
 from gymposium.streams import stream
-from gymposium_agents.evaluate import evaluate
-from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.evaluate import check_share, evaluate
+from gymposium_agents.loading import LoadedModel, check_model, load_model
 from gymposium_agents.lora import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
@@ -320,8 +320,25 @@ def _note(metrics: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
+def check(config: TrainConfig) -> None:
+    """Raises a `GymposiumError` for whatever would stop the run later: unknown names, a missing model,
+    matches that the seats cannot share."""
+    game = load_game(config.game)
+    reader(config.reply)
+    FailurePolicy.parse(config.on_illegal)
+    measures = config.evaluation
+    for matches in (measures.matches, measures.search_matches, measures.curve_matches):
+        check_share(matches, game)
+    if game.seats > 1:
+        for name in (config.opponent, *measures.opponents):
+            make_player(name)
+    if config.model is not None:
+        check_model(config.model)
+
+
 def start_run(path: Path, config: TrainConfig) -> RunDirectory:
     """Begin a run in a new directory and see it through."""
+    check(config)
     directory = RunDirectory.create(path, config)
     Run(directory, config).execute()
     return directory

@@ -1,0 +1,196 @@
+"""Whole runs through the real command: what they leave, how they are interrupted and go on, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium.records import read_records, verify_file
+from gymposium_train.config import Grpo, TrainConfig, build
+from gymposium_train.directory import RunDirectory
+
+COMMAND = [sys.executable, "-m", "gymposium.cli.main", "train"]
+SMALL = (
+    "--steps 6 --group-size 8 --final-group-size 12 --cold-start-steps 12 --cold-start-games 200 --eval-matches 20 "
+    "--search-matches 4 --eval-opponents random,mcts-5 --curve-every 2 --checkpoint-every 2"
+).split()
+
+
+def train(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+def without_times(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in entry.items() if not k.startswith("cpu")} for entry in metrics]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, TrainConfig, str]:
+    path = tmp_path_factory.mktemp("runs") / "whole"
+    done = train("--game", "tic_tac_toe", "--seed", "3", "--control", "--out", str(path), *SMALL)
+    assert done.returncode == 0, done.stderr
+    return (*RunDirectory.open(path), done.stdout)
+
+
+def test_a_run_leaves_everything(finished: tuple[RunDirectory, TrainConfig, str]) -> None:
+    run, config, printed = finished
+    results = run.results()
+    assert set(results["evaluations"]) == {"cold start", "grpo", "control", "anchor random", "anchor mcts-5"}
+    assert all(set(scores) == {"random", "mcts-5"} for scores in results["evaluations"].values())
+    assert results["optima"]["most wins"]["win"] == pytest.approx(0.9667, abs=1e-4)
+    assert results["optima"]["best return"]["return"] == pytest.approx(0.9598, abs=1e-4)
+    assert results["optima"]["minimax-safe"]["win"] == pytest.approx(0.9556, abs=1e-4)
+    assert results["control_cpu_seconds"] >= results["grpo_cpu_seconds"] > 0
+    assert config == build(TrainConfig, json.loads(run.config_file.read_text()))
+    assert json.loads((run.path / "versions.json").read_text())["torch"]
+    stages = [entry["stage"] for entry in run.metrics()]
+    assert (stages.count("cold start"), stages.count("grpo"), stages.count("curve")) == (12, 6, 2)
+    for name in ("base/model.safetensors", "cold_start/COMPLETE", "adapter/adapter_model.safetensors"):
+        assert (run.path / name).is_file(), name
+    assert "after GRPO" in printed
+    assert "exact, most wins" in printed
+
+
+def test_every_match_of_a_run_is_recorded_and_verifies(finished: tuple[RunDirectory, TrainConfig, str]) -> None:
+    run, config, _ = finished
+    expected = {
+        "cold_start": config.cold_start.games,
+        "train": sum(2 * config.grpo.group_size_at(step) for step in range(config.grpo.steps)),
+        "eval": 5 * (20 + 4) + 2 * config.evaluation.curve_matches,
+    }
+    for stage, matches in expected.items():
+        verification = verify_file(run.matches(stage))
+        assert (verification.matches, verification.problems) == (matches, [])
+
+
+def test_the_report_stands_alone_and_shows_the_figures(finished: tuple[RunDirectory, TrainConfig, str]) -> None:
+    run, _, _ = finished
+    page = run.report.read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
+    for text in ("after GRPO", "control", "exact, most wins", "0.9667"):
+        assert text in page
+
+
+def test_the_result_is_a_player_for_every_command(finished: tuple[RunDirectory, TrainConfig, str]) -> None:
+    run, _, _ = finished
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "gymposium.cli.main", "run", "tic_tac_toe", "-n", "4", "--json"),
+            *("--players", f"random,lm:{run.cold_start}@{run.adapter}", "--record", str(run.path / "more.jsonl")),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["players"][1]["matches"] == 4
+
+
+def test_the_same_seed_gives_the_same_run_though_it_was_interrupted(
+    finished: tuple[RunDirectory, TrainConfig, str], tmp_path: Path
+) -> None:
+    """Ctrl-C in the middle of training, a checkpoint and a record cut off, then --resume: equal to the bit."""
+    whole, _, _ = finished
+    path = tmp_path / "interrupted"
+    begin = [*COMMAND, "--game", "tic_tac_toe", "--seed", "3", "--out", str(path), *SMALL]
+    with subprocess.Popen(begin, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("GRPO: 3/"):
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+    assert process.returncode == 130, rest
+    assert f"--resume {path}" in rest.replace("\n", "")
+    run = RunDirectory(path)
+    assert "grpo" not in run.results()["evaluations"]
+
+    with open(run.matches("train"), "a", encoding="utf-8") as file:
+        file.write('{"format": "gymposium-match-1", "id": "train-5')
+    (run.checkpoints / "step-00099").mkdir()
+    done = train("--resume", str(path))
+    assert done.returncode == 0, done.stderr
+    told = done.stderr.replace("\n", "")
+    assert "step-00099" in told
+    assert "train.jsonl:" in told
+
+    assert without_times(run.metrics()) == without_times(whole.metrics())
+    for what in ("cold start", "grpo"):
+        assert run.results()["evaluations"][what] == whole.results()["evaluations"][what]
+    weights = "adapter/adapter_model.safetensors"
+    assert (path / weights).read_bytes() == (whole.path / weights).read_bytes()
+
+    def ids(directory: RunDirectory) -> list[str]:
+        records = [record for _, record in read_records(directory.matches("train"))]
+        return sorted(getattr(record, "id", "broken") for record in records)
+
+    assert ids(run) == sorted([*ids(whole), "broken"])
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "goofspiel(num_cards=4)", "2048"])
+def test_any_game_by_the_same_command(tmp_path: Path, game: str) -> None:
+    arguments = "--steps 1 --group-size 4 --cold-start-steps 2 --cold-start-games 8 --eval-matches 4 --search-matches 2"
+    done = train("--game", game, "--eval-opponents", "random", "--out", str(tmp_path / "run"), *arguments.split())
+    assert done.returncode == 0, done.stderr
+    results = RunDirectory(tmp_path / "run").results()
+    assert "grpo" in results["evaluations"]
+    assert results["optima"] == {}
+
+
+def test_a_model_directory_instead_of_one_made_here(tmp_path: Path, model_directory: Path) -> None:
+    arguments = "--steps 1 --group-size 4 --cold-start-steps 0 --eval-matches 4 --eval-opponents random --json"
+    done = train(
+        "--game", "kuhn_poker", "--model", str(model_directory), "--out", str(tmp_path / "run"), *arguments.split()
+    )
+    assert done.returncode == 0, done.stderr
+    assert "grpo" in json.loads(done.stdout)["evaluations"]
+    assert not (tmp_path / "run" / "base").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Say which game"),
+        (["--game", "tic_tac_tow"], "tic_tac_toe"),
+        (["--game", "tic_tac_toe", "--opponent", "randon"], "random"),
+        (["--game", "tic_tac_toe", "--model", "no/such-directory/here"], "There is no model"),
+        (["--game", "tic_tac_toe", "--on-illegal", "shrug"], "forfeit"),
+        (["--game", "tic_tac_toe", "--eval-matches", "7"], "multiple of 2"),
+        (["--resume", "nowhere"], "not a run directory"),
+    ],
+)
+def test_bad_input_is_told_before_any_work(tmp_path: Path, arguments: list[str], message: str) -> None:
+    where = [] if "--resume" in arguments else ["--out", str(tmp_path / "run")]
+    done = train(*arguments, *where)
+    assert done.returncode == 2
+    assert message in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_directory_in_use_is_refused(finished: tuple[RunDirectory, TrainConfig, str]) -> None:
+    run, _, _ = finished
+    done = train("--game", "tic_tac_toe", "--out", str(run.path))
+    assert done.returncode == 2
+    assert "--resume" in done.stderr
+
+
+def test_settings_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(BadOption, match="stepz"):
+        build(Grpo, {"stepz": 3})
+
+
+def test_groups_grow_and_rates_fall() -> None:
+    settings = Grpo(steps=5, group_size=10, final_group_size=40, entropy=0.1, final_entropy=0.0, warmup_steps=2)
+    assert [settings.group_size_at(step) for step in range(5)] == [10, 14, 20, 28, 40]
+    assert settings.entropy_at(0) == 0.1
+    assert settings.entropy_at(4) == pytest.approx(0.0)
+    assert settings.learning_rate_at(0) == settings.learning_rate / 2
+    assert settings.learning_rate_at(4) == pytest.approx(settings.learning_rate * settings.final_rate)
