@@ -11,7 +11,7 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_tokenizer
 
 HOSTILE = st.lists(
-    st.sampled_from(["<|im_end|>", "<|im_start|>", "<|endoftext|>", "assistant", "\n", "b2", " ", "é", "<|im_"])
+    st.sampled_from(["<|end|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "user", "\n", "b2", " ", "é", "<|en"])
 ).map("".join)
 
 
@@ -39,8 +39,8 @@ def test_a_reply_ends_with_the_end_of_turn_and_reads_back(tiny: LoadedModel) -> 
 
 
 def test_a_control_token_inside_a_reply_stays_visible(tiny: LoadedModel) -> None:
-    start = tiny.chat.tokenizer.convert_tokens_to_ids("<|im_start|>")
-    assert tiny.chat.read((*tiny.chat.plain("b2"), start, tiny.chat.stop)) == "b2<|im_start|>"
+    start = tiny.chat.tokenizer.convert_tokens_to_ids("<|user|>")
+    assert tiny.chat.read((*tiny.chat.plain("b2"), start, tiny.chat.stop)) == "b2<|user|>"
 
 
 def test_a_tokenizer_without_a_template_is_refused() -> None:

@@ -41,7 +41,7 @@ class Chat:
         """Ids of a prompt with `text` as the user's message, ready for the reply."""
 
     def plain(self, text: str) -> tuple[int, ...]:
-        """Ids of text that somebody else wrote: `<|im_end|>` in it is ten ordinary characters."""
+        """Ids of text that somebody else wrote: `<|end|>` in it is seven ordinary characters."""
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
 
     def reply(self, text: str) -> tuple[int, ...]:

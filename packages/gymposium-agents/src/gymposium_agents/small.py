@@ -15,12 +15,12 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 CHAT_TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-"""Qwen's chat format without thoughts, tools or a default system message."""
+"""A role is one token: half of a small model's time would go into Qwen's longer frame around a short prompt."""
 
-_SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+_SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +39,12 @@ class SmallModel:
 
 def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer: it reads and writes any text, printable ASCII one byte a token at
-    worst, and has single tokens for the words that `texts` repeat. A token never spans white space or
-    a line, so the cells of a board stay apart."""
+    worst, and has single tokens for the words that `texts` repeat. White space starts a token and never
+    ends one, so the cells of a board stay apart."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(r"\n| ?[^\s]+|\s"), behavior="isolated"),
+            pre_tokenizers.Split(Regex(r"[ \n]?[^\s]+|\s"), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -58,7 +58,7 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizer
     tokenizer.train_from_iterator(texts, trainer)
     made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer,
-        eos_token="<|im_end|>",
+        eos_token="<|end|>",
         pad_token="<|endoftext|>",
         chat_template=CHAT_TEMPLATE,
         clean_up_tokenization_spaces=False,

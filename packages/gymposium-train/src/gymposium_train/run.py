@@ -75,9 +75,8 @@ class Run:
             return
         console.print("Making a small model")
         prompts, replies = zip(*self._winning_texts()[:TOKENIZER_TEXTS], strict=True)
-        roles = ["user\nassistant\n"] * (len(prompts) // 10)
         make_small_model(
-            self.directory.base, [*prompts, *replies, *roles], seed=self.config.seed, size=self.config.small
+            self.directory.base, [*prompts, *replies], seed=self.config.seed, size=self.config.small
         )
         (self.directory.base / MARK).touch()
 
