@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Event, Style
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import READERS, Reader
+from gymposium.records import RecordWriter, verify_file
 
 DESCENDING = "goofspiel(num_cards=4,points_order=descending)"
 
@@ -301,3 +303,16 @@ def test_hostile_replies_never_crash(policy: str, reader: str) -> None:
         played = one(game, hostile, hostile, policy=policy)
         assert "move" not in [t.reading for t in played.turns]
         assert (played.forfeit is None) == (policy == "random")
+
+
+def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
+    """It costs reward; who won is the game's to say."""
+    line = iter("b2 a3 c3 a1 a2 c2 b3 b1 c1".split())
+    stumbling = bad_at(0, then=lambda ask: next(line))
+    played = one("tic_tac_toe", stumbling, Scripted(lambda ask: next(line)), policy="penalty(0.25)")
+    assert played.utilities == (0.0, 0.0)
+    assert played.returns == (-0.25, 0.0)
+    assert [played.result(seat) for seat in (0, 1)] == ["draw", "draw"]
+    with RecordWriter(tmp_path / "matches.jsonl") as writer:
+        writer.write(played)
+    assert verify_file(tmp_path / "matches.jsonl").problems == []

@@ -55,14 +55,20 @@ class Played:
     job: MatchJob
     events: list[Event]
     turns: list[Turn]
-    returns: tuple[float, ...]
-    """Penalties included."""
+    utilities: tuple[float, ...]
+    """What the game pays each seat, or what a forfeit makes of it."""
     forfeit: int | None = None
     """The seat whose reply ended the match."""
     penalties: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Utilities less penalties: what learning and scores count."""
+        return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
+
     def result(self, seat: int) -> str:
-        return seat_result(self.returns, seat)
+        """Win, draw or loss by the game's own utilities: a penalty costs reward, it turns no draw into a loss."""
+        return seat_result(self.utilities, seat)
 
 
 @dataclass(slots=True)
@@ -114,19 +120,12 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
                 else:
                     failed.append(seat)
             if failed:
-                return _forfeit(job, match, turns, who_forfeits(failed, sitting.seed), penalties)
+                loser = who_forfeits(failed, sitting.seed)
+                utilities = forfeit_returns(game, loser, match.returns())
+                return Played(job, match.events, turns, utilities, loser, penalties)
             asks = again
         match.apply(moves)
-    return Played(job, match.events, turns, _less(match.returns(), penalties), None, penalties)
-
-
-def _forfeit(job: MatchJob, match: Match, turns: list[Turn], seat: int, penalties: dict[int, float]) -> Played:
-    returns = forfeit_returns(job.game, seat, match.returns())
-    return Played(job, match.events, turns, _less(returns, penalties), seat, penalties)
-
-
-def _less(returns: Sequence[float], penalties: dict[int, float]) -> tuple[float, ...]:
-    return tuple(r - penalties.get(seat, 0.0) for seat, r in enumerate(returns))
+    return Played(job, match.events, turns, match.returns(), None, penalties)
 
 
 @dataclass(slots=True)

@@ -334,13 +334,13 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
 
 
 def _wrong_returns(match: Match, record: Record) -> str | None:
-    returns: Sequence[float] = match.returns()
+    utilities: Sequence[float] = match.returns()
     if record.forfeit is not None:
-        returns = forfeit_returns(match.game, record.forfeit, returns)
-    returns = [r - record.penalties.get(str(seat), 0.0) for seat, r in enumerate(returns)]
+        utilities = forfeit_returns(match.game, record.forfeit, utilities)
+    returns = [u - record.penalties.get(str(seat), 0.0) for seat, u in enumerate(utilities)]
     if returns != list(record.returns):
         return f"returns are {list(record.returns)}, but the events give {returns}"
-    results = [seat_result(returns, seat) for seat in range(match.game.seats)]
+    results = [seat_result(utilities, seat) for seat in range(match.game.seats)]
     if results != record.results:
         return f"results are {record.results}, but the events give {results}"
     return None
