@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Event
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader

@@ -75,9 +75,7 @@ class Run:
             return
         console.print("Making a small model")
         prompts, replies = zip(*self._winning_texts()[:TOKENIZER_TEXTS], strict=True)
-        make_small_model(
-            self.directory.base, [*prompts, *replies], seed=self.config.seed, size=self.config.small
-        )
+        make_small_model(self.directory.base, [*prompts, *replies], seed=self.config.seed, size=self.config.small)
         (self.directory.base / MARK).touch()
 
     def _winning_texts(self) -> list[tuple[str, str]]:
