@@ -16,12 +16,9 @@ figure is the median over the repeats. Peak memory is that of a fresh process fo
 from __future__ import annotations
 
 import argparse
-import math
-import os
-import random
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
@@ -32,39 +29,42 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
 from transformers.utils import logging as transformers_logging
 
+from benchmarks.bare_torch import (
+    MICRO_BATCH,
+    Pair,
+    Round,
+    generate_bare,
+    generate_transformers,
+    logits_bare,
+    update_bare,
+)
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game, make_player
 from gymposium.driver import FORFEIT
 from gymposium.reading import reader
-from gymposium.streams import stream
 from gymposium_agents.engine import TransformersEngine, base_of
-from gymposium_agents.forward import chunked, completion_logits
+from gymposium_agents.forward import completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 from gymposium_train.cold_start import imitate, random_games, tokenized, winners_moves
-from gymposium_train.config import TrainConfig
+from gymposium_train.config import Grpo, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.loop import rows_of
-from gymposium_train.objective import entropy, ppo_clip
 from gymposium_train.rollout import group_jobs, roll_out
 from gymposium_train.rows import Row
 
 CONFIG = TrainConfig(game="tic_tac_toe")
-"""The main job's settings; matches, cold start and seed may be overridden by options."""
+"""The main job's settings; options may make the rollout and the cold start smaller."""
 SAMPLING = Sampling(CONFIG.grpo.temperature, CONFIG.max_tokens)
-MICRO_BATCH = 128
-"""Rows in one forward pass of the bare update."""
 LOGPROB_TOLERANCE = 1e-4
 GRADIENT_TOLERANCE = 0.01
 
-Round = Sequence[TokenRequest]
-Pair = tuple[tuple[int, ...], tuple[int, ...]]
+Times = dict[str, list[float]]
 
 
 @dataclass(slots=True)
@@ -79,6 +79,16 @@ class Work:
         return [[TokenRequest(r.prompt, copy(r.rng)) for r in requests] for requests in self.rounds]
 
 
+@dataclass(slots=True)
+class Rolled:
+    """A rollout, the CPU seconds that it took, and the engine's part of them."""
+
+    work: Work
+    readings: dict[str, int]
+    seconds: float
+    engine_seconds: float
+
+
 class NotingEngine:
     """Our engine, with a note of what it was asked and of the CPU time that it took."""
 
@@ -87,10 +97,13 @@ class NotingEngine:
         self.policy_version = engine.policy_version
         self.rounds: list[list[TokenRequest]] = []
         self.seconds = 0.0
+        self.noting_seconds = 0.0
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        begun = time.process_time()
         self.rounds.append([TokenRequest(r.prompt, copy(r.rng)) for r in requests])
         start = time.process_time()
+        self.noting_seconds += start - begun
         completions = self.engine.generate(requests, sampling)
         self.seconds += time.process_time() - start
         return completions
@@ -127,8 +140,8 @@ def with_lora(directory: Path) -> LoadedModel:
     return LoadedModel(attach_lora(base.model, rank=lora.rank, alpha=lora.alpha, seed=CONFIG.seed), base.chat)
 
 
-def play(loaded: LoadedModel, matches: int) -> tuple[Work, float, float, dict[str, int]]:
-    """One rollout: its work, the CPU seconds that it took, those of the engine, and how replies were read."""
+def play(loaded: LoadedModel, matches: int) -> Rolled:
+    """One rollout, as in the first step of the main job."""
     engine = NotingEngine(loaded.engine())
     player = LanguageModelPlayer(
         "learner", engine, loaded.chat, sampling=SAMPLING, style=CONFIG.prompt, reply=CONFIG.reply
@@ -146,153 +159,34 @@ def play(loaded: LoadedModel, matches: int) -> tuple[Work, float, float, dict[st
     )
     start = time.process_time()
     rollout = roll_out(jobs, lambda played: None)
-    spent = time.process_time() - start
+    spent = time.process_time() - start - engine.noting_seconds
     rows, _ = rows_of(rollout, CONFIG.grpo)
-    return Work(engine.rounds, rows), spent, engine.seconds, rollout.readings
+    return Rolled(Work(engine.rounds, rows), rollout.readings, spent, engine.seconds)
 
 
-# -- generation
+# -- our sides
 
 
-def padded_left(requests: Round, pad: int) -> tuple[Tensor, Tensor]:
-    """Prompts [B, T] and their mask."""
-    longest = max(len(r.prompt) for r in requests)
-    ids = torch.tensor([[pad] * (longest - len(r.prompt)) + list(r.prompt) for r in requests])
-    mask = torch.tensor([[0] * (longest - len(r.prompt)) + [1] * len(r.prompt) for r in requests])
-    return ids, mask
-
-
-def generate_ours(loaded: LoadedModel, rounds: Sequence[Round]) -> list[list[Completion]]:
+def generate_ours(loaded: LoadedModel, rounds: Sequence[Round], sampling: Sampling) -> list[list[Completion]]:
     engine = loaded.engine()
-    return [engine.generate(requests, SAMPLING) for requests in rounds]
+    return [engine.generate(requests, sampling) for requests in rounds]
 
 
-def generate_transformers(loaded: LoadedModel, rounds: Sequence[Round]) -> None:
-    model = base_of(loaded.model)
-    for requests in rounds:
-        ids, mask = padded_left(requests, loaded.pad)
-        model.generate(
-            input_ids=ids,
-            attention_mask=mask,
-            do_sample=True,
-            temperature=SAMPLING.temperature,
-            top_k=0,
-            top_p=1.0,
-            max_new_tokens=SAMPLING.max_tokens,
-            eos_token_id=loaded.chat.stop,
-            pad_token_id=loaded.pad,
-        )
-
-
-def generate_bare(loaded: LoadedModel, rounds: Sequence[Round]) -> list[list[Completion]]:
-    return [_sample_bare(loaded, requests) for requests in rounds]
-
-
-@torch.inference_mode()
-def _sample_bare(loaded: LoadedModel, requests: Round) -> list[Completion]:
-    model, stop = base_of(loaded.model), loaded.chat.stop
-    ids, mask = padded_left(requests, loaded.pad)
-    cache = DynamicCache(config=model.config)
-    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-    tokens, logprobs = [], []
-    done = torch.zeros(len(ids), dtype=torch.bool)
-    for _ in range(SAMPLING.max_tokens):
-        out = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        scores = torch.log_softmax(out.logits[:, -1].float() / SAMPLING.temperature, dim=-1)
-        ids = torch.multinomial(scores.exp(), 1)
-        tokens.append(ids)
-        logprobs.append(scores.gather(1, ids))
-        done |= ids[:, 0] == stop
-        if done.all():
-            break
-        mask = torch.cat([mask, torch.ones_like(ids)], dim=1)
-        positions = positions[:, -1:] + 1
-    found = []
-    for ours, theirs in zip(torch.cat(tokens, 1).tolist(), torch.cat(logprobs, 1).tolist(), strict=True):
-        length = ours.index(stop) + 1 if stop in ours else len(ours)
-        reason = "stop" if stop in ours else "length"
-        found.append(Completion(tuple(ours[:length]), tuple(theirs[:length]), reason, 0))
-    return found
-
-
-# -- update
-
-
-def update_ours(loaded: LoadedModel, rows: Sequence[Row]) -> float:
-    """The mean gradient norm over the optimizer steps of one update."""
-    learner = Learner(
-        loaded.model, loaded.pad, token_budget=CONFIG.token_budget, max_grad_norm=CONFIG.grpo.max_grad_norm
-    )
-    metrics = learner.reinforce(
-        rows,
-        CONFIG.grpo,
-        learning_rate=CONFIG.grpo.learning_rate_at(0),
-        entropy_weight=CONFIG.grpo.entropy_at(0),
-        seed=CONFIG.seed,
-    )
-    return metrics["grad_norm"]
-
-
-def update_bare(loaded: LoadedModel, rows: Sequence[Row]) -> float:
-    """The same update without anything shared."""
-    settings = CONFIG.grpo
-    parameters = [p for p in loaded.model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate_at(0), weight_decay=0.0)
-    norms = []
-    for epoch in range(settings.epochs):
-        order = list(range(len(rows)))
-        stream(CONFIG.seed, "epoch", epoch).shuffle(order)
-        size = math.ceil(len(order) / settings.minibatches)
-        for start in range(0, len(order), size):
-            batch = [rows[i] for i in order[start : start + size]]
-            total = sum(len(row.completion) for row in batch)
-            optimizer.zero_grad(set_to_none=True)
-            for first in range(0, len(batch), MICRO_BATCH):
-                micro = batch[first : first + MICRO_BATCH]
-                logits, tokens, mask = logits_bare(loaded, [(row.prompt, row.completion) for row in micro])
-                logits = logits / settings.temperature
-                logprobs = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
-                width = mask.shape[1]
-                old = torch.tensor([[*row.logprobs, *[0.0] * (width - len(row.logprobs))] for row in micro])
-                advantages = torch.tensor([[row.advantage] for row in micro])
-                losses = ppo_clip(logprobs, old, advantages, settings.clip_low, settings.clip_high)
-                losses = losses - settings.entropy_at(0) * entropy(logits)
-                ((losses * mask).sum() / total).backward()  # type: ignore[no-untyped-call]
-            norms.append(float(torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)))
-            optimizer.step()
-    return sum(norms) / len(norms)
-
-
-def logits_bare(loaded: LoadedModel, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits [B, L, V] that predict each completion token, the tokens [B, L] and their mask."""
-    longest = max(len(prompt) + len(completion) for prompt, completion in pairs)
-    width = max(len(completion) for _, completion in pairs)
-    filled = [[*p, *c, *[loaded.pad] * (longest - len(p) - len(c))] for p, c in pairs]
-    masked = [[1] * (len(p) + len(c)) + [0] * (longest - len(p) - len(c)) for p, c in pairs]
-    logits = base_of(loaded.model)(input_ids=torch.tensor(filled), attention_mask=torch.tensor(masked)).logits.float()
-    places = torch.tensor([[min(len(p) - 1 + n, longest - 1) for n in range(width)] for p, _ in pairs])
-    chosen = logits.gather(1, places[..., None].expand(-1, -1, logits.shape[-1]))
-    tokens = torch.tensor([[*c, *[loaded.pad] * (width - len(c))] for _, c in pairs])
-    mask = torch.tensor([[1] * len(c) + [0] * (width - len(c)) for _, c in pairs])
-    return chosen, tokens, mask
+def update_ours(loaded: LoadedModel, rows: Sequence[Row], settings: Grpo, seed: int) -> float:
+    """The first update of a run on these rows; the mean gradient norm over its optimizer steps."""
+    learner = Learner(loaded.model, loaded.pad, token_budget=CONFIG.token_budget, max_grad_norm=settings.max_grad_norm)
+    rate, spread = settings.learning_rate_at(0), settings.entropy_at(0)
+    return learner.reinforce(rows, settings, learning_rate=rate, entropy_weight=spread, seed=seed)["grad_norm"]
 
 
 # -- what is compared
 
-GENERATION: Mapping[str, Callable[[LoadedModel, Sequence[Round]], object]] = {
+GENERATION: dict[str, Callable[[LoadedModel, Sequence[Round], Sampling], object]] = {
     "ours": generate_ours,
     "transformers": generate_transformers,
     "bare": generate_bare,
 }
-UPDATE: Mapping[str, Callable[[LoadedModel, Sequence[Row]], float]] = {"ours": update_ours, "bare": update_bare}
-
+UPDATE: dict[str, Callable[[LoadedModel, Sequence[Row], Grpo, int], float]] = {"ours": update_ours, "bare": update_bare}
 
 Forward = Callable[[LoadedModel, Sequence[Pair]], tuple[Tensor, Tensor, Tensor]]
 """Pairs in; the logits that predict each completion token, the tokens and their mask out."""
@@ -306,85 +200,78 @@ def logits_ours(loaded: LoadedModel, pairs: Sequence[Pair]) -> tuple[Tensor, Ten
 def largest_difference(loaded: LoadedModel, forward: Forward, work: Work, sampled: Sequence[Completion]) -> float:
     """Between the log-probabilities that came with the samples and those of a forward pass."""
     prompts = [request.prompt for requests in work.rounds for request in requests]
-    worst = 0.0
+    differences = []
     for first in range(0, len(prompts), MICRO_BATCH):
         mine = sampled[first : first + MICRO_BATCH]
         pairs = [(p, c.ids) for p, c in zip(prompts[first : first + MICRO_BATCH], mine, strict=True)]
         logits, tokens, _ = forward(loaded, pairs)
         scores = torch.log_softmax(logits / SAMPLING.temperature, dim=-1).gather(-1, tokens[..., None])[..., 0]
-        for row, completion in zip(scores.tolist(), mine, strict=True):
-            found = row[: len(completion.logprobs)]
-            worst = max(worst, *(abs(a - b) for a, b in zip(found, completion.logprobs, strict=True)))
-    return worst
+        for row, completion in zip(scores, mine, strict=True):
+            differences.append((row[: len(completion.logprobs)] - torch.tensor(completion.logprobs)).abs())
+    return float(torch.cat(differences).max())  # NaN where one of them is
 
 
 def compared(loaded: LoadedModel, work: Work) -> dict[str, Any]:
     """How far the sides agree. Each generation is held against the other side's forward pass, so four
     computations must give one number. Raises `SystemExit` where they do not."""
-    ours = [c for found in generate_ours(loaded, work.fresh()) for c in found]
-    bare = [c for found in generate_bare(loaded, work.fresh()) for c in found]
+    ours = [c for found in generate_ours(loaded, work.fresh(), SAMPLING) for c in found]
+    bare = [c for found in generate_bare(loaded, work.fresh(), SAMPLING) for c in found]
     differences = {
         "our engine, bare forward": largest_difference(loaded, logits_bare, work, ours),
         "bare generation, our forward": largest_difference(loaded, logits_ours, work, bare),
     }
-    norms = {side: from_the_start(loaded, lambda side=side: UPDATE[side](loaded, work.rows)) for side in UPDATE}
+    norms = {side: update_from_the_start(loaded, side, work.rows)[0] for side in UPDATE}
     apart = abs(norms["ours"] / norms["bare"] - 1.0)
-    if max(differences.values()) > LOGPROB_TOLERANCE or apart > GRADIENT_TOLERANCE:
+    if not (all(d <= LOGPROB_TOLERANCE for d in differences.values()) and apart <= GRADIENT_TOLERANCE):
         raise SystemExit(f"The sides do not compute the same: log-probabilities {differences}, gradient norms {norms}.")
     return {"largest_logprob_difference": differences, "mean_gradient_norm": norms, "gradient_norm_apart": apart}
 
 
-def from_the_start(loaded: LoadedModel, update: Callable[[], float]) -> float:
-    """Run an update and put the weights back."""
-    before = {name: p.detach().clone() for name, p in loaded.model.named_parameters() if p.requires_grad}
-    found = update()
+def update_from_the_start(loaded: LoadedModel, side: str, rows: Sequence[Row]) -> tuple[float, float]:
+    """One update's mean gradient norm and CPU seconds; the weights are put back behind it."""
+    learned = [p for p in loaded.model.parameters() if p.requires_grad]
+    before = [p.detach().clone() for p in learned]
+    start = time.process_time()
+    norm = UPDATE[side](loaded, rows, CONFIG.grpo, CONFIG.seed)
+    seconds = time.process_time() - start
     with torch.no_grad():
-        for name, parameter in loaded.model.named_parameters():
-            if name in before:
-                parameter.copy_(before[name])
+        for parameter, value in zip(learned, before, strict=True):
+            parameter.copy_(value)
     loaded.model.zero_grad(set_to_none=True)
-    return found
+    return norm, seconds
 
 
 # -- measures
 
 
-def cpu(job: Callable[[], object]) -> float:
-    start = time.process_time()
-    job()
-    return time.process_time() - start
-
-
-def timed(loaded: LoadedModel, work: Work, matches: int, repeats: int) -> dict[str, dict[str, list[float]]]:
-    """CPU seconds of every side, and the shares of rollouts that are not the engine's, by repeat."""
-    seconds: dict[str, dict[str, list[float]]] = {
-        "generation": {side: [] for side in GENERATION},
-        "update": {side: [] for side in UPDATE},
-        "driver": {"share": []},
-    }
+def timed(loaded: LoadedModel, work: Work, matches: int, repeats: int) -> tuple[Times, Times, list[float]]:
+    """CPU seconds of each side's generation and update, and the shares of rollouts that are not the engine's."""
+    generation: Times = {side: [] for side in GENERATION}
+    update: Times = {side: [] for side in UPDATE}
+    shares = []
     for repeat in range(repeats):
-        forwards = repeat % 2 == 1
-        for side in GENERATION if forwards else reversed(GENERATION):
+        for side in GENERATION if repeat % 2 else reversed(GENERATION):
             rounds = work.fresh()
-            seconds["generation"][side].append(cpu(lambda: GENERATION[side](loaded, rounds)))  # noqa: B023
-        for side in UPDATE if forwards else reversed(UPDATE):
-            took: list[float] = []
-            from_the_start(loaded, lambda: took.append(cpu(lambda: UPDATE[side](loaded, work.rows))) or 0.0)
-            seconds["update"][side] += took
-        _, whole, engine, _ = play(loaded, matches)
-        seconds["driver"]["share"].append((whole - engine) / whole)
-    return seconds
+            start = time.process_time()
+            GENERATION[side](loaded, rounds, SAMPLING)
+            generation[side].append(time.process_time() - start)
+        for side in UPDATE if repeat % 2 else reversed(UPDATE):
+            update[side].append(update_from_the_start(loaded, side, work.rows)[1])
+        rollout = play(loaded, matches)
+        shares.append(1.0 - rollout.engine_seconds / rollout.seconds)
+    return generation, update, shares
 
 
 def peak(directory: Path, stage: str, side: str, work: Work) -> tuple[float, float]:
     """Memory of this process in MiB: before the stage, and at its peak. For a fresh process."""
     torch.set_num_threads(1)
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     loaded = with_lora(directory)
     before = memory("VmRSS")
     if stage == "generation":
-        GENERATION[side](loaded, work.fresh())
+        GENERATION[side](loaded, work.fresh(), SAMPLING)
     else:
-        UPDATE[side](loaded, work.rows)
+        UPDATE[side](loaded, work.rows, CONFIG.grpo, CONFIG.seed)
     return before, memory("VmHWM")
 
 
@@ -392,3 +279,115 @@ def memory(field: str) -> float:
     """A line of Linux's account of this process, in MiB. `getrusage` would count the parent's memory too."""
     line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith(field))
     return int(line.split()[1]) / 1024
+
+
+def peaks(directory: Path, work: Work) -> dict[str, dict[str, list[float]]]:
+    """What `peak` gives for each stage and side, each in a process of its own."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for stage, sides in (("generation", list(GENERATION)), ("update", list(UPDATE))):
+        for side in sides:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+                before, most = process.submit(peak, directory, stage, side, work).result()
+            found.setdefault(stage, {})[side] = [round(before), round(most)]
+    return found
+
+
+def summary(times: Times, turns: int) -> dict[str, Any]:
+    """Turns per CPU-second of each side, and how many times as fast ours is as each of the others."""
+    found: dict[str, Any] = {
+        side: {
+            "turns_per_cpu_second": round(turns / median(spent)),
+            "range": [round(turns / max(spent)), round(turns / min(spent))],
+        }
+        for side, spent in times.items()
+    }
+    for side in times:
+        if side != "ours":
+            ratios = [theirs / ours for theirs, ours in zip(times[side], times["ours"], strict=True)]
+            found[side] |= {
+                "ours_is_faster": round(median(ratios), 2),
+                "faster_range": [round(min(ratios), 2), round(max(ratios), 2)],
+            }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cold = CONFIG.cold_start
+    matches = CONFIG.grpo.groups * CONFIG.grpo.group_size
+    parser.add_argument("--repeats", type=int, default=5, help="times that each side is measured (default: 5)")
+    parser.add_argument("--matches", type=int, default=matches, help=f"in the rollout (default: {matches})")
+    parser.add_argument("--cold-start-steps", type=int, default=cold.steps, help=f"of SFT (default: {cold.steps})")
+    parser.add_argument(
+        "--cold-start-games", type=int, default=cold.games, help=f"random matches behind it (default: {cold.games})"
+    )
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = Path(temporary)
+        prepare(directory, given.cold_start_games, given.cold_start_steps)
+        loaded = with_lora(directory)
+        played = play(loaded, given.matches)
+        work = played.work
+        agreement = compared(loaded, work)
+        generation, update, shares = timed(loaded, work, given.matches, given.repeats)
+        memories = peaks(directory, work) if Path("/proc/self/status").exists() else None
+    requests = [request for requests in work.rounds for request in requests]
+    data = {
+        "about": about("gymposium", "gymposium-agents", "gymposium-train", "torch", "transformers", "peft"),
+        "game": CONFIG.game,
+        "matches": given.matches,
+        "turns": len(requests),
+        "distinct_prompts_by_round": [len({r.prompt for r in asked}) for asked in work.rounds],
+        "rows": len(work.rows),
+        "distinct_rows": len({(row.prompt, row.completion) for row in work.rows}),
+        "readings": played.readings,
+        "agreement": agreement,
+        "generation": summary(generation, len(requests)),
+        "update": summary(update, len(work.rows)),
+        "driver_share_of_rollout": round(median(shares), 3),
+        "driver_share_range": [round(min(shares), 3), round(max(shares), 3)],
+        "memory_mib_before_and_at_peak": memories,
+    }
+    write(given.out, "training_speed", data, text(data))
+
+
+NAMES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
+
+
+def text(data: dict[str, Any]) -> str:
+    rows = []
+    for stage in ("generation", "update"):
+        for side, found in data[stage].items():
+            faster = found.get("ours_is_faster")
+            memory_of = data["memory_mib_before_and_at_peak"]
+            rows.append(
+                [
+                    f"{stage}: {NAMES[side]}",
+                    f"{found['turns_per_cpu_second']:,}",
+                    "{:,} to {:,}".format(*found["range"]),
+                    f"{faster:.1f}" if faster else "",
+                    "{:.1f} to {:.1f}".format(*found["faster_range"]) if faster else "",
+                    f"{memory_of[stage][side][1] - memory_of[stage][side][0]:,}" if memory_of else "",
+                ]
+            )
+    head = ["", "turns per CPU-second", "range", "gymposium is so many times as fast", "range", "peak memory, + MiB"]
+    agreement = data["agreement"]
+    share = data["driver_share_of_rollout"]
+    low, high = data["driver_share_range"]
+    distinct = sum(data["distinct_prompts_by_round"])
+    return table(head, rows) + (
+        f"\n{data['matches']} matches of {data['game']}: {data['turns']:,} turns with {distinct:,} distinct prompts in "
+        f"their rounds; {data['rows']:,} rows to learn from, {data['distinct_rows']:,} of them distinct.\n"
+        f"\nDriver, game, prompts, reading of replies and the random opponent take {share:.0%} of a rollout "
+        f"({low:.0%} to {high:.0%}); the engine takes the rest.\n"
+        f"\nThe sides agree: log-probabilities differ by at most "
+        f"{max(agreement['largest_logprob_difference'].values()):.1e}, mean gradient norms by "
+        f"{agreement['gradient_norm_apart']:.2%}.\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

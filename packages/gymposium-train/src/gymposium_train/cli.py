@@ -47,7 +47,7 @@ def command(
         typer.Option(min=2, help="Matches in a group of the last step.", show_default="4 x"),
     ] = None,
     entropy: Annotated[
-        float, typer.Option(min=0.0, help="Weight of the entropy bonus; it falls to a tenth.")
+        float, typer.Option(min=0.0, help="Weight of the entropy bonus; it falls to a twentieth.")
     ] = _GRPO.entropy,
     credit: Annotated[
         Credit, typer.Option(help="What a turn is compared with: its group, or the group's turns in the same state.")
@@ -121,11 +121,11 @@ def command(
                         steps=steps,
                         groups=groups,
                         group_size=group_size,
-                        final_group_size=final_group_size or 4 * group_size,
+                        final_group_size=final_group_size or group_size * _GRPO.final_group_size // _GRPO.group_size,
                         learning_rate=learning_rate,
                         entropy=entropy,
                         credit=credit,
-                        final_entropy=entropy / 10,
+                        final_entropy=entropy * _GRPO.final_entropy / _GRPO.entropy,
                     ),
                     lora=Lora(rank=lora_rank, alpha=2 * lora_rank),
                     evaluation=replace(

@@ -19,7 +19,7 @@ Credit = Literal["group", "state"]
 class ColdStart:
     """Rejection sampling and SFT of the whole model: games of uniform random players, winners' moves kept."""
 
-    steps: int = 110
+    steps: int = 240
     """0 skips the cold start, as for a model that already knows how to answer."""
     batch: int = 256
     """Moves in a batch."""
@@ -37,7 +37,7 @@ class Grpo:
     because a better policy wins nearly always and then needs more matches to tell moves apart.
     """
 
-    steps: int = 40
+    steps: int = 34
     groups: int = 2
     """Groups in a step; each has one match seed and one seat, and the seats take turns."""
     group_size: int = 256
@@ -50,8 +50,8 @@ class Grpo:
     warmup_steps: int = 3
     clip_low: float = 0.2
     clip_high: float = 0.28
-    entropy: float = 0.04
-    final_entropy: float = 0.004
+    entropy: float = 0.1
+    final_entropy: float = 0.005
     credit: Credit = "state"
     """What a turn's reward is compared with: `group`, the mean of its group (plain GRPO), or `state`, the mean
     of the group's turns with the same prompt (GiGPO's step groups)."""
