@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_train.credit import SHRINKAGE, group_advantages, state_advantages
+from gymposium_train.credit import group_advantages
 
 rewards_in_groups = st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.integers(0, 3)), max_size=40)
 
@@ -43,29 +43,3 @@ def test_a_group_does_not_see_another(drawn: list[tuple[float, int]], shift: flo
     before = group_advantages(rewards, groups, normalise=False)
     after = group_advantages(moved, groups, normalise=False)
     assert [a for a, g in zip(before, groups, strict=True) if g] == [a for a, g in zip(after, groups, strict=True) if g]
-
-
-def test_turns_are_compared_with_turns_in_the_same_state() -> None:
-    rewards, groups = [1.0, -1.0, 1.0, -1.0], [0, 0, 0, 0]
-    states = [["start", "good"], ["start", "bad"], ["start", "good"], ["start", "bad"]]
-    found = state_advantages(rewards, groups, states, normalise=False)
-    # at the start rewards differ; in the later states everybody fared alike, which shrinks but is not lost
-    later = 1.0 - 2.0 / (2 + SHRINKAGE)
-    assert found == [pytest.approx([r, r * later]) for r in rewards]
-
-
-@given(drawn=rewards_in_groups, normalise=st.booleans())
-def test_in_one_state_for_all_it_is_groups_advantage(drawn: list[tuple[float, int]], *, normalise: bool) -> None:
-    rewards, groups = [r for r, _ in drawn], [g for _, g in drawn]
-    by_group = group_advantages(rewards, groups, normalise=normalise)
-    by_state = state_advantages(rewards, groups, [["same", "same"]] * len(drawn), normalise=normalise)
-    for one, turns in zip(by_group, by_state, strict=True):
-        assert turns == (None if one is None else pytest.approx([one, one]))
-
-
-@given(drawn=rewards_in_groups)
-def test_a_state_of_another_group_counts_for_nothing(drawn: list[tuple[float, int]]) -> None:
-    rewards, groups = [r for r, _ in drawn], [g for _, g in drawn]
-    shared = state_advantages(rewards, groups, [["s"]] * len(drawn), normalise=False)
-    apart = state_advantages(rewards, groups, [[f"s{g}"] for g in groups], normalise=False)
-    assert shared == apart

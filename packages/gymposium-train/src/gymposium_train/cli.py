@@ -14,7 +14,7 @@ from gymposium.cli.text import out, print_json
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
-from gymposium_train.config import ColdStart, Credit, Evaluation, Grpo, Lora, TrainConfig
+from gymposium_train.config import ColdStart, Evaluation, Grpo, Lora, TrainConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.progress import console
 from gymposium_train.summary import lines
@@ -49,9 +49,6 @@ def command(
     entropy: Annotated[
         float, typer.Option(min=0.0, help="Weight of the entropy bonus; it falls to a twentieth.")
     ] = _GRPO.entropy,
-    credit: Annotated[
-        Credit, typer.Option(help="What a turn is compared with: its group, or the group's turns in the same state.")
-    ] = _GRPO.credit,
     lora_rank: Annotated[int, typer.Option(min=1, help="Rank of the LoRA; its alpha is twice that.")] = _LORA.rank,
     cold_start_steps: Annotated[
         int, typer.Option(min=0, help="SFT steps on winners' random moves; 0 for a model that can answer already.")
@@ -124,7 +121,6 @@ def command(
                         final_group_size=final_group_size or group_size * _GRPO.final_group_size // _GRPO.group_size,
                         learning_rate=learning_rate,
                         entropy=entropy,
-                        credit=credit,
                         final_entropy=entropy * _GRPO.final_entropy / _GRPO.entropy,
                     ),
                     lora=Lora(rank=lora_rank, alpha=2 * lora_rank),

@@ -6,13 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium_agents.small import SmallModel
-
-Credit = Literal["group", "state"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +50,6 @@ class Grpo:
     clip_high: float = 0.28
     entropy: float = 0.1
     final_entropy: float = 0.005
-    credit: Credit = "state"
-    """What a turn's reward is compared with: `group`, the mean of its group (plain GRPO), or `state`, the mean
-    of the group's turns with the same prompt (GiGPO's step groups)."""
     normalise: bool = True
     """Divide advantages by the group's standard deviation."""
     temperature: float = 1.0

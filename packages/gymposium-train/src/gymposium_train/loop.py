@@ -25,7 +25,7 @@ from gymposium.streams import stream
 from gymposium_agents.engine import TransformersEngine
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.config import Grpo, TrainConfig
-from gymposium_train.credit import group_advantages, state_advantages
+from gymposium_train.credit import group_advantages
 from gymposium_train.learner import Learner
 from gymposium_train.rollout import Rollout, group_jobs, roll_out
 from gymposium_train.rows import Row
@@ -88,21 +88,14 @@ def train_step(
 def rows_of(rollout: Rollout, settings: Grpo) -> tuple[list[Row], int]:
     """The turns of every trajectory whose group can teach something, and how many groups can."""
     trajectories = rollout.trajectories
-    rewards, groups = [t.reward for t in trajectories], [t.group for t in trajectories]
-    advantages: list[list[float] | None]
-    if settings.credit == "state":  # with a state-only context, the prompt is the state
-        states = [[turn.prompt for turn in t.turns] for t in trajectories]
-        advantages = state_advantages(rewards, groups, states, normalise=settings.normalise)
-    else:
-        whole = group_advantages(rewards, groups, normalise=settings.normalise)
-        advantages = [None if one is None else [one] * len(t.turns) for t, one in zip(trajectories, whole, strict=True)]
-    rows: list[Row] = []
-    kept: set[int] = set()
-    for trajectory, mine in zip(trajectories, advantages, strict=True):
-        if mine is not None:
-            kept.add(trajectory.group)
-            rows += [
-                Row(turn.prompt, turn.completion.ids, turn.completion.logprobs, advantage)
-                for turn, advantage in zip(trajectory.turns, mine, strict=True)
-            ]
+    advantages = group_advantages(
+        [t.reward for t in trajectories], [t.group for t in trajectories], normalise=settings.normalise
+    )
+    rows = [
+        Row(turn.prompt, turn.completion.ids, turn.completion.logprobs, advantage)
+        for trajectory, advantage in zip(trajectories, advantages, strict=True)
+        if advantage is not None
+        for turn in trajectory.turns
+    ]
+    kept = {t.group for t, advantage in zip(trajectories, advantages, strict=True) if advantage is not None}
     return rows, len(kept)
