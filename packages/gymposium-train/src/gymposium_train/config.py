@@ -35,7 +35,7 @@ class Grpo:
     because a better policy wins nearly always and then needs more matches to tell moves apart.
     """
 
-    steps: int = 34
+    steps: int = 26
     groups: int = 2
     """Groups in a step; each has one match seed and one seat, and the seats take turns."""
     group_size: int = 256
