@@ -331,6 +331,8 @@ def main() -> None:
         loaded = with_lora(directory)
         played = play(loaded, given.matches)
         work = played.work
+        if not work.rows:
+            parser.error(f"No turn of {given.matches} matches taught anything; take more, or a longer cold start.")
         agreement = compared(loaded, work)
         generation, update, shares = timed(loaded, work, given.matches, given.repeats)
         memories = peaks(directory, work) if Path("/proc/self/status").exists() else None
