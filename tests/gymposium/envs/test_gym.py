@@ -134,6 +134,13 @@ def test_a_player_that_does_not_answer_once_is_named() -> None:
         env.step("a1")
 
 
+def test_an_environment_of_a_ready_made_game_can_be_made_again_from_its_spec() -> None:
+    game = load_game("goofspiel(num_cards=3)")
+    spec = gymnasium.make("TextGoofspiel-v0", game=game).spec
+    assert spec is not None
+    assert gymnasium.make(spec).unwrapped.game is game  # type: ignore[attr-defined]
+
+
 def test_each_other_seat_has_its_opponent() -> None:
     one, two = Scripted("one", ["Pass"]), Scripted("two", ["Pass"])
     env = TextGameEnv("openspiel:kuhn_poker(players=3)", seat=1, opponent=[one, two])

@@ -60,6 +60,6 @@ def test_players_go_by_name() -> None:
     assert make_player("mcts-25").name == "mcts-25"
     with pytest.raises(UnknownName, match="Did you mean 'random'"):
         make_player("randon")
-    for wrong in ("mcts", "mcts-0", "mcts--1", "mcts-x", "random-3"):
+    for wrong in ("mcts", "mcts-0", "mcts--1", "mcts-x", "mcts-9999999999", "random-3"):
         with pytest.raises(UnknownName, match="no player called"):
             make_player(wrong)

@@ -77,7 +77,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="mcts",
         form="mcts-N",
-        pattern=r"mcts-(?P<simulations>[1-9]\d*)",
+        pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # more is no number to the engine
         summary="Monte Carlo tree search with N simulations a move; information-set search where cards are hidden.",
         entry_point="gymposium.players.mcts:MctsPlayer",
     )

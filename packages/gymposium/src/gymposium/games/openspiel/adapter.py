@@ -71,6 +71,9 @@ class OpenSpielGame:
         if len(self.actions) != len(self.names or ()):
             raise ValueError(f"{self.name}: two actions share a name")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
+        return self  # it never changes; Gymnasium copies the keywords that an environment was made with
+
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
 
