@@ -45,7 +45,7 @@ def generate_transformers(loaded: LoadedModel, rounds: Sequence[Round], sampling
             top_k=0,
             top_p=1.0,
             max_new_tokens=sampling.max_tokens,
-            eos_token_id=loaded.chat.stop,
+            eos_token_id=loaded.chat.end,
             pad_token_id=loaded.pad,
         )
 
@@ -57,7 +57,7 @@ def generate_bare(loaded: LoadedModel, rounds: Sequence[Round], sampling: Sampli
 
 @torch.inference_mode()
 def _sample(loaded: LoadedModel, requests: Round, sampling: Sampling) -> list[Completion]:
-    model, stop = base_of(loaded.model), loaded.chat.stop
+    model, stop = base_of(loaded.model), loaded.chat.end
     ids, mask = padded_left(requests, loaded.pad)
     cache = DynamicCache(config=model.config)
     positions = (mask.cumsum(dim=1) - 1).clamp(min=0)

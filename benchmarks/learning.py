@@ -22,20 +22,17 @@ LEAST = 0.80
 
 
 def train(game: str, seed: int, run: Path, options: list[str]) -> dict[str, Any]:
-    """Results of one run and its wall-clock seconds; a run that is finished already is only read."""
-    if not (run / "report.html").is_file():
-        started = time.monotonic()
-        command = [sys.executable, "-m", "gymposium.cli.main", "train", "--game", game, "--opponent", "random"]
-        subprocess.run([*command, "--control", "--seed", str(seed), "--out", str(run), *options], check=True)
-        (run / "wall_seconds.txt").write_text(f"{time.monotonic() - started:.0f}\n", encoding="utf-8")
+    """Results of one run and its wall-clock seconds."""
+    started = time.monotonic()
+    command = [sys.executable, "-m", "gymposium.cli.main", "train", "--game", game, "--opponent", "random"]
+    subprocess.run([*command, "--control", "--seed", str(seed), "--out", str(run), *options], check=True)
     results: dict[str, Any] = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    results["wall_seconds"] = float((run / "wall_seconds.txt").read_text(encoding="utf-8"))
-    return results
+    return {**results, "wall_seconds": round(time.monotonic() - started)}
 
 
 def wins(results: dict[str, Any], what: str, opponent: str = "random") -> list[float]:
     """`[value, low, high]`."""
-    found: list[float] = results["evaluations"][what][opponent]["results"].get("win", [0.0, 0.0, 0.0])
+    found: list[float] = results["evaluations"][what][opponent]["results"]["win"]
     return found
 
 
@@ -50,7 +47,7 @@ def main() -> None:
         epilog="Options behind -- go to gymposium train as they are.",
     )
     parser.add_argument("--game", default="tic_tac_toe")
-    parser.add_argument("--runs", type=Path, default=Path("runs/learning"), help="where the runs go")
+    parser.add_argument("--runs", type=Path, default=Path("runs/learning"), help="where the runs go; must be new")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     parser.add_argument("options", nargs="*", help="further options of gymposium train")
     given = parser.parse_args()
@@ -64,10 +61,11 @@ def main() -> None:
     head = ["seed", "cold start", "after GRPO", "control", "cold start, mcts-100", "after GRPO, mcts-100"]
     head += ["CPU s: cold start/GRPO/control", "wall s"]
     last = next(iter(found.values()))
+    matches = {name: score["matches"] for name, score in last["evaluations"]["grpo"].items()}
     optima = "; ".join(f"{kind} {o['win']:.4f}" for kind, o in last["optima"].items())
     anchors = (
-        f"\nWins with 95 % intervals, greedy play, seats swapped: 1,000 games against random, 200 against mcts-100. "
-        f"Anchors against random: random play {cell(wins(last, 'anchor random'))}, "
+        f"\nWins with 95 % intervals, greedy play, seats swapped: {matches['random']} games against random, "
+        f"{matches['mcts-100']} against mcts-100. Anchors against random: random play {cell(wins(last, 'anchor random'))}, "
         f"mcts-100 {cell(wins(last, 'anchor mcts-100'))}; exact: {optima}.\n"
     )
     worst = min(wins(results, "grpo")[0] for results in found.values())

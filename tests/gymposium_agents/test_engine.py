@@ -76,8 +76,8 @@ def test_samples_follow_the_distribution(tiny: LoadedModel) -> None:
 def test_a_reply_that_does_not_end_is_cut_off(tiny: LoadedModel) -> None:
     for completion in tiny.engine().generate(requests(tiny, PROMPTS * 4), Sampling(1.0, 2)):
         assert 1 <= len(completion.ids) <= 2
-        assert completion.finish_reason == ("stop" if completion.ids[-1] == tiny.chat.stop else "length")
-        assert tiny.chat.stop not in completion.ids[:-1]
+        assert completion.finish_reason == ("stop" if completion.ids[-1] == tiny.chat.end else "length")
+        assert tiny.chat.end not in completion.ids[:-1]
 
 
 def test_the_policy_version_is_carried(tiny: LoadedModel) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, strategies as st
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest
 from gymposium_train.config import Grpo
-from gymposium_train.learner import MAX_BAD_STEPS, Learner
+from gymposium_train.learner import MAX_BAD_STEPS, Learner, minibatches
 from gymposium_train.objective import entropy, ppo_clip
 from gymposium_train.rows import Row
 
@@ -100,6 +101,16 @@ def test_it_makes_good_completions_likelier_and_bad_ones_less(loaded: LoadedMode
     assert after[0] > before[0]
     assert after[1] < before[1]
     assert mine.policy_version == 3
+
+
+@given(prompts=st.lists(st.integers(0, 5), min_size=1, max_size=40), parts=st.integers(1, 5), seed=st.integers(0, 9))
+def test_minibatches_hold_every_row_once_and_equal_prompts_together(prompts: list[int], parts: int, seed: int) -> None:
+    rows = [Row((p,), (1,), (0.0,), float(i)) for i, p in enumerate(prompts)]
+    found = list(minibatches(rows, parts, random.Random(seed)))
+    assert 1 <= len(found) <= parts
+    assert sorted(row.advantage for batch in found for row in batch) == list(range(len(rows)))
+    held = [{row.prompt for row in batch} for batch in found]
+    assert sum(map(len, held)) == len({row.prompt for row in rows})
 
 
 def test_only_the_adapter_moves(loaded: LoadedModel) -> None:

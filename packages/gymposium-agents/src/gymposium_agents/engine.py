@@ -7,20 +7,20 @@ from typing import Any
 
 import torch
 
-from gymposium_agents.forward import Prefilled, Tokens, extend, prefill
+from gymposium_agents.forward import Prefilled, extend, prefill
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
-PROMPT_BUDGET = 65_536
-"""Prompt tokens in one forward pass."""
+TOKEN_BUDGET = 65_536
+"""Tokens, of prompts and of the replies to come, that are sampled at once."""
 
 
 class TransformersEngine:
     """Samples from a transformers model. Requests that stand at the same tokens share one forward pass:
     equal prompts are prefilled once, and equal beginnings of completions are continued once."""
 
-    def __init__(self, model: Any, *, stop: int, pad: int, policy_version: int = 0) -> None:
+    def __init__(self, model: Any, *, stops: frozenset[int], pad: int, policy_version: int = 0) -> None:
         self.model = model
-        self.stop, self.pad = stop, pad
+        self.stops, self.pad = stops, pad
         self.policy_version = policy_version
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
@@ -29,7 +29,7 @@ class TransformersEngine:
         training = self.model.training
         self.model.eval()
         with torch.inference_mode():
-            for part in _parts(requests):
+            for part in _parts(requests, sampling.max_tokens):
                 for i, completion in zip(part, self._sample([requests[i] for i in part], sampling), strict=True):
                     answers[i] = completion
         self.model.train(training)
@@ -49,7 +49,7 @@ class TransformersEngine:
             for i, token, logprob in zip(live, chosen, theirs, strict=True):
                 ids[i].append(token)
                 logprobs[i].append(logprob)
-            live = [i for i in live if ids[i][-1] != self.stop]
+            live = [i for i in live if ids[i][-1] not in self.stops]
             if not live or step + 1 == sampling.max_tokens:
                 break
             nodes = sorted({(node[i], ids[i][-1]) for i in live})
@@ -61,7 +61,7 @@ class TransformersEngine:
             tokens = torch.tensor([[token] for _, token in nodes], device=device)
             extend(model, batch, parents, tokens, torch.ones_like(tokens))
         return [
-            Completion(tuple(i), tuple(p), "stop" if i[-1] == self.stop else "length", self.policy_version)
+            Completion(tuple(i), tuple(p), "stop" if i[-1] in self.stops else "length", self.policy_version)
             for i, p in zip(ids, logprobs, strict=True)
         ]
 
@@ -89,17 +89,17 @@ def _choose(
     return chosen.tolist(), scores[where, chosen].tolist()
 
 
-def _parts(requests: Sequence[TokenRequest]) -> list[list[int]]:
-    """Indices of the requests in parts whose distinct prompts fit the budget."""
-    by_prompt: dict[Tokens, list[int]] = {}
-    for i, request in enumerate(requests):
-        by_prompt.setdefault(request.prompt, []).append(i)
+def _parts(requests: Sequence[TokenRequest], max_tokens: int) -> list[list[int]]:
+    """Indices of the requests in parts that fit the budget (and hold at least one), equal prompts together.
+    In the worst case every reply goes its own way and needs the cache of its whole prompt."""
+    order = sorted(range(len(requests)), key=lambda i: requests[i].prompt)
     parts: list[list[int]] = []
-    used = PROMPT_BUDGET + 1
-    for prompt in sorted(by_prompt):
-        if used + len(prompt) > PROMPT_BUDGET:
+    used = TOKEN_BUDGET + 1
+    for i in order:
+        size = len(requests[i].prompt) + max_tokens
+        if used + size > TOKEN_BUDGET:
             parts.append([])
             used = 0
-        parts[-1].extend(by_prompt[prompt])
-        used += len(prompt)
+        parts[-1].append(i)
+        used += size
     return parts

@@ -22,12 +22,15 @@ class LoadedModel:
     chat: Chat
 
     def engine(self, policy_version: int = 0) -> TransformersEngine:
-        return TransformersEngine(self.model, stop=self.chat.stop, pad=self.pad, policy_version=policy_version)
+        config = self.model.generation_config.eos_token_id  # may name several
+        more = config if isinstance(config, list) else [] if config is None else [config]
+        stops = self.chat.stops | frozenset(map(int, more))
+        return TransformersEngine(self.model, stops=stops, pad=self.pad, policy_version=policy_version)
 
     @property
     def pad(self) -> int:
         pad = self.chat.tokenizer.pad_token_id
-        return int(pad) if pad is not None else self.chat.stop  # padding is masked, any id will do
+        return int(pad) if pad is not None else self.chat.end  # padding is masked, any id will do
 
     def save(self, directory: Path) -> None:
         self.model.save_pretrained(directory)
@@ -71,10 +74,19 @@ def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedMod
 
 
 def language_model_player(model: str, adapter: str | None = None) -> Any:
-    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`: greedy, compact prompt, the reply is the move."""
-    from gymposium_agents.player import LanguageModelPlayer
+    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`, greedy. It is asked as it was trained to be:
+    `player.json` beside the adapter, or else beside the model, says how; without one it gets the compact
+    prompt and replies with the move."""
+    from gymposium_agents.player import LanguageModelPlayer, PlayerSettings
     from gymposium_agents.tokens import Sampling
 
     loaded = load_model(model, adapter)
-    name = f"lm:{model}" + (f"@{adapter}" if adapter else "")
-    return LanguageModelPlayer(name, loaded.engine(), loaded.chat, sampling=Sampling(temperature=0.0))
+    settings = PlayerSettings.beside(*(place for place in (adapter, model) if place is not None))
+    return LanguageModelPlayer(
+        f"lm:{model}" + (f"@{adapter}" if adapter else ""),
+        loaded.engine(),
+        loaded.chat,
+        sampling=Sampling(temperature=0.0, max_tokens=settings.max_tokens),
+        style=settings.style,
+        reply=settings.reply,
+    )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar, Self
 
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
@@ -11,6 +15,29 @@ from gymposium.reading import Reader, reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.tokens import Sampling, TokenEngine, TokenRequest, TurnTokens
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerSettings:
+    """How a model is asked: what a run trains with and `lm:` reads back."""
+
+    style: Style = "compact"
+    reply: str = "move"
+    max_tokens: int = 16
+
+    FILE: ClassVar[str] = "player.json"
+
+    def save(self, directory: Path) -> None:
+        (directory / self.FILE).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
+
+    @classmethod
+    def beside(cls, *places: str | Path) -> Self:
+        """The settings in the first of these directories that has some, or the defaults."""
+        for place in places:
+            file = Path(place) / cls.FILE
+            if file.is_file():
+                return cls(**json.loads(file.read_text(encoding="utf-8")))
+        return cls()
 
 
 class LanguageModelPlayer:

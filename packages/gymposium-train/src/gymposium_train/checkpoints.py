@@ -52,7 +52,8 @@ def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any])
 
 def complete_checkpoints(directory: Path) -> list[Path]:
     """Checkpoints with their mark, oldest first."""
-    return sorted(p for p in directory.glob("step-*") if (p / MARK).is_file())
+    found = (p for p in directory.glob("step-*") if (p / MARK).is_file())
+    return sorted(found, key=lambda p: int(p.name.removeprefix("step-")))
 
 
 def broken_checkpoints(directory: Path) -> list[Path]:

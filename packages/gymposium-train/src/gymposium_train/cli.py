@@ -16,7 +16,7 @@ from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium_train.config import ColdStart, Evaluation, Grpo, Lora, TrainConfig
 from gymposium_train.directory import RunDirectory
-from gymposium_train.progress import console
+from gymposium_train.progress import say
 from gymposium_train.summary import lines
 
 WIDTH = 120
@@ -26,6 +26,7 @@ _COLD, _GRPO, _LORA, _EVAL = ColdStart(), Grpo(), Lora(), Evaluation()
 
 
 def command(
+    ctx: typer.Context,
     game: Annotated[
         str | None, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")
     ] = None,
@@ -64,6 +65,9 @@ def command(
     eval_matches: Annotated[int, typer.Option(min=2, help="Matches against the random player.")] = _EVAL.matches,
     search_matches: Annotated[int, typer.Option(min=2, help="Matches against the others.")] = _EVAL.search_matches,
     curve_every: Annotated[int, typer.Option(min=0, help="Steps between points of the curve.")] = _EVAL.curve_every,
+    curve_matches: Annotated[
+        int, typer.Option(min=1, help="Matches behind each point of the curve.")
+    ] = _EVAL.curve_matches,
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")] = 10,
     control: Annotated[
         bool, typer.Option("--control/--no-control", help="Spend the same CPU time on more SFT, to compare.")
@@ -83,18 +87,21 @@ def command(
     \b
     gymposium train --game tic_tac_toe --control
     gymposium train --game kuhn_poker --opponent mcts-50 --steps 40 --out runs/kuhn
-    gymposium train --game connect_four --model Qwen/Qwen3-0.6B --cold-start-steps 0 --prompt full
+    gymposium train --game connect_four --model Qwen/Qwen3-0.6B --cold-start-steps 0 --prompt full --group-size 16
     gymposium train --resume runs/kuhn
     """
     from gymposium_train.run import resume_run, start_run
 
     if resume is not None:
+        given = [name for name in ctx.params if name not in ("resume", "as_json") and _is_given(ctx, name)]
+        if given:
+            raise BadOption(f"--resume goes on with the run's own settings; leave out {', '.join(sorted(given))}.")
         path = resume
     elif game is None:
         raise BadOption("Say which game: --game tic_tac_toe (gymposium list shows all), or --resume DIR.")
     else:
         path = out_dir or Path("runs") / f"{game.partition('(')[0]}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    console.print(f"Run directory: {path}")
+    say(f"Run directory: {path}")
     try:
         if resume is not None:
             directory = resume_run(path)
@@ -130,16 +137,22 @@ def command(
                         matches=eval_matches,
                         search_matches=search_matches,
                         curve_every=curve_every,
+                        curve_matches=curve_matches,
                     ),
                 ),
             )
     except KeyboardInterrupt:
-        console.print(f"\nStopped. Go on with:  gymposium train --resume {path}")
+        say(f"\nStopped. Go on with:  gymposium train --resume {path}")
         raise typer.Exit(130) from None
     if as_json:
         print_json(directory.results())
     else:
         _show(directory)
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _show(directory: RunDirectory) -> None:

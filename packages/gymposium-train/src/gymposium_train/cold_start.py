@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 
@@ -90,13 +91,19 @@ def cosine(progress: float, settings: ColdStart) -> float:
     return settings.learning_rate * 0.5 * (1.0 + math.cos(math.pi * min(rest, 1.0)))
 
 
+def batches(pairs: Sequence[Pair], size: int, seed: int) -> Iterator[list[Pair]]:
+    """Endless batches drawn from `pairs`."""
+    for step in itertools.count():
+        yield stream(seed, "sft", step).choices(pairs, k=size)
+
+
 def imitate(
-    learner: Learner, pairs: Sequence[Pair], settings: ColdStart, *, seed: int, progress: Callable[[int], float]
+    learner: Learner, batches: Iterator[list[Pair]], settings: ColdStart, *, progress: Callable[[int], float]
 ) -> Iterator[dict[str, float]]:
-    """SFT steps on batches drawn from `pairs`, until `progress(step)` reaches 1. Yields each step's metrics."""
+    """SFT steps until `progress(step)` reaches 1. Yields each step's metrics."""
     step = 0
     while (done := progress(step)) < 1.0:
-        batch = stream(seed, "sft", step).choices(pairs, k=settings.batch)
         rate = cosine(done, settings)
-        yield {"step": step + 1, "learning_rate": rate, **learner.imitate(batch, rate)}
+        metrics = learner.imitate(next(batches), rate)
         step += 1
+        yield {"step": step, "learning_rate": rate, **metrics}

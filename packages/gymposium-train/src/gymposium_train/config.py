@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
+from gymposium_agents.player import PlayerSettings
 from gymposium_agents.small import SmallModel
 
 
@@ -35,7 +36,7 @@ class Grpo:
     because a better policy wins nearly always and then needs more matches to tell moves apart.
     """
 
-    steps: int = 26
+    steps: int = 30
     groups: int = 2
     """Groups in a step; each has one match seed and one seat, and the seats take turns."""
     group_size: int = 256
@@ -48,8 +49,8 @@ class Grpo:
     warmup_steps: int = 3
     clip_low: float = 0.2
     clip_high: float = 0.28
-    entropy: float = 0.1
-    final_entropy: float = 0.005
+    entropy: float = 0.08
+    final_entropy: float = 0.004
     normalise: bool = True
     """Divide advantages by the group's standard deviation."""
     temperature: float = 1.0
@@ -58,6 +59,11 @@ class Grpo:
     def progress(self, step: int) -> float:
         """How far step 0 … steps - 1 is, from 0 to 1."""
         return step / max(1, self.steps - 1)
+
+    def share_of_matches(self, steps: int) -> float:
+        """The share of all matches that the first `steps` steps play; CPU time goes with it."""
+        sizes = [self.group_size_at(step) for step in range(self.steps)]
+        return sum(sizes[:steps]) / sum(sizes)
 
     def group_size_at(self, step: int) -> int:
         growth: float = (self.final_group_size / self.group_size) ** self.progress(step)
@@ -116,6 +122,10 @@ class TrainConfig:
     grpo: Grpo = field(default_factory=Grpo)
     lora: Lora = field(default_factory=Lora)
     evaluation: Evaluation = field(default_factory=Evaluation)
+
+    def save_player(self, directory: Path) -> None:
+        """Note beside a model or adapter how it was trained to be asked, for the player `lm:`."""
+        PlayerSettings(self.prompt, self.reply, self.max_tokens).save(directory)
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")

@@ -9,10 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from gymposium.cli.text import finite
 from gymposium.errors import BadOption
-from gymposium.records import Problem, read_records
+from gymposium.records import Problem, ends_line, read_records
 from gymposium_train.config import TrainConfig
-from gymposium_train.progress import console
+from gymposium_train.progress import say
 
 _VERSIONS = (
     "gymposium",
@@ -41,6 +42,7 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints"
         self.adapter = path / "adapter"
         self.control = path / "control"
+        self.control_result = self.control / "result.json"
         self.report = path / "report.html"
 
     @classmethod
@@ -72,7 +74,7 @@ class RunDirectory:
         if self.matches(stage).is_file():
             for _, record in read_records(self.matches(stage)):
                 if isinstance(record, Problem):
-                    console.print(f"[yellow]left as it is: {record}[/yellow]")
+                    say(f"left as it is: {record}", style="yellow")
                 else:
                     found.add(record.id)
         return found
@@ -89,7 +91,9 @@ class RunDirectory:
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         with open(self.metrics_file, "a", encoding="utf-8") as file:
-            file.write(json.dumps(metrics) + "\n")
+            if file.tell() and not ends_line(self.metrics_file):  # an earlier writer was cut off
+                file.write("\n")
+            file.write(json.dumps(finite(metrics), allow_nan=False) + "\n")
 
     def metrics(self) -> list[dict[str, Any]]:
         """All metric lines; of a step that was done again after an interruption, the last. A half-written
@@ -101,7 +105,7 @@ class RunDirectory:
             try:
                 entry = json.loads(line)
             except ValueError:
-                console.print(f"[yellow]left as it is: {self.metrics_file}:{number} is not JSON[/yellow]")
+                say(f"left as it is: {self.metrics_file}:{number} is not JSON", style="yellow")
                 continue
             found[entry["stage"], entry["step"]] = entry
         return list(found.values())
@@ -111,5 +115,5 @@ def write_json(path: Path, data: Any) -> None:
     """Write by rename, so that a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staging = path.with_name(f".{path.name}.partial")
-    staging.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    staging.write_text(json.dumps(finite(data), indent=2, allow_nan=False) + "\n", encoding="utf-8")
     staging.replace(path)

@@ -7,8 +7,9 @@ prompts are run once (`gymposium_agents.forward`); both are exact.
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,27 +79,24 @@ class Learner:
     ) -> dict[str, float]:
         """One PPO-style update: `epochs` passes over the rows, each in `minibatches` optimizer steps.
 
-        The behaviour policy is the engine: its log-probabilities are the old ones. Losses are means over
-        the tokens of the whole minibatch, however it is cut for memory.
+        The behaviour policy is the engine: its log-probabilities are the old ones. Losses are sums over tokens
+        with one denominator for all minibatches, so that every token weighs the same wherever it falls and
+        however a minibatch is cut for memory.
         """
         metrics = Metrics()
+        total = sum(len(row.completion) for row in rows) / settings.minibatches
         for epoch in range(settings.epochs):
-            order = list(range(len(rows)))
-            stream(seed, "epoch", epoch).shuffle(order)
-            size = math.ceil(len(order) / settings.minibatches)
-            for start in range(0, len(order), size):
-                batch = [rows[i] for i in order[start : start + size]]
-                self._gradient(batch, settings, entropy_weight, metrics)
+            for batch in minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch)):
+                self._gradient(batch, total, settings, entropy_weight, metrics)
                 metrics.add("grad_norm", self._step(learning_rate))
         return metrics.means()
 
-    def _gradient(self, rows: list[Row], settings: Grpo, entropy_weight: float, metrics: Metrics) -> None:
-        """The gradient of one minibatch."""
+    def _gradient(self, rows: list[Row], total: float, settings: Grpo, entropy_weight: float, metrics: Metrics) -> None:
+        """The gradient of one minibatch; `total` is what its sums are divided by."""
         members: dict[tuple[Tokens, Tokens], list[Row]] = {}
         for row in rows:
             members.setdefault((row.prompt, row.completion), []).append(row)
         unique = list(members)
-        total = sum(len(row.completion) for row in rows)
         self.optimizer.zero_grad(set_to_none=True)
         for chunk in chunked(unique, self.token_budget):
             scored, mask, logits = self._score([unique[i] for i in chunk], settings.temperature)
@@ -139,14 +137,32 @@ class Learner:
             self._bad_steps += 1
             if self._bad_steps >= MAX_BAD_STEPS:
                 raise GymposiumError(
-                    f"The gradient was not finite in {MAX_BAD_STEPS} steps in a row; lower the learning rate "
-                    f"({learning_rate:g}) and resume from the last checkpoint."
+                    f"The gradient was not finite in {MAX_BAD_STEPS} steps in a row. Begin a new run with a learning "
+                    f"rate below {learning_rate:g}."
                 )
             return norm
         self._bad_steps = 0
         self.optimizer.step()
         self.policy_version += 1
         return norm
+
+
+def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> Iterator[list[Row]]:
+    """The rows in at most `parts` minibatches of about equal size, at random, but with rows of the same
+    prompt together: they are scored in one pass, and their advantages are relative to each other."""
+    by_prompt: dict[Tokens, list[Row]] = {}
+    for row in rows:
+        by_prompt.setdefault(row.prompt, []).append(row)
+    prompts = list(by_prompt)
+    rng.shuffle(prompts)
+    batch: list[Row] = []
+    for prompt in prompts:
+        batch += by_prompt[prompt]
+        if len(batch) * parts >= len(rows):
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _note_ratios(metrics: Metrics, difference: Tensor, real: Tensor, settings: Grpo, share: float) -> None:

@@ -36,6 +36,9 @@ class Trainee:
     """The model that learns, as the three that share it see it."""
 
     player: LanguageModelPlayer
+    """Samples, for rollouts."""
+    greedy: LanguageModelPlayer
+    """Plays its best, to be measured."""
     engine: TransformersEngine
     learner: Learner
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-console = Console(stderr=True, highlight=False)
+from gymposium.cli.text import err, printable
+
+
+def say(message: str, style: str = "") -> None:
+    """A line for the person who watches, on stderr."""
+    err().print(printable(message), style=style, soft_wrap=True)
 
 
 class Stage:
@@ -26,12 +32,13 @@ class Stage:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, advance=steps, note=note)
         elif self._done * self._lines // self._total > before * self._lines // self._total:
-            console.print(f"{self._name}: {self._done}/{self._total}  {note}")
+            say(f"{self._name}: {self._done}/{self._total}  {note}")
 
 
 @contextmanager
 def stage(name: str, total: int, lines: int = 1) -> Iterator[Stage]:
     """Show a stage of `total` steps: a bar, or so many lines where there is no terminal."""
+    console = err()
     if not console.is_terminal:
         yield Stage(name, total, lines, None)
         return
@@ -48,7 +55,7 @@ def stage(name: str, total: int, lines: int = 1) -> Iterator[Stage]:
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed. The first one waits for the step under way; a second one stops at once."""
+    """Whether Ctrl-C was pressed. The first one waits for the next safe moment; a second one stops at once."""
 
     def __init__(self) -> None:
         self.pressed = False
@@ -57,7 +64,13 @@ class Interruption:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
-        console.print("\nStopping after this step (Ctrl-C again: at once) …")
+        # not through rich, which may be in the middle of a line
+        os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
+
+    def stop_here(self) -> None:
+        """This is a safe moment: raises `KeyboardInterrupt` where Ctrl-C was pressed."""
+        if self.pressed:
+            raise KeyboardInterrupt
 
 
 @contextmanager

@@ -32,10 +32,9 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
 def learning_curve(config: TrainConfig, results: dict[str, Any], metrics: list[dict[str, Any]]) -> str:
     """Greedy wins (or mean score, for a game played alone) against the first opponent by step, as SVG."""
     evaluations = results["evaluations"]
-    opponent = next(iter(evaluations["cold start"] if "cold start" in evaluations else evaluations["grpo"]))
-    points = [(m["step"], _headline(m)) for m in metrics if m["stage"] == "curve"]
-    if "cold start" in evaluations:
-        points.insert(0, (0, _headline(evaluations["cold start"][opponent])))
+    opponent = next(iter(evaluations["cold start"]))
+    points = [(0, _headline(evaluations["cold start"][opponent]))]
+    points += [(m["step"], _headline(m)) for m in metrics if m["stage"] == "curve"]
     points.append((config.grpo.steps, _headline(evaluations["grpo"][opponent])))
     alone = opponent == "alone"
     steps = [step for step, _ in points]
@@ -73,7 +72,7 @@ def _headline(score: dict[str, Any]) -> list[float]:
     """The estimate that a curve shows: wins, or the mean return where a game is played alone."""
     if "score" in score["results"]:
         return list(score["return"])
-    return list(score["results"].get("win", [0.0, 0.0, 0.0]))
+    return list(score["results"]["win"])
 
 
 def _figure(columns: int = 1) -> Any:

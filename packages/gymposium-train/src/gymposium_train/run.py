@@ -1,13 +1,14 @@
 """A run from nothing to its report: model, cold start, reinforcement learning beside its control, measures.
 
-Every stage leaves its result in the run directory and is passed over when it stands there already, so
-`--resume` is the same function called again.
+Every stage leaves its result in the run directory and is passed over when that stands there already, so
+`--resume` is the same function called again. (A control that was interrupted begins anew.)
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from transformers.utils import logging as transformers_logging
 
 from gymposium.driver import Played
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.exact import TooLarge, optima_against_random
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
@@ -31,17 +33,19 @@ from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling
 from gymposium_train.checkpoints import MARK, broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
-from gymposium_train.cold_start import imitate, random_games, tokenized, winners_moves
+from gymposium_train.cold_start import batches, imitate, random_games, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
 from gymposium_train.control import Control
 from gymposium_train.directory import RunDirectory
 from gymposium_train.learner import Learner
 from gymposium_train.loop import Trainee, train_step
-from gymposium_train.progress import Interruption, Stage, console, interruption, stage
+from gymposium_train.progress import Interruption, Stage, interruption, say, stage
 from gymposium_train.report import write_report
 
-TOKENIZER_TEXTS = 10_000
+TOKENIZER_PAIRS = 10_000
 """Prompts and replies that a small model's tokenizer is trained on."""
+MAX_TIED_STEPS = 10
+"""So many steps in a row with nothing to learn from stop the run."""
 
 
 class Run:
@@ -54,95 +58,100 @@ class Run:
         self.reader: Reader = reader(config.reply)
         self.opponent: Player = make_player(config.opponent)
         self.on_illegal = FailurePolicy.parse(config.on_illegal)
-        self._pairs: list[tuple[str, str]] | None = None
+        self._interrupted = Interruption()
+        self._recorded: dict[str, set[str]] = {}
+        """Ids in each record file when this process began."""
 
     def execute(self) -> None:
         """All stages, in order. `KeyboardInterrupt` leaves a run that can be resumed."""
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         if self.config.control:
             torch.set_num_threads(1)  # one core for the learner, one for the control
-        with interruption() as interrupted:
-            self._make_base()
-            self._cold_start(interrupted)
-            self._reinforce(interrupted)
-        self._measure_the_rest()
+        with interruption() as self._interrupted:
+            self._cold_start()
+            self._measure_model("cold start", self.directory.cold_start)
+            self._reinforce()
+            self._measure_model("grpo", self.directory.cold_start, self.directory.adapter)
+            if self.config.control:
+                self._measure_model("control", self.directory.control)
+            self._measure_anchors()
         write_report(self.directory, self.config)
 
     # -- the model
 
-    def _make_base(self) -> None:
-        if self.config.model is not None or (self.directory.base / MARK).is_file():
-            return
-        console.print("Making a small model")
-        prompts, replies = zip(*self._winning_texts()[:TOKENIZER_TEXTS], strict=True)
-        make_small_model(self.directory.base, [*prompts, *replies], seed=self.config.seed, size=self.config.small)
-        (self.directory.base / MARK).touch()
-
-    def _winning_texts(self) -> list[tuple[str, str]]:
-        """The cold start's data: prompts and replies of the winners of random matches."""
-        if self._pairs is None:
-            settings = self.config.cold_start
-            with stage("Random matches", settings.games, lines=2) as bar, self._recorder("cold_start") as record:
-
-                def each(played: Played) -> None:
-                    record(played)
-                    bar.advance()
-
-                finished = random_games(
-                    self.game,
-                    self.config.prompt,
-                    self.reader,
-                    matches=settings.games,
-                    seed=self.config.seed,
-                    tag="cold-start",
-                    each=each,
-                )
-            self._pairs = winners_moves(finished)
-        return self._pairs
-
-    def _cold_start(self, interrupted: Interruption) -> None:
+    def _cold_start(self) -> None:
+        """Make a model, or load the one that is named, and teach it to answer."""
         if (self.directory.cold_start / MARK).is_file():
             return
-        loaded = load_model(self.config.model or self.directory.base)
         settings, started = self.config.cold_start, time.process_time()
+        pairs = self._winning_texts() if settings.steps or self.config.model is None else []
+        if self.config.model is None:
+            texts = [text for pair in pairs[:TOKENIZER_PAIRS] for text in pair]
+            make_small_model(self.directory.base, texts, seed=self.config.seed, size=self.config.small)
+        loaded = load_model(self.config.model or self.directory.base)
         if settings.steps:
             learner = Learner(loaded.model.train(), loaded.pad, token_budget=self.config.token_budget)
-            pairs = tokenized(self._winning_texts(), loaded.chat)
-            steps = imitate(
-                learner, pairs, settings, seed=self.config.seed, progress=lambda step: step / settings.steps
-            )
+            drawn = batches(tokenized(pairs, loaded.chat), settings.batch, self.config.seed)
             with stage("Cold start (SFT)", settings.steps, lines=6) as bar:
-                for metrics in steps:
+                for metrics in imitate(learner, drawn, settings, progress=lambda step: step / settings.steps):
                     self.directory.log({"stage": "cold start", **metrics})
                     bar.advance(f"loss {metrics['loss']:.3f}")
-                    _stop_if(interrupted)
+                    self._interrupted.stop_here()
         loaded.save(self.directory.cold_start)
+        self.config.save_player(self.directory.cold_start)
         (self.directory.cold_start / MARK).touch()
         self.directory.add_results(cold_start_cpu_seconds=time.process_time() - started)
 
+    def _winning_texts(self) -> list[tuple[str, str]]:
+        """The cold start's data: prompts and replies of the winners of random matches."""
+        matches = self.config.cold_start.games
+        with stage("Random matches", matches, lines=2) as bar, self._recorder("cold_start") as record:
+
+            def each(played: Played) -> None:
+                record(played)
+                bar.advance()
+                self._interrupted.stop_here()
+
+            finished = random_games(
+                self.game,
+                self.config.prompt,
+                self.reader,
+                matches=matches,
+                seed=self.config.seed,
+                tag="cold-start",
+                each=each,
+            )
+        return winners_moves(finished)
+
     # -- reinforcement learning
 
-    def _reinforce(self, interrupted: Interruption) -> None:
-        results = self.directory.results()
-        if "grpo" in results.get("evaluations", {}):
-            return
-        trainee, loaded = self._trainee()
-        step, cpu = self._restore(trainee)
-        if step == 0:
-            self._measure("cold start", self._greedy(loaded, "cold_start"))
-        control = Control(self.directory) if self.config.control else None
+    def _reinforce(self) -> None:
+        """Train the LoRA, and beside it the control; whichever is finished already is left as it is."""
+        trained = (self.directory.adapter / MARK).is_file()
+        needs_control = self.config.control and not self.directory.control_result.is_file()
+        control = Control(self.directory) if needs_control else None
         try:
-            self._steps(trainee, loaded, step, cpu, interrupted, control)
-            loaded.model.save_pretrained(self.directory.adapter)
-            self._measure("grpo", self._greedy(loaded, f"cold_start@{self.directory.adapter.name}"))
+            if not trained:
+                self._train(control)
             if control is not None:
-                console.print("Waiting for the control to spend its CPU time")
-                self.directory.add_results(control_cpu_seconds=control.wait())
+                say("Waiting for the control to spend its CPU time")
+                spent = self.directory.results()["grpo_cpu_seconds"]
+                control.tell(spent, spent, final=True)
+                self.directory.add_results(control_cpu_seconds=control.wait(self._interrupted))
         finally:
             if control is not None:
                 control.stop()
 
-    def _trainee(self) -> tuple[Trainee, LoadedModel]:
+    def _train(self, control: Control | None) -> None:
+        trainee, model = self._trainee()
+        step, cpu = self._restore(trainee)
+        cpu = self._steps(trainee, step, cpu, control)
+        model.save_pretrained(self.directory.adapter)
+        self.config.save_player(self.directory.adapter)
+        self.directory.add_results(grpo_cpu_seconds=cpu)
+        (self.directory.adapter / MARK).touch()
+
+    def _trainee(self) -> tuple[Trainee, Any]:
         base = load_model(self.directory.cold_start)
         model = attach_lora(
             base.model,
@@ -159,30 +168,25 @@ class Run:
             token_budget=self.config.token_budget,
             max_grad_norm=self.config.grpo.max_grad_norm,
         )
-        return Trainee(player, engine, learner), loaded
+        greedy = self._player(loaded, engine, "cold_start@learner", 0.0)
+        return Trainee(player, greedy, engine, learner), model
 
     def _restore(self, trainee: Trainee) -> tuple[int, float]:
         """Steps done and CPU seconds spent on them, from the newest complete checkpoint."""
         for broken in broken_checkpoints(self.directory.checkpoints):
-            console.print(f"[yellow]passed over, not complete: {broken}[/yellow]")
+            say(f"passed over, not complete: {broken}", style="yellow")
         complete = complete_checkpoints(self.directory.checkpoints)
         if not complete:
             return 0, 0.0
         state = load_checkpoint(complete[-1], trainee.learner)
         trainee.engine.policy_version = trainee.learner.policy_version
-        console.print(f"Resuming behind step {state['step']} ({complete[-1]})")
+        say(f"Resuming behind step {state['step']} ({complete[-1]})")
         return int(state["step"]), float(state["cpu_seconds"])
 
-    def _steps(
-        self,
-        trainee: Trainee,
-        loaded: LoadedModel,
-        first: int,
-        cpu: float,
-        interrupted: Interruption,
-        control: Control | None,
-    ) -> None:
+    def _steps(self, trainee: Trainee, first: int, cpu: float, control: Control | None) -> float:
+        """The steps that are left; returns the CPU seconds of all."""
         config, steps = self.config, self.config.grpo.steps
+        tied = 0
         with stage("GRPO", steps, lines=20) as bar, self._recorder("train") as record:
             bar.advance(steps=first)
             for step in range(first, steps):
@@ -192,13 +196,20 @@ class Run:
                 done = step + 1
                 bar.advance(_note(metrics))
                 if control is not None:
-                    control.tell(cpu, cpu * steps / done, final=done == steps)
+                    control.tell(cpu, cpu / config.grpo.share_of_matches(done), final=False)
                 if config.evaluation.curve_every and done % config.evaluation.curve_every == 0 and done < steps:
-                    self._curve_point(done, cpu, loaded)
-                if done % config.checkpoint_every == 0 or done == steps or interrupted.pressed:
+                    self._curve_point(done, cpu, trainee.greedy)
+                if done % config.checkpoint_every == 0 or done == steps or self._interrupted.pressed:
                     save_checkpoint(self.directory.checkpoints, trainee.learner, {"step": done, "cpu_seconds": cpu})
-                _stop_if(interrupted)
-        self.directory.add_results(grpo_cpu_seconds=cpu)
+                self._interrupted.stop_here()
+                tied = 0 if metrics["groups_kept"] else tied + 1
+                if tied == MAX_TIED_STEPS:
+                    raise GymposiumError(
+                        f"In {tied} steps in a row every match of each group ended alike, so there was nothing to "
+                        f"learn from. Replies were read as {metrics['readings']}. Try a longer cold start, a weaker "
+                        f"opponent, larger groups or, for replies that are cut off, more --max-tokens."
+                    )
+        return cpu
 
     # -- measures
 
@@ -212,8 +223,13 @@ class Run:
             reply=self.config.reply,
         )
 
-    def _greedy(self, loaded: LoadedModel, what: str) -> LanguageModelPlayer:
-        return self._player(loaded, loaded.engine(), what, 0.0)
+    def _measure_model(self, what: str, model: Path, adapter: Path | None = None) -> None:
+        """Evaluate a model from its files, as anybody would load it."""
+        if what in self.directory.results().get("evaluations", {}):
+            return
+        loaded = load_model(model, adapter)
+        name = model.name if adapter is None else f"{model.name}@{self.directory.path / adapter.name}"
+        self._measure(what, self._player(loaded, loaded.engine(), name, 0.0))
 
     def _opponents(self) -> Sequence[str]:
         return self.config.evaluation.opponents if self.game.seats > 1 else ("alone",)
@@ -224,20 +240,16 @@ class Run:
         found: dict[str, Any] = {}
         for name in self._opponents():
             matches = settings.matches if name in ("random", "alone") else settings.search_matches
-            with stage(f"{what} against {name}", matches) as bar:
-                found[name] = self._play(what, player, name, matches, bar)
+            with stage(f"{what} against {name}", matches) as bar, self._recorder("eval") as record:
+
+                def each(played: Played, record: Any = record, bar: Stage = bar) -> None:
+                    record(played)
+                    bar.advance()
+                    self._interrupted.stop_here()
+
+                found[name] = self._evaluate(player, name, matches, f"{what}-{name}".replace(" ", "-"), each)
         evaluations = self.directory.results().get("evaluations", {})
         self.directory.add_results(evaluations={**evaluations, what: found})
-
-    def _play(self, what: str, player: Player, opponent: str, matches: int, bar: Stage) -> dict[str, Any]:
-        with self._recorder("eval") as record:
-
-            def each(played: Played) -> None:
-                record(played)
-                bar.advance()
-
-            tag = f"{what}-{opponent}".replace(" ", "-")
-            return self._evaluate(player, opponent, matches, tag, each)
 
     def _evaluate(
         self, player: Player, opponent: str, matches: int, tag: str, each: Callable[[Played], object]
@@ -255,22 +267,18 @@ class Run:
         )
         return score.as_dict()
 
-    def _curve_point(self, step: int, cpu: float, loaded: LoadedModel) -> None:
+    def _curve_point(self, step: int, cpu: float, player: Player) -> None:
         """A short greedy evaluation during training, against the first opponent of the panel."""
         name, matches = self._opponents()[0], self.config.evaluation.curve_matches
-        player = self._greedy(loaded, "cold_start@learner")
         with self._recorder("eval") as record:
             score = self._evaluate(player, name, matches, f"curve-{step}", record)
         self.directory.log({"stage": "curve", "step": step, "cpu_seconds": cpu, **score})
 
-    def _measure_the_rest(self) -> None:
-        """The control and the anchors, each once."""
-        evaluations = self.directory.results()["evaluations"]
-        if self.config.control and "control" not in evaluations:
-            loaded = load_model(self.directory.control)
-            self._measure("control", self._greedy(loaded, "control"))
+    def _measure_anchors(self) -> None:
+        """Random play and the other opponents as players, and what could be reached at all."""
         for name in ("random", *(o for o in self.config.evaluation.opponents if o != "random")):
-            if f"anchor {name}" not in evaluations and (self.game.seats > 1 or name == "random"):
+            known = f"anchor {name}" in self.directory.results()["evaluations"]
+            if not known and (self.game.seats > 1 or name == "random"):
                 self._measure(f"anchor {name}", make_player(name))
         if "optima" not in self.directory.results():
             try:
@@ -282,31 +290,19 @@ class Run:
                 optima = {}
             self.directory.add_results(optima=optima)
 
-    def _recorder(self, name: str) -> _Recorder:
-        return _Recorder(self.directory, name)
+    @contextmanager
+    def _recorder(self, name: str) -> Iterator[Callable[[Played], object]]:
+        """Appends matches to one of the run's files, passing over those that an interrupted run recorded."""
+        if name not in self._recorded:
+            self._recorded[name] = self.directory.recorded(name)
+        known = self._recorded[name]
+        with RecordWriter(self.directory.matches(name)) as writer:
 
+            def record(played: Played) -> None:
+                if played.job.id not in known:
+                    writer.write(played)
 
-class _Recorder:
-    """Appends matches to one of the run's files, passing over those that an interrupted run recorded."""
-
-    def __init__(self, directory: RunDirectory, name: str) -> None:
-        self._known = directory.recorded(name)
-        self._writer = RecordWriter(directory.matches(name))
-
-    def __enter__(self) -> Callable[[Played], object]:
-        return self._write
-
-    def __exit__(self, *ignored: object) -> None:
-        self._writer.close()
-
-    def _write(self, played: Played) -> None:
-        if played.job.id not in self._known:
-            self._writer.write(played)
-
-
-def _stop_if(interrupted: Interruption) -> None:
-    if interrupted.pressed:
-        raise KeyboardInterrupt
+            yield record
 
 
 def _note(metrics: dict[str, Any]) -> str:
@@ -322,10 +318,16 @@ def check(config: TrainConfig) -> None:
     matches that the seats cannot share."""
     game = load_game(config.game)
     reader(config.reply)
-    FailurePolicy.parse(config.on_illegal)
+    if FailurePolicy.parse(config.on_illegal).kind not in ("forfeit", "penalty"):
+        raise BadOption(
+            f"on_illegal={config.on_illegal!r} cannot be trained with: a reply that was not played would share the "
+            f"credit of the one that was. Use forfeit or penalty(x)."
+        )
     measures = config.evaluation
-    for matches in (measures.matches, measures.search_matches, measures.curve_matches):
-        check_share(matches, game)
+    check_share(measures.matches, game)
+    check_share(measures.search_matches, game)
+    if measures.curve_every:
+        check_share(measures.curve_matches, game)
     if game.seats > 1:
         for name in (config.opponent, *measures.opponents):
             make_player(name)

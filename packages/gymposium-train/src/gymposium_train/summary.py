@@ -56,10 +56,8 @@ def lines(config: TrainConfig, results: dict[str, Any]) -> list[Line]:
 
 def _line(player: str, opponent: str, score: dict[str, Any]) -> Line:
     def cell(part: str, key: str) -> str:
-        estimate = score[part].get(key)
-        if estimate is None:
-            return "0" if part == "results" else ""
-        return _interval(estimate, "{:.3f}")
+        estimate = score[part].get(key)  # a game that is played alone has no wins
+        return "" if estimate is None else _interval(estimate, "{:.3f}")
 
     readings = score["counts"]["readings"]
     total = sum(readings.values())

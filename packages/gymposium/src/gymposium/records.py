@@ -151,7 +151,7 @@ class RecordWriter:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[str] = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
-        if self.path.stat().st_size and not _ends_line(self.path):
+        if self.path.stat().st_size and not ends_line(self.path):
             self._file.write("\n")
 
     def write(self, played: Played) -> Record:
@@ -174,7 +174,8 @@ class RecordWriter:
         self.close()
 
 
-def _ends_line(path: Path) -> bool:
+def ends_line(path: Path) -> bool:
+    """Whether a file's last line is whole."""
     with open(path, "rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"

@@ -87,10 +87,11 @@ class Score:
         def plain(estimate: Estimate) -> list[float]:
             return [estimate.value, estimate.low, estimate.high]
 
+        kinds = ("score",) if set(self.results) == {"score"} else ("win", "draw", "loss")
         return {
             "matches": self.matches,
             "return": plain(self.mean_return()),
-            "results": {r: plain(self.result_rate(r)) for r in sorted(self.results)},
+            "results": {kind: plain(self.result_rate(kind)) for kind in kinds},
             "readings": {k: plain(self.reading_rate(k)) for k in KINDS},
             "counts": {"results": dict(self.results), "readings": dict(self.readings), "forfeits": self.forfeits},
         }

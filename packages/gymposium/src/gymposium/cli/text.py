@@ -42,14 +42,15 @@ def show(console: Console, text: str, style: str | None = None) -> None:
 def print_json(data: Any) -> None:
     """JSON on stdout, in ASCII, which every terminal and every reply survives; a figure that does not exist
     (NaN) is null."""
-    print(json.dumps(_plain(data), indent=2, allow_nan=False))
+    print(json.dumps(finite(data), indent=2, allow_nan=False))
 
 
-def _plain(data: Any) -> Any:
+def finite(data: Any) -> Any:
+    """Plain data for JSON, null for every figure that does not exist (NaN, infinity)."""
     if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items()}
+        return {str(key): finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_plain(value) for value in data]
+        return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
