@@ -65,8 +65,8 @@ def main() -> None:
     optima = "; ".join(f"{kind} {o['win']:.4f}" for kind, o in last["optima"].items())
     anchors = (
         f"\nWins with 95 % intervals, greedy play, seats swapped: {matches['random']} games against random, "
-        f"{matches['mcts-100']} against mcts-100. Anchors against random: random play {cell(wins(last, 'anchor random'))}, "
-        f"mcts-100 {cell(wins(last, 'anchor mcts-100'))}; exact: {optima}.\n"
+        f"{matches['mcts-100']} against mcts-100. Anchors against random: random play "
+        f"{cell(wins(last, 'anchor random'))}, mcts-100 {cell(wins(last, 'anchor mcts-100'))}; exact: {optima}.\n"
     )
     worst = min(wins(results, "grpo")[0] for results in found.values())
     clear = all(
