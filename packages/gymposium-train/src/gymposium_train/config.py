@@ -60,11 +60,6 @@ class Grpo:
         """How far step 0 … steps - 1 is, from 0 to 1."""
         return step / max(1, self.steps - 1)
 
-    def share_of_matches(self, steps: int) -> float:
-        """The share of all matches that the first `steps` steps play; CPU time goes with it."""
-        sizes = [self.group_size_at(step) for step in range(self.steps)]
-        return sum(sizes[:steps]) / sum(sizes)
-
     def group_size_at(self, step: int) -> int:
         growth: float = (self.final_group_size / self.group_size) ** self.progress(step)
         return round(self.group_size * growth)

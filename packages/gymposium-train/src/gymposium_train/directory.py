@@ -42,7 +42,6 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints"
         self.adapter = path / "adapter"
         self.control = path / "control"
-        self.control_result = self.control / "result.json"
         self.report = path / "report.html"
 
     @classmethod

@@ -31,7 +31,7 @@ class Stage:
         before, self._done = self._done, self._done + steps
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, advance=steps, note=note)
-        elif self._done * self._lines // self._total > before * self._lines // self._total:
+        elif self._total and self._done * self._lines // self._total > before * self._lines // self._total:
             say(f"{self._name}: {self._done}/{self._total}  {note}")
 
 

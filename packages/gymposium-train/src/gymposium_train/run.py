@@ -1,7 +1,7 @@
-"""A run from nothing to its report: model, cold start, reinforcement learning beside its control, measures.
+"""A run from nothing to its report: model, cold start, reinforcement learning, its control, measures.
 
 Every stage leaves its result in the run directory and is passed over when that stands there already, so
-`--resume` is the same function called again. (A control that was interrupted begins anew.)
+`--resume` is the same function called again. (A cold start or control that was interrupted begins anew.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gymposium_agents.tokens import Sampling
 from gymposium_train.checkpoints import MARK, broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
 from gymposium_train.cold_start import batches, imitate, random_games, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
-from gymposium_train.control import Control
+from gymposium_train.control import run_control
 from gymposium_train.directory import RunDirectory
 from gymposium_train.learner import Learner
 from gymposium_train.loop import Trainee, train_step
@@ -65,14 +65,15 @@ class Run:
     def execute(self) -> None:
         """All stages, in order. `KeyboardInterrupt` leaves a run that can be resumed."""
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        if self.config.control:
-            torch.set_num_threads(1)  # one core for the learner, one for the control
+        if self.config.model is None:
+            torch.set_num_threads(1)  # a second thread costs a small model more than it brings
         with interruption() as self._interrupted:
             self._cold_start()
             self._measure_model("cold start", self.directory.cold_start)
             self._reinforce()
             self._measure_model("grpo", self.directory.cold_start, self.directory.adapter)
             if self.config.control:
+                self._control()
                 self._measure_model("control", self.directory.control)
             self._measure_anchors()
         write_report(self.directory, self.config)
@@ -126,30 +127,39 @@ class Run:
     # -- reinforcement learning
 
     def _reinforce(self) -> None:
-        """Train the LoRA, and beside it the control; whichever is finished already is left as it is."""
-        trained = (self.directory.adapter / MARK).is_file()
-        needs_control = self.config.control and not self.directory.control_result.is_file()
-        control = Control(self.directory) if needs_control else None
-        try:
-            if not trained:
-                self._train(control)
-            if control is not None:
-                say("Waiting for the control to spend its CPU time")
-                spent = self.directory.results()["grpo_cpu_seconds"]
-                control.tell(spent, spent, final=True)
-                self.directory.add_results(control_cpu_seconds=control.wait(self._interrupted))
-        finally:
-            if control is not None:
-                control.stop()
-
-    def _train(self, control: Control | None) -> None:
+        """Train the LoRA."""
+        if (self.directory.adapter / MARK).is_file():
+            return
         trainee, model = self._trainee()
         step, cpu = self._restore(trainee)
-        cpu = self._steps(trainee, step, cpu, control)
+        cpu = self._steps(trainee, step, cpu)
         model.save_pretrained(self.directory.adapter)
         self.config.save_player(self.directory.adapter)
         self.directory.add_results(grpo_cpu_seconds=cpu)
         (self.directory.adapter / MARK).touch()
+
+    def _control(self) -> None:
+        """Spend the CPU time of the reinforcement learning on more SFT."""
+        if (self.directory.control / MARK).is_file():
+            return
+        loaded = load_model(self.directory.cold_start)
+        budget, cpu = self.directory.results()["grpo_cpu_seconds"], 0.0
+        name = "Control (more SFT), CPU seconds"
+        with stage(name, round(budget), lines=6) as bar, self._recorder("control") as record:
+
+            def each(played: Played) -> None:
+                record(played)
+                self._interrupted.stop_here()
+
+            for metrics in run_control(loaded, self.config, budget, each):
+                self.directory.log({"stage": "control", **metrics})
+                bar.advance(f"loss {metrics['loss']:.3f}", round(metrics["cpu_seconds"]) - round(cpu))
+                cpu = metrics["cpu_seconds"]
+                self._interrupted.stop_here()
+        loaded.save(self.directory.control)
+        self.config.save_player(self.directory.control)
+        self.directory.add_results(control_cpu_seconds=cpu)
+        (self.directory.control / MARK).touch()
 
     def _trainee(self) -> tuple[Trainee, Any]:
         base = load_model(self.directory.cold_start)
@@ -183,7 +193,7 @@ class Run:
         say(f"Resuming behind step {state['step']} ({complete[-1]})")
         return int(state["step"]), float(state["cpu_seconds"])
 
-    def _steps(self, trainee: Trainee, first: int, cpu: float, control: Control | None) -> float:
+    def _steps(self, trainee: Trainee, first: int, cpu: float) -> float:
         """The steps that are left; returns the CPU seconds of all."""
         config, steps = self.config, self.config.grpo.steps
         tied = 0
@@ -195,8 +205,6 @@ class Run:
                 self.directory.log(metrics)
                 done = step + 1
                 bar.advance(_note(metrics))
-                if control is not None:
-                    control.tell(cpu, cpu / config.grpo.share_of_matches(done), final=False)
                 if config.evaluation.curve_every and done % config.evaluation.curve_every == 0 and done < steps:
                     self._curve_point(done, cpu, trainee.greedy)
                 if done % config.checkpoint_every == 0 or done == steps or self._interrupted.pressed:
