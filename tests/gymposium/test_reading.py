@@ -179,5 +179,6 @@ def test_a_reason_can_be_sent_whatever_was_offered() -> None:
 
 def test_readers_go_by_name() -> None:
     assert [reader(name).name for name in ("move", "tags", "json")] == ["move", "tags", "json"]
+    assert all(how.instructions(style).isascii() for how in READERS.values() for style in ("full", "compact"))
     with pytest.raises(UnknownName, match="Did you mean 'json'"):
         reader("jsn")

@@ -143,6 +143,33 @@ def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None],
     assert re.search(found, difference), difference
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (put("players", [1, None]), "players"),
+        (put("players", "random"), "players"),
+        (put("results", [0, 1]), "results"),
+        (put("versions", ["1.0"]), "versions"),
+        (put("versions", "gymposium", 1), "versions"),
+        (put("versions", None), "versions"),
+        (put("game_version", -1), "game_version"),
+        (put("forfeit", -1), "forfeit"),
+        (put("penalties", {"0": -0.5}), "penalties"),
+        (put("penalties", {"0": "much"}), "penalties"),
+        (put("returns", [True, False]), "returns"),
+        (put("turns", 0, "seat", -1), "turns"),
+        (put("prompts", 0, "version", -1), "prompts"),
+        (put("prompts", 0, "hash", None), "prompts"),
+        (put("prompts", 0, "style", 3), "prompts"),
+    ],
+)
+def test_a_field_of_a_wrong_form_breaks_the_record(change: Callable[[dict[str, Any]], None], field: str) -> None:
+    data = json.loads(Record.of(clean("tic_tac_toe")).line())
+    change(data)
+    with pytest.raises(BadRecord, match=f"{field} is not of the right form"):
+        Record.parse(json.dumps(data))
+
+
 def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
     """Another square: legal, same returns perhaps, but nobody replied it."""
     played = clean("tic_tac_toe")

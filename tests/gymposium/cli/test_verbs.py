@@ -53,7 +53,7 @@ def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> 
     assert data["utility_range"] == [-2.0, 2.0]
     assert data["parameters"] == []
     assert ["act first" in data["prompts"][0], "act second" in data["prompts"][1]] == [True, True]
-    assert all(prompt.endswith("<think>…</think><move>…</move>") for prompt in data["prompts"])
+    assert all(prompt.endswith("<think>...</think><move>...</move>") for prompt in data["prompts"])
     [cards, _] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
     assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 13)
 
@@ -242,7 +242,9 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     done = gymposium("verify", RECORD)
     assert done.returncode == 1
     assert "There is no game called 'tic_tac'" in done.stdout
-    assert "1 match played again; 1 line to look at." in done.stdout
+    assert "0 matches played again, 1 could not be; 1 line to look at." in done.stdout
+    [file] = json.loads(gymposium("verify", RECORD, "--json").stdout)["files"]
+    assert (file["matches"], file["not_played"], len(file["problems"])) == (0, 1, 1)
 
 
 def test_an_empty_record(gymposium: Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gymposium.errors import UnknownName
+from gymposium.errors import BadOption, UnknownName
 
 Kind = Literal["move", "illegal", "unparsable", "cut off"]
 KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
@@ -79,7 +79,7 @@ class TagsReader:
 
     def instructions(self, style: str) -> str:
         if style == "compact":
-            return "<think>…</think><move>…</move>"
+            return "<think>...</think><move>...</move>"
         return (
             "Think first if you like, inside <think></think>. Then answer with one legal move inside "
             "<move></move>, and nothing else.\n"
@@ -99,7 +99,7 @@ class JsonReader:
     name = "json"
 
     def instructions(self, style: str) -> str:
-        form = '{"move": "…"}'
+        form = '{"move": "..."}'
         return form if style == "compact" else f"Answer with a JSON object and nothing else: {form}\n"
 
     def submission(self, reply: str) -> str | None:
@@ -119,7 +119,9 @@ READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), Js
 
 
 def reader(name: str) -> Reader:
-    """The reader called `name`, or `UnknownName`."""
+    """The reader called `name`. Raises `UnknownName`, or `BadOption` for what is no name at all."""
+    if not isinstance(name, str):
+        raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
     try:
         return READERS[name]
     except KeyError:

@@ -111,20 +111,35 @@ def _check_types(data: Mapping[str, Any]) -> None:
     """TypeError or ValueError where a field that is relied on is not what a writer would have written."""
     for name in ("id", "game", "on_illegal"):
         _need(isinstance(data[name], str), name)
-    for name in ("game_version", "seed", "player_seed"):
+    for name in ("seed", "player_seed"):
         _need(type(data[name]) is int, name)
+    _need(_is_count(data["game_version"]), "game_version")
     for name in ("players", "events", "turns", "returns", "results", "prompts"):
         _need(isinstance(data[name], list), name)
-    _need(data["forfeit"] is None or type(data["forfeit"]) is int, "forfeit")
-    _need(isinstance(data["penalties"], dict), "penalties")
+    for name in ("players", "results"):
+        _need(all(isinstance(one, str) for one in data[name]), name)
+    for name in ("penalties", "versions"):
+        _need(isinstance(data[name], dict), name)
+    _need(all(isinstance(one, str) for one in data["versions"].values()), "versions")
+    _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
+    _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
     _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")
-    _need(all(isinstance(value, int | float) for value in data["returns"]), "returns")
+    _need(all(_is_number(value) for value in data["returns"]), "returns")
     for turn in data["turns"]:
-        _need(isinstance(turn, dict) and type(turn.get("seat")) is int, "turns")
+        _need(isinstance(turn, dict) and _is_count(turn.get("seat")), "turns")
         _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
         _need(type(turn.get("action", 0)) is int, "turns")
     for prompt in data["prompts"]:
-        _need(isinstance(prompt, dict) and isinstance(prompt.get("reader"), str), "prompts")
+        _need(isinstance(prompt, dict) and _is_count(prompt.get("version")), "prompts")
+        _need(all(isinstance(prompt.get(name), str) for name in ("style", "reader", "hash")), "prompts")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
 
 
 def _need(holds: bool, name: str) -> None:
@@ -210,6 +225,9 @@ class Verification:
     """What `verify` found in a file."""
 
     matches: int = 0
+    """Records that were played again."""
+    not_played: int = 0
+    """Records that could not be: their game is not there, or not in their version."""
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -220,8 +238,15 @@ def verify_file(path: str | Path) -> Verification:
         if isinstance(record, Problem):
             found.problems.append(record)
             continue
-        found.matches += 1
-        difference = first_difference(record)
+        difference: str | None
+        try:
+            game = _same_game(record)
+        except GymposiumError as error:
+            found.not_played += 1
+            difference = str(error)
+        else:
+            found.matches += 1
+            difference = _difference(game, record)
         if difference is not None:
             found.problems.append(Problem(f"{path}:{number} (match {record.id})", difference))
     return found
@@ -233,9 +258,22 @@ def first_difference(record: Record) -> str | None:
     Two facts are checked apart: that the events make a legal match with these returns, and that the
     seed draws the same chance."""
     try:
-        game = load_game(record.game)
-        if game.spec.version != record.game_version:
-            return f"made with version {record.game_version} of the game; this is version {game.spec.version}"
+        game = _same_game(record)
+    except GymposiumError as error:
+        return str(error)
+    return _difference(game, record)
+
+
+def _same_game(record: Record) -> Game:
+    """The game that the record is of. Raises `BadRecord` where only another version is here."""
+    game = load_game(record.game)
+    if game.spec.version != record.game_version:
+        raise BadRecord(f"made with version {record.game_version} of the game; this is version {game.spec.version}")
+    return game
+
+
+def _difference(game: Game, record: Record) -> str | None:
+    try:
         match = game.load(record.events, record.seed)
         return (
             _wrong_seats(game, record)

@@ -38,6 +38,7 @@ def command(
                     {
                         "file": str(path),
                         "matches": found.matches,
+                        "not_played": found.not_played,
                         "problems": [{"where": p.where, "what": p.what} for p in found.problems],
                     }
                     for path, found in checked
@@ -55,6 +56,7 @@ def command(
                 "all agree" if not bad_lines else f"{bad_lines} {'line' if bad_lines == 1 else 'lines'} to look at"
             )
             plural = "match" if found.matches == 1 else "matches"
-            console.print(f"{path}: {found.matches} {plural} played again; {verdict}.", soft_wrap=True)
+            missed = f", {found.not_played} could not be" if found.not_played else ""
+            console.print(f"{path}: {found.matches} {plural} played again{missed}; {verdict}.", soft_wrap=True)
     if bad:
         raise typer.Exit(1)
