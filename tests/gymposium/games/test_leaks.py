@@ -185,7 +185,7 @@ def test_the_number_of_hidden_moves_is_caught_by_worlds_from_scratch() -> None:
     """Re-drawing events keeps their number; in phantom tic-tac-toe a failed try is a hidden event."""
     game = load_game("openspiel:phantom_ttt")
     assert isinstance(game, OpenSpielGame)
-    wording = type(game.wording)("Phantom", use_board=False)
+    wording = type(game.wording)("Phantom", game.seats, use_board=False)
     position = wording.position
 
     def told(self: Any, state: pyspiel.State, seat: int, style: Style) -> str:

@@ -101,7 +101,7 @@ def test_connect_four_on_any_board(board: tuple[int, int, int], rng: object) -> 
     match = load_game("connect_four", rows=rows, columns=columns, x_in_row=x_in_row).new(0)
     assert f"{rows} rows and {columns} columns" in match.game.rules(0)
     assert f"{x_in_row} of your discs in a row" in match.game.rules(1)
-    assert f"{x_in_row} in a row win, columns 1 to {columns}" in match.game.rules(1, "compact")
+    assert f"{x_in_row} in a row win, moves 1 to {columns} (columns)" in match.game.rules(1, "compact")
     cells = [["."] * columns for _ in range(rows)]  # own board, lowest row first
     while seats := match.to_move():
         [seat] = seats
@@ -268,6 +268,15 @@ def test_leduc_from_minus_13_to_13() -> None:
 
 
 # -- goofspiel, against a second account of the rounds
+
+
+def test_compact_goofspiel_says_how_a_bid_is_written() -> None:
+    match = load_game("goofspiel(num_cards=4,points_order=descending)").new(0)
+    match.apply({0: "bid 3", 1: "bid 2"})
+    prompt = compact(match, 0)
+    assert "moves bid N" in prompt
+    assert "past is prize:your bid with w won" in prompt
+    assert "\npast 4:3w\n" in prompt
 
 
 @given(st.integers(2, 13), st.sampled_from(["random", "ascending", "descending"]), st.integers(0, 9999), st.randoms())

@@ -24,7 +24,7 @@ def command(
     opponent: Annotated[
         str, typer.Option(metavar="PLAYER", help="Who takes the other seats, as in gymposium list.")
     ] = "random",
-    seat: Annotated[int, typer.Option(min=0, help="Your seat; seat 0 moves first.")] = 0,
+    seat: Annotated[int, typer.Option(min=0, help="Your seat, counted from 0.")] = 0,
     seed: Annotated[int | None, typer.Option(help="To play the same match again; otherwise a fresh one.")] = None,
     record: RecordOption = RECORD,
 ) -> None:

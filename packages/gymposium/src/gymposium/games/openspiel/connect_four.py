@@ -37,7 +37,7 @@ class ConnectFour:
     def rules(self, seat: int, style: Style) -> str:
         mark = _MARKS[seat]
         if style == "compact":
-            return f"connect four, {self.x_in_row} in a row win, columns 1 to {self.columns}, you are {mark}\n"
+            return f"connect four, {self.x_in_row} in a row win, moves 1 to {self.columns} (columns), you are {mark}\n"
         order = "first" if seat == 0 else "second"
         return (
             f"Connect Four on a board of {self.rows} rows and {self.columns} columns. x and o take turns to drop a "

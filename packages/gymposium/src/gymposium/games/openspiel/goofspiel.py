@@ -46,7 +46,10 @@ class Goofspiel:
     def rules(self, seat: int, style: Style) -> str:
         n = self.num_cards
         if style == "compact":
-            return f"goofspiel, cards 1 to {n}, prizes {self.points_order}, bids hidden\n"
+            return (
+                f"goofspiel, cards 1 to {n}, prizes {self.points_order}, bids hidden, moves bid N\n"
+                f"past is prize:your bid with w won, l lost or t tied; points are yours and theirs\n"
+            )
         return (
             f"Goofspiel for two players. Each holds the cards 1 to {n}. The prizes, also 1 to {n}, are turned up one "
             f"at a time. {_ORDER[self.points_order]} Each round both players bid one card from their hand at the "

@@ -19,8 +19,8 @@ class PlainWording:
 
     move_pattern = re.compile(r"[^\n]{1,120}")
 
-    def __init__(self, title: str, use_board: bool) -> None:
-        self._title, self._use_board = title, use_board
+    def __init__(self, title: str, seats: int, use_board: bool) -> None:
+        self._title, self._seats, self._use_board = title, seats, use_board
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
         return None
@@ -30,7 +30,8 @@ class PlainWording:
         return str(state.action_to_string(seat, action)).strip()
 
     def rules(self, seat: int, style: Style) -> str:
-        return f"{self._title}. You are player {seat} (the first player is 0).\n"
+        # not who begins: in chess, for one, the engine's player 1 does
+        return f"{self._title}. You are player {seat} of {self._seats} (players are numbered from 0).\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         text = state.observation_string(seat) if self._use_board else state.information_state_string(seat)
@@ -70,7 +71,7 @@ def plain_game(name: str) -> OpenSpielGame:
         utility="zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum",
     )
     try:
-        game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, use_board))
+        game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, engine.num_players(), use_board))
     except pyspiel.SpielError as error:  # crossword: no shape for the tensor that it says it has
         raise BadParameter(f"OpenSpiel's {short} cannot be played here: {error}") from error
     game.name = f"openspiel:{name}"
