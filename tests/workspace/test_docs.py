@@ -43,7 +43,7 @@ def test_decisions_are_numbered_without_gaps() -> None:
 def nim() -> Game:
     host = Host(autoload=False)
     host.load_file(ROOT / "docs" / "examples" / "nim.py")
-    game: Game = host.game("nim").make({"sticks": 10})
+    game: Game = host.make_game("nim", {"sticks": 10})
     return game
 
 

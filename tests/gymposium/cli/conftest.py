@@ -32,7 +32,7 @@ def gymposium(tmp_path: Path) -> Run:
 
 STUTTER = '''
 """A player that answers a move, then nonsense, then something illegal, and so on; where it begins is by the seed."""
-from gymposium import CommandSpec, OpponentSpec, hookimpl
+from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
 from gymposium.reading import READERS
 
@@ -40,6 +40,12 @@ from gymposium.reading import READERS
 @hookimpl
 def gymposium_opponents():
     yield OpponentSpec(name="stutter", form="stutter", pattern="stutter", summary="S.", entry_point="stutter:Stutter")
+    yield OpponentSpec(name="absent", form="absent", pattern="absent", summary="S.", entry_point="stutter:absent")
+
+
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="gone", title="Gone", summary="Gone.", entry_point="stutter_is_not_here:gone")
 
 
 @hookimpl

@@ -69,6 +69,7 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: s
     ("arguments", "told"),
     [
         (["info", "tic_tac"], "There is no game called 'tic_tac'. Did you mean 'tic_tac_toe'?"),
+        (["info", "chess"], "There is no game called 'chess'. OpenSpiel has one: write 'openspiel:chess'."),
         (["info", "goofspiel(num_cards=99)"], "num_cards=99: must be from 2 to 13."),
         (["info", "kuhn_poker", "--style", "long"], "'full' or 'compact'"),
         (["info", "kuhn_poker", "--reply", "jso"], "Did you mean 'json'?"),
@@ -101,8 +102,14 @@ def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) ->
     assert "The word is any word." in helped
     assert helped[helped.index("gymposium shout one") + 1] == "gymposium shout two"
     lost = only_error(gymposium("--plugin", stutter, "lost"))
-    assert "'lost' could not be loaded" in lost
+    assert lost.startswith("Plugin 'stutter': its command 'lost' could not be loaded from stutter_is_not_here:lost: ")
     assert "No module named 'stutter_is_not_here'" in lost
+    for arguments in (["info", "gone"], ["run", "gone", "--players", "random,random"]):
+        gone = only_error(gymposium("--plugin", stutter, *arguments))
+        assert gone.startswith("Plugin 'stutter': its game 'gone' could not be loaded from stutter_is_not_here:gone: ")
+    absent = only_error(gymposium("--plugin", stutter, "run", "kuhn_poker", "--players", "random,absent"))
+    assert absent.startswith("Plugin 'stutter': its player 'absent' could not be loaded from stutter:absent: ")
+    assert "has no attribute 'absent'" in absent
     players = json.loads(gymposium("--plugin", stutter, "list", "--json").stdout)["players"]
     assert "stutter" in [player["form"] for player in players]
     assert "There is no command called 'shout'." in only_error(gymposium("shout", "hello"))
@@ -157,8 +164,14 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
         "GYMPOSIUM_PLUGINS": "fine,sad",
         "GYMPOSIUM_PLUGINS_STRICT": "",
     }
+    [line] = gymposium("list", env=env).stderr.splitlines()
+    assert line.startswith("warning: gymposium plugin 'sad' (sad_plugin) is broken and was left out: ")
+    assert gymposium("--no-plugins", "list", env=env).stderr == ""
+    script = Path(sys.executable).with_name("gymposium")
+    done = subprocess.run([script, "list"], env={**os.environ, **env}, capture_output=True, text=True, check=True)
+    assert done.stderr.count("sad_plugin") == 1, "the script that pip makes says it as -m does"
     done = gymposium("plugins", "list", "--json", env=env)
-    assert done.stderr.count("is broken and was left out") == 1
+    assert done.stderr == ""  # its reason is in the list
     plugins = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
     assert plugins["fine"]["distribution"] == "fine"
     assert plugins["fine"]["version"] == "2.5"

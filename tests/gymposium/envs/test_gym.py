@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.envs.gym import TextGameEnv
+from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Style
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.plugins.host import host
@@ -418,3 +419,29 @@ def test_rendering_without_a_mode_warns() -> None:
     env.reset()
     with pytest.warns(UserWarning, match="render_mode='ansi'"):
         assert env.render() is None
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "told"),
+    [
+        ("opponent", None, r"opponent=None: write a player's name, such as 'random', or give a player\."),
+        ("opponent", 3, "opponent=3: write a player's name"),
+        ("opponent", [None], "opponent=None: write a player's name"),
+        ("on_illegal", None, "on_illegal=None is not a policy. Write forfeit"),
+        ("on_illegal", 3, "on_illegal=3 is not a policy. Write forfeit"),
+        ("reply", None, "reply=None: write 'move', 'tags', 'json'"),
+        ("reply", 1, "reply=1: write 'move'"),
+        ("seat", True, "seat=True: write a seat from 0 to 1, or 'random'"),
+        ("seat", 1.0, "seat=1.0: write a seat"),
+        ("seat", None, "seat=None: write a seat"),
+    ],
+)
+def test_keywords_of_a_wrong_type_say_what_to_write(keyword: str, value: Any, told: str) -> None:
+    with pytest.raises(BadOption, match=told):
+        TextGameEnv("tic_tac_toe", **{keyword: value})
+
+
+def test_a_seat_may_be_a_numpy_integer() -> None:
+    env = TextGameEnv("tic_tac_toe", seat=np.int64(1))  # type: ignore[arg-type]
+    env.reset(seed=0)
+    assert env.seat == 1

@@ -149,6 +149,22 @@ def test_tensors_are_the_engines(name: str) -> None:
     assert kind.provides_observation_tensor
 
 
+def test_plain_rules_do_not_say_who_begins() -> None:
+    chess = load_game("openspiel:chess")
+    assert chess.rules(0) == "Chess. You are player 0 of 2 (players are numbered from 0).\n"
+    assert chess.new(0).to_move() == (1,)  # white is the engine's player 1
+
+
+def test_a_game_that_only_openspiel_has_is_named_in_the_error() -> None:
+    with pytest.raises(UnknownName, match=r"no game called 'chess'. OpenSpiel has one: write 'openspiel:chess'"):
+        load_game("chess")
+    with pytest.raises(UnknownName, match=r"write 'openspiel:hex'"):
+        load_game("hex(board_size=4)")
+    with pytest.raises(UnknownName) as caught:
+        load_game("no_such_game")
+    assert "OpenSpiel" not in str(caught.value)
+
+
 def test_goofspiel_bids_go_to_the_engine_together() -> None:
     match = load_game("goofspiel(num_cards=3,points_order=descending)").new(0)
     match.apply({1: "bid 2", 0: "bid 3"})

@@ -12,7 +12,7 @@ import pytest
 from gymposium.errors import PluginError
 from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
-from gymposium.plugins.host import Host, Plugin, PluginWarning
+from gymposium.plugins.host import Host, Plugin
 
 Install = Callable[..., None]
 HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl\n"
@@ -82,8 +82,11 @@ def test_a_good_plugin_is_there_whole(install: Install, site: Path, monkeypatch:
     assert (plugin.status, plugin.distribution, plugin.version) == ("active", "nim-dist", "1.2")
     assert [spec.name for spec in plugin.specs] == ["nim", "greedy"]
     assert "nim_game" not in sys.modules
-    with pytest.raises(ImportError, match="imported before it is used"):
-        host.games["nim"].make({})
+    with pytest.raises(
+        PluginError, match=r"'nim': its game 'nim' .* nim_game:Nim: ImportError: imported before"
+    ) as caught:
+        host.make_game("nim", {})
+    assert isinstance(caught.value.__cause__, ImportError)
 
 
 @pytest.mark.parametrize("case", BROKEN)
@@ -93,11 +96,10 @@ def test_a_broken_plugin_is_left_out_whole_with_its_reason(
     source, reason = BROKEN[case]
     install(f"b_{case}", source)
     install("znim", GOOD.replace('"nim"', '"znim"').replace('"greedy"', '"zgreedy"'))  # loaded after it
-    with pytest.warns(PluginWarning) as told:
-        host = load([f"b_{case}", "znim"], site, monkeypatch)
-    assert len(told) == 1
-    assert reason in str(told[0].message)
-    assert f"GYMPOSIUM_DISABLE_PLUGINS=b_{case}" in str(told[0].message)
+    host = load([f"b_{case}", "znim"], site, monkeypatch)
+    [told] = host.all_complaints()
+    assert reason in told
+    assert f"GYMPOSIUM_DISABLE_PLUGINS=b_{case}" in told
     plugin = named(host, f"b_{case}")
     assert plugin.status == "broken"
     assert reason in plugin.error
@@ -117,16 +119,16 @@ def test_strict_mode_makes_it_an_error(install: Install, site: Path, monkeypatch
 def test_all_or_none_across_hooks(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The games are fine; the players that come after them are not."""
     install("half", GOOD.replace("return [OpponentSpec", "return ['x', OpponentSpec"))
-    with pytest.warns(PluginWarning, match="must yield OpponentSpec"):
-        host = load(["half"], site, monkeypatch)
+    host = load(["half"], site, monkeypatch)
+    assert "must yield OpponentSpec" in named(host, "half").error
     assert "nim" not in host.games
 
 
 def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("aaa", one_game("shared"))
     install("bbb", GOOD.replace('"nim"', '"shared"'))
-    with pytest.warns(PluginWarning, match="'bbb'.*'shared', which aaa has"):
-        host = load(["aaa", "bbb"], site, monkeypatch)
+    host = load(["aaa", "bbb"], site, monkeypatch)
+    assert "'shared', which aaa has" in named(host, "bbb").error
     assert named(host, "aaa").status == "active"
     assert [p.name for p in host.plugins if any(s.name == "shared" for s in p.specs)] == ["aaa"]
     assert "greedy" not in host.opponents
@@ -140,8 +142,8 @@ def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pyte
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 3\n")
     (info / "entry_points.txt").write_text("[gymposium]\ntwin = zz_other_module\n")
     (site / "zz_other_module.py").write_text(one_game("second"))
-    with pytest.warns(PluginWarning, match="another plugin is already called 'twin'"):
-        host = load(["twin"], site, monkeypatch)
+    host = load(["twin"], site, monkeypatch)
+    assert "another plugin is already called 'twin'" in host.all_complaints()[0]
     assert "first" in host.games
     assert "second" not in host.games
     sys.modules.pop("zz_other_module")
@@ -159,8 +161,8 @@ def test_a_distribution_without_metadata_is_broken_alone(
     install("whole", one_game("whole"))
     monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("GYMPOSIUM_DISABLE_PLUGINS", "2048,agents,train")
-    with pytest.warns(PluginWarning, match="'bare'"):
-        host = Host(strict=False)
+    host = Host(strict=False)
+    assert named(host, "bare").status == "broken"
     assert "whole" in host.games
 
 
@@ -200,8 +202,8 @@ def test_what_is_switched_off_is_not_imported(install: Install, site: Path, monk
 
 def test_an_allow_list_that_names_nobody_says_so(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("chess", one_game("chess"))
-    with pytest.warns(PluginWarning, match="names 'ches', but no such plugin is installed. Did you mean 'chess'"):
-        load(["ches"], site, monkeypatch)
+    [told] = load(["ches"], site, monkeypatch).all_complaints()
+    assert "names 'ches', but no such plugin is installed. Did you mean 'chess'" in told
 
 
 def test_optional_hooks_of_a_newer_host_are_passed_over(
@@ -228,10 +230,10 @@ def test_a_one_file_plugin(tmp_path: Path) -> None:
     try:
         plugin = host.load_file(file)
         assert (plugin.name, plugin.source, plugin.status) == ("one_file_nim", str(file), "active")
-        assert host.games["nim"].make({}) == "a game"
+        assert host.make_game("nim", {}) == "a game"
         with pytest.raises(PluginError, match="another module is called 'one_file_nim'"):
             host.load_file(file)
-        assert host.games["nim"].make({}) == "a game"
+        assert host.make_game("nim", {}) == "a game"
     finally:
         sys.modules.pop("one_file_nim", None)
 
@@ -305,6 +307,13 @@ def test_a_whole_process_with_a_broken_plugin(install: Install, site: Path) -> N
     assert "tic_tac_toe" in games
     assert registered
     assert run.stderr.count("is broken and was left out") == 1
+    # it points to the line that imports gymposium, none of our own
+    assert run.stderr.startswith("<string>:1: PluginWarning: gymposium plugin 'broken' (broken_module) is broken")
+    as_errors = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert as_errors.stdout == run.stdout
+    assert as_errors.stderr.startswith("gymposium plugin 'broken' (broken_module) is broken")
     strict = subprocess.run(
         [sys.executable, "-c", "import gymposium"],
         env={**environment, "GYMPOSIUM_PLUGINS_STRICT": "1"},

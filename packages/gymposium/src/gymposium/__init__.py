@@ -10,6 +10,9 @@ Engines and models are imported on first use only.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymposium.plugins.hookspecs import hookimpl
@@ -48,8 +51,24 @@ def __getattr__(name: str) -> Any:
 
 def _register() -> None:
     from gymposium.envs.registration import register_envs
+    from gymposium.plugins.host import PluginWarning, host
 
     register_envs()
+    if _is_command():
+        return  # it says the same in its own way
+    for complaint in host().all_complaints():
+        try:
+            warnings.warn(complaint, PluginWarning, stacklevel=3)  # the line that imports gymposium
+        except PluginWarning:
+            # Warnings are errors here (-W error). A stranger's plugin must not stop this import all the
+            # same: the switch for that is GYMPOSIUM_PLUGINS_STRICT.
+            print(complaint, file=sys.stderr)
+
+
+def _is_command() -> bool:
+    """Whether this import is of the `gymposium` command: its script, or its module run with -m. No other
+    script can be called so, since it would be what `import gymposium` finds."""
+    return "".join(Path(first).stem for first in sys.argv[:1]) == "gymposium" or "gymposium.cli.main" in sys.orig_argv
 
 
 _register()

@@ -13,15 +13,14 @@ class GymposiumError(Exception):
 class UnknownName(GymposiumError, LookupError):
     """A game, opponent or command that nobody registered; the message names the nearest ones."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
+        """`hint` says what to write, where more is known than names that look alike."""
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        if near:
+        if hint is None and near:
             hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
-        elif known:
-            hint = f"Known: {', '.join(known)}."
-        else:
-            hint = "Nothing of that kind is registered."
+        elif hint is None:
+            hint = f"Known: {', '.join(known)}." if known else "Nothing of that kind is registered."
         super().__init__(f"There is no {kind} called {name!r}. {hint}")
         self.kind, self.name, self.near = kind, name, tuple(near)
 

@@ -31,6 +31,8 @@ class FailurePolicy:
     @classmethod
     def parse(cls, text: str) -> FailurePolicy:
         """Read `forfeit`, `random`, `retry(2)`, `penalty(0.1)` or `penalty(0.1,5)` (k is 3 by default)."""
+        if not isinstance(text, str):
+            raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")
         found = _FORM.fullmatch(text.strip())
         if found is None:
             raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")

@@ -13,11 +13,11 @@ import pettingzoo
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gymposium.cli.text import complain
+from gymposium.cli.text import complain, note
 from gymposium.envs.registration import register_envs
-from gymposium.errors import BadOption, GymposiumError, MissingExtra, PluginError, UnknownName
+from gymposium.errors import BadOption, GymposiumError, MissingExtra, UnknownName
 from gymposium.plugins.host import host, without_plugins
-from gymposium.plugins.specs import CommandSpec, resolve
+from gymposium.plugins.specs import CommandSpec
 
 _ELSEWHERE = {"eval": "gymposium-agents", "train": "gymposium-train"}
 """Verbs that first-party distributions add, for an error that says what to install."""
@@ -35,6 +35,8 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str, Any, list[str]]:
         verb, *rest = args
+        for complaint in host().complaints if verb == "plugins" else host().all_complaints():
+            note(f"warning: {complaint}")
         spec = host().commands.get(verb)
         if spec is not None:
             return verb, _load(spec), rest
@@ -51,15 +53,7 @@ class Verbs(TyperGroup):
 
 
 def _load(spec: CommandSpec) -> TyperCommand | TyperGroup:
-    try:
-        target = resolve(spec.entry_point)
-    except GymposiumError:
-        raise
-    except Exception as error:  # whatever a stranger's import may raise
-        raise PluginError(
-            f"The command {spec.name!r} could not be loaded from {spec.entry_point}: {type(error).__name__}: {error}"
-        ) from error
-    app = target
+    app = target = host().implementation(spec)
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         app.command(spec.name)(target)

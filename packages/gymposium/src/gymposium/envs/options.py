@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,10 +14,9 @@ from gymposium.errors import BadOption, BadParameter, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
-from gymposium.games.registry import load_game
+from gymposium.games.registry import find_spec, load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.plugins.host import host
 
 RENDER_MODES = ("ansi", "human")
 
@@ -29,7 +29,7 @@ def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str])
             raise BadParameter(f"{', '.join(params)}: a ready-made game takes no parameters; give its name instead.")
         return game
     if params and not game.startswith("openspiel:"):
-        spec = host().game(parse_name(game)[0])
+        spec = find_spec(parse_name(game)[0])
         known = {parameter.name for parameter in spec.parameters}
         for key in params:
             if key not in known:
@@ -85,13 +85,22 @@ def open_opponents(opponent: str | Player | Sequence[str | Player], others: int)
 
 
 def _player(player: str | Player) -> Player:
-    return make_player(player) if isinstance(player, str) else player
+    if isinstance(player, str):
+        return make_player(player)
+    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
+        raise BadOption(f"opponent={player!r}: write a player's name, such as 'random', or give a player.")
+    return player
 
 
 def check_seat(seat: int | str, seats: int) -> int | None:
     """The seat, or None for `"random"`. Raises `BadOption`."""
     if seat == "random":
         return None
-    if not isinstance(seat, str) and seat in range(seats):
-        return int(seat)
+    if not isinstance(seat, str | bool):  # True is no seat, though it is 1
+        try:
+            index = operator.index(seat)
+        except TypeError:
+            index = -1
+        if index in range(seats):
+            return index
     raise BadOption(f"seat={seat!r}: write a seat from 0 to {seats - 1}, or 'random'.")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-from gymposium.errors import BadParameter
+from gymposium.errors import BadParameter, UnknownName
 from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.plugins.host import host
+from gymposium.plugins.specs import GameSpec
 
 
 def load_game(name: str, **params: Any) -> Game:
@@ -25,13 +26,27 @@ def load_game(name: str, **params: Any) -> Game:
     given = {**written, **params}
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), given))
-    spec = host().game(base)
+    spec = find_spec(base)
     return _load(base, tuple(sorted(spec.check_params(given).items())))
+
+
+def find_spec(name: str) -> GameSpec:
+    """The spec of the game called `name`, without parameters. Raises `UnknownName` with the nearest names, or
+    with `openspiel:NAME` where only OpenSpiel has such a game."""
+    try:
+        return host().game(name)
+    except UnknownName:
+        import pyspiel  # for the error alone
+
+        if name not in pyspiel.registered_names():
+            raise
+        hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}."
+        raise UnknownName("game", name, host().games, hint) from None
 
 
 @lru_cache(maxsize=256)
 def _load(name: str, params: tuple[tuple[str, Any], ...]) -> Game:
-    return cast(Game, host().game(name).make(dict(params)))
+    return cast(Game, host().make_game(name, dict(params)))
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,6 @@ from typing import cast
 from gymposium.errors import MissingExtra, UnknownName
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
-from gymposium.plugins.specs import resolve
 
 _ELSEWHERE = {"lm:": ("The language-model player", "gymposium-agents")}
 """Forms that first-party distributions add, for an error that says what to install."""
@@ -19,7 +18,7 @@ def make_player(text: str) -> Player:
     for spec in host().opponents.values():
         groups = spec.parse(text)
         if groups is not None:
-            return cast(Player, resolve(spec.entry_point)(**groups))
+            return cast(Player, host().implementation(spec)(**groups))
     for prefix, (what, distribution) in _ELSEWHERE.items():
         if text.startswith(prefix):
             raise MissingExtra(what, distribution)

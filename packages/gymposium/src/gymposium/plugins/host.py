@@ -16,8 +16,7 @@ import importlib.util
 import os
 import re
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
@@ -30,7 +29,7 @@ import pluggy
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import builtin, hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec, resolve
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
@@ -61,6 +60,8 @@ class Host:
     def __init__(self, *, autoload: bool = True, strict: bool | None = None) -> None:
         self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
         self.plugins: list[Plugin] = []
+        self.complaints: list[str] = []
+        """What is wrong with the switches. What is wrong with a plugin stands with the plugin."""
         self.games: dict[str, GameSpec] = {}
         self.opponents: dict[str, OpponentSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
@@ -93,6 +94,30 @@ class Host:
         except KeyError:
             raise UnknownName("game", name, self.games) from None
 
+    def make_game(self, name: str, params: Mapping[str, Any]) -> Any:
+        """The `Game` of this name with these parameters. Raises `UnknownName`, `BadParameter`, and
+        `PluginError` where its implementation cannot be imported."""
+        spec = self.game(name)
+        return self.implementation(spec)(spec, spec.check_params(params))
+
+    def implementation(self, spec: Spec) -> Any:
+        """What a spec's entry point names, imported. Raises `PluginError` with the plugin and the reason."""
+        try:
+            return resolve(spec.entry_point)
+        except GymposiumError:  # a missing extra, for one, says itself what to do
+            raise
+        except Exception as error:  # whatever a stranger's import may raise
+            owner = next((p.name for p in self.plugins if any(s is spec for s in p.specs)), "unknown")
+            raise PluginError(
+                f"Plugin {owner!r}: its {_KINDS[type(spec)]} {spec.name!r} could not be loaded from "
+                f"{spec.entry_point}: {_in_words(error)}"
+            ) from error
+
+    def all_complaints(self) -> list[str]:
+        """One line for each broken plugin and for each switch that names nobody."""
+        broken = [_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"]
+        return [*broken, *self.complaints]
+
     def _add_installed(self) -> None:
         found = sorted(entry_points(group=PROJECT), key=lambda e: (e.name, e.value))
         for entry_point in found:
@@ -103,7 +128,10 @@ class Host:
             if _canonical(name) not in known:
                 near = difflib.get_close_matches(_canonical(name), sorted(known), n=1, cutoff=0.5)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
-                self._complain(f"{ONLY} names {name!r}, but no such plugin is installed.{hint}")
+                complaint = f"{ONLY} names {name!r}, but no such plugin is installed.{hint}"
+                if self.strict:
+                    raise PluginError(complaint)
+                self.complaints.append(complaint)
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         """Register one plugin whole, or note why not and keep nothing of it."""
@@ -111,19 +139,11 @@ class Host:
             self._load(plugin, load)
         except _SwitchedOff:
             plugin.status = "disabled"
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's import or hook may raise
+        except (Exception, SystemExit) as error:  # whatever a stranger's import or hook may raise
             plugin.status, plugin.error = "broken", _in_words(error)
-            self._complain(
-                f"gymposium plugin {plugin.name!r} ({plugin.source}) is broken and was left out: {plugin.error} "
-                f"(GYMPOSIUM_DISABLE_PLUGINS={plugin.name} silences this)",
-                error,
-            )
+            if self.strict:
+                raise PluginError(_complaint(plugin)) from error
         self.plugins.append(plugin)
-
-    def _complain(self, message: str, cause: BaseException | None = None) -> None:
-        if self.strict:
-            raise PluginError(message) from cause
-        warnings.warn(message, PluginWarning, stacklevel=2)
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         module = load()
@@ -190,6 +210,16 @@ class Host:
         if isinstance(spec, GameSpec):
             return self.games
         return self.opponents if isinstance(spec, OpponentSpec) else self.commands
+
+
+_KINDS: dict[type[Spec], str] = {GameSpec: "game", OpponentSpec: "player", CommandSpec: "command"}
+
+
+def _complaint(plugin: Plugin) -> str:
+    return (
+        f"gymposium plugin {plugin.name!r} ({plugin.source}) is broken and was left out: {plugin.error} "
+        f"({WITHOUT}={plugin.name} silences this)"
+    )
 
 
 class _SwitchedOff(Exception):

@@ -19,7 +19,8 @@ _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def resolve(entry_point: str) -> Any:
-    """Import what `"module:attribute"` names. Import errors propagate: they are the plugin's own."""
+    """Import what `"module:attribute"` names. Whatever that raises propagates; `Host.implementation` puts it
+    into words."""
     module, _, attribute = entry_point.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -137,10 +138,6 @@ class GameSpec:
     def full_name(self, params: Mapping[str, Any]) -> str:
         """The canonical name: only parameters that differ from their defaults."""
         return format_name(self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default})
-
-    def make(self, params: Mapping[str, Any]) -> Any:
-        """The `Game` with these parameters."""
-        return resolve(self.entry_point)(self, self.check_params(params))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
