@@ -45,7 +45,7 @@ def command(
     learning_rate: Annotated[float, typer.Option(min=0.0, help="Of the LoRA.")] = _GRPO.learning_rate,
     final_group_size: Annotated[
         int | None,
-        typer.Option(min=2, help="Matches in a group of the last step.", show_default="4 x"),
+        typer.Option(min=2, help="Matches in a group of the last step.", show_default="6 x"),
     ] = None,
     entropy: Annotated[
         float, typer.Option(min=0.0, help="Weight of the entropy bonus; it falls to a twentieth.")

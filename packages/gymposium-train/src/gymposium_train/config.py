@@ -36,11 +36,11 @@ class Grpo:
     because a better policy wins nearly always and then needs more matches to tell moves apart.
     """
 
-    steps: int = 30
+    steps: int = 40
     groups: int = 2
     """Groups in a step; each has one match seed and one seat, and the seats take turns."""
-    group_size: int = 256
-    final_group_size: int = 1024
+    group_size: int = 128
+    final_group_size: int = 768
     epochs: int = 2
     minibatches: int = 2
     learning_rate: float = 4e-3
