@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gymposium.cli.matches import RECORD, RecordOption, open_record
-from gymposium.cli.text import err, note, out, print_json, with_interval
+from gymposium.cli.matches import RECORD, JsonOption, PolicyOption, RecordOption, SeedOption, match_bar, open_record
+from gymposium.cli.text import note, out, print_json, with_interval
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
@@ -24,22 +23,16 @@ def command(
         str, typer.Option("--opponents", metavar="A,B", help="Against whom; unused where a game has one seat.")
     ] = "random,mcts-100",
     matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="Matches against each opponent.")] = 200,
-    seed: Annotated[int, typer.Option(help="Everything that is drawn follows from it.")] = 0,
-    on_illegal: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k).",
-        ),
-    ] = "forfeit",
+    seed: SeedOption = 0,
+    on_illegal: PolicyOption = "forfeit",
     record: RecordOption = RECORD,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Evaluate one player against others, seats swapped, with 95 % intervals.
 
     Every match is appended to the record as it ends. A language model is written lm:MODEL, where MODEL is
-    a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; it plays greedily from the compact
-    prompt.
+    a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; it plays greedily and is asked as it
+    was trained to be, or else with the compact prompt for the bare move.
 
     Examples:
 
@@ -52,17 +45,7 @@ def command(
     seated = make_player(player)
     names = [name.strip() for name in opponents.split(",")] if loaded.seats > 1 else ["alone"]
     scores: dict[str, Score] = {}
-    console = err()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with open_record(record) as writer, bar:
+    with open_record(record) as writer, match_bar() as bar:
         for name in names:
             task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
 

@@ -1,4 +1,4 @@
-"""What the verbs that play share: where the record goes."""
+"""What the verbs that play share: their options, a bar, and where the record goes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from gymposium.cli.text import err
 from gymposium.errors import BadOption
 from gymposium.records import RecordWriter
 
@@ -15,6 +17,28 @@ RECORD = Path("gymposium-runs/matches.jsonl")
 RecordOption = Annotated[
     Path, typer.Option("--record", metavar="FILE", help="The file that every finished match is appended to.")
 ]
+SeedOption = Annotated[int, typer.Option(help="Everything that is drawn follows from it.")]
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        metavar="POLICY", help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k)."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")]
+
+
+def match_bar() -> Progress:
+    """A bar on stderr, where somebody watches."""
+    console = err()
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
 def open_record(path: Path) -> RecordWriter:

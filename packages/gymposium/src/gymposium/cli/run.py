@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gymposium.cli.matches import RECORD, RecordOption, open_record
-from gymposium.cli.text import err, note, out, print_json, with_interval
+from gymposium.cli.matches import RECORD, JsonOption, PolicyOption, RecordOption, SeedOption, match_bar, open_record
+from gymposium.cli.text import note, out, print_json, with_interval
 from gymposium.driver import MatchJob, play
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
@@ -34,19 +33,13 @@ def command(
         str, typer.Option("--players", metavar="A,B", help="One player for each seat, as in gymposium list.")
     ],
     matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="How many matches.")] = 100,
-    seed: Annotated[int, typer.Option(help="Everything that is drawn follows from it.")] = 0,
+    seed: SeedOption = 0,
     swap: Annotated[
         bool, typer.Option("--swap/--no-swap", help="Whether the players change seats from match to match.")
     ] = True,
-    on_illegal: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k).",
-        ),
-    ] = "forfeit",
+    on_illegal: PolicyOption = "forfeit",
     record: RecordOption = RECORD,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Play many matches between players and print how each did, with 95 % intervals.
 
@@ -109,18 +102,7 @@ def make_players(game: Game, text: str) -> list[Player]:
 
 @contextmanager
 def _progress(game: Game, matches: int) -> Iterator[Any]:
-    """A bar on stderr, where somebody watches."""
-    console = err()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
+    with match_bar() as bar:
         task = bar.add_task(game.name, total=matches)
         yield lambda: bar.advance(task)
 
@@ -166,6 +148,6 @@ def _as_data(
         "seed": seed,
         "swap": swap,
         "on_illegal": str(policy),
-        "players": [plain(player, score) for player, score in zip(players, scores, strict=True)],
+        "players": [{"player": player.name, **score.as_dict()} for player, score in zip(players, scores, strict=True)],
         "record": str(record),
     }
