@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -14,6 +13,7 @@ from gymposium_agents.engine import base_of
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 from gymposium_train.config import Grpo
+from gymposium_train.learner import minibatches
 from gymposium_train.objective import entropy, ppo_clip
 from gymposium_train.rows import Row
 
@@ -95,13 +95,9 @@ def update_bare(loaded: LoadedModel, rows: Sequence[Row], settings: Grpo, seed: 
     parameters = [p for p in loaded.model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate_at(0), weight_decay=0.0)
     norms = []
+    total = sum(len(row.completion) for row in rows) / settings.minibatches
     for epoch in range(settings.epochs):
-        order = list(range(len(rows)))
-        stream(seed, "epoch", epoch).shuffle(order)
-        size = math.ceil(len(order) / settings.minibatches)
-        for start in range(0, len(order), size):
-            batch = [rows[i] for i in order[start : start + size]]
-            total = sum(len(row.completion) for row in batch)
+        for batch in minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch)):
             optimizer.zero_grad(set_to_none=True)
             for first in range(0, len(batch), MICRO_BATCH):
                 micro = batch[first : first + MICRO_BATCH]

@@ -51,7 +51,7 @@ from gymposium_agents.lora import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
-from gymposium_train.cold_start import imitate, random_games, tokenized, winners_moves
+from gymposium_train.cold_start import batches, imitate, random_games, tokenized, winners_moves
 from gymposium_train.config import Grpo, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.loop import rows_of
@@ -129,7 +129,8 @@ def prepare(directory: Path, games: int, steps: int) -> None:
     loaded = load_model(directory)
     learner = Learner(loaded.model.train(), loaded.pad, token_budget=CONFIG.token_budget)
     pairs = tokenized(texts, loaded.chat)
-    for _ in imitate(learner, pairs, settings, seed=CONFIG.seed, progress=lambda step: step / steps):
+    drawn = batches(pairs, settings.batch, CONFIG.seed)
+    for _ in imitate(learner, drawn, settings, progress=lambda step: step / steps):
         pass
     loaded.save(directory)
 

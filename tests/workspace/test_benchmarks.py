@@ -36,3 +36,10 @@ def test_published_results_name_their_command_and_versions() -> None:
         assert about["command"].startswith("python -m benchmarks.")
         assert about["versions"]["gymposium"]
         assert path.with_suffix(".md").is_file()
+
+
+def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path) -> None:
+    """The comparison is inside it: it stops where log-probabilities or gradients differ."""
+    small = "--repeats 1 --matches 64 --cold-start-steps 60 --cold-start-games 1000".split()
+    run("training_speed", *small, "--out", str(tmp_path))
+    assert json.loads((tmp_path / "training_speed.json").read_text(encoding="utf-8"))["about"]["versions"]["torch"]
