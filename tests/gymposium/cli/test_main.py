@@ -191,7 +191,13 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
 def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "gymposium.cli.main", "play", "tic_tac_toe"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     ) as process:
         assert process.stdout is not None
         seen = ""
