@@ -10,11 +10,17 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from gymposium.games.protocol import Game, Match, Observation, Style
 from gymposium.reading import Reader
 from gymposium.streams import stream
+
+if TYPE_CHECKING:
+    import numpy as np
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FinishReason = Literal["stop", "length"]
 
@@ -96,6 +102,15 @@ class Ask:
     def legal_moves(self) -> list[str] | None:
         legal = legal_moves(self)
         return None if legal is None else legal.copy()
+
+    @property
+    def legal_actions(self) -> list[int]:
+        """Indices of the legal moves in the game's action space, ascending; [] for free text."""
+        return self._sitting.match.legal_actions(self.seat)
+
+    def tensor(self) -> np.ndarray:
+        """What the seat sees as float32, shape `game.tensor_shape`."""
+        return self._sitting.match.tensor(self.seat)
 
     def observe(self, style: Style = "full") -> Observation:
         observation = self._sitting.match.observe(self.seat, style)

@@ -104,6 +104,9 @@ class GameSpec:
     chance: bool = False
     utility: Literal["zero_sum", "general_sum", "cooperative", "score"] = "zero_sum"
     free_text: bool = False
+    unsearchable: str = ""
+    """Why search must not play it, where that is so, as the end of a sentence: `its deals are too large …`. Players
+    that search refuse with this reason."""
     version: int = 0
     """Raised when rules or rewards change. Wording changes raise the prompt version, which is recorded."""
     namespace: str = ""

@@ -1,0 +1,56 @@
+"""gymposium's own games, opponents and commands, by the same hooks that a stranger's plugin uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gymposium.plugins.builtin import board_games, hidden_games
+from gymposium.plugins.hookspecs import hookimpl
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec
+
+
+@hookimpl
+def gymposium_games() -> Iterable[GameSpec]:
+    yield from board_games.GAMES
+    yield from hidden_games.GAMES
+
+
+@hookimpl
+def gymposium_opponents() -> Iterable[OpponentSpec]:
+    yield OpponentSpec(
+        name="random",
+        form="random",
+        pattern="random",
+        summary="A legal move, uniformly at random.",
+        entry_point="gymposium.players.random:RandomPlayer",
+    )
+    yield OpponentSpec(
+        name="mcts",
+        form="mcts-N",
+        pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # more is no number to the engine
+        summary="Monte Carlo tree search with N simulations a move; information-set search where cards are hidden.",
+        entry_point="gymposium.players.mcts:MctsPlayer",
+    )
+    yield OpponentSpec(
+        name="human",
+        form="human",
+        pattern="human",
+        summary="A person at this terminal.",
+        entry_point="gymposium.players.human:HumanPlayer",
+    )
+
+
+@hookimpl
+def gymposium_commands() -> Iterable[CommandSpec]:
+    for order, (name, module, summary) in enumerate(
+        (
+            ("list", "list", "The games and players on offer."),
+            ("info", "info", "A game's rules, parameters and an example turn."),
+            ("play", "play", "Play a game at the terminal."),
+            ("run", "run", "Play many matches between players and print the score."),
+            ("replay", "replay", "Show recorded matches move by move."),
+            ("verify", "verify", "Re-play recorded matches and report what does not agree."),
+            ("plugins", "plugins", "The plugins that are installed and what they add."),
+        )
+    ):
+        yield CommandSpec(name=name, summary=summary, entry_point=f"gymposium.cli.{module}:command", order=order)
