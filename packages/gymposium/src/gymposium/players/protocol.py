@@ -19,9 +19,6 @@ from gymposium.streams import stream
 if TYPE_CHECKING:
     import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
 FinishReason = Literal["stop", "length"]
 
 
