@@ -1,4 +1,4 @@
-"""`gymposium plugins`."""
+"""`gymposium plugins list`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,9 @@ from gymposium.cli.text import out, print_json, printable
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
 
-command = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="The plugins that are installed."
-)
-
 _KINDS: dict[str, type[Spec]] = {"games": GameSpec, "players": OpponentSpec, "commands": CommandSpec}
 
 
-@command.callback()
-def _group() -> None:
-    """The plugins that are installed, and what became of each."""
-
-
-@command.command("list")
 def list_plugins(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

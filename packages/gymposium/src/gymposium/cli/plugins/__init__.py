@@ -1,0 +1,17 @@
+"""`gymposium plugins`: a file for each of its verbs."""
+
+from __future__ import annotations
+
+import typer
+
+from gymposium.cli.plugins.list import list_plugins
+
+command = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="The plugins that are installed."
+)
+command.command("list")(list_plugins)
+
+
+@command.callback()
+def _group() -> None:
+    """The plugins that are installed, and what became of each."""
