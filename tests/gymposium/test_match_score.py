@@ -1,0 +1,58 @@
+"""Scores in [0, 1]: what they mean for one, two and more seats."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium import load_game
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game
+from gymposium.match_score import match_score
+
+
+def poker(seats: int) -> Game:
+    return load_game(f"openspiel:kuhn_poker(players={seats})")
+
+
+def test_two_seats_win_draw_or_lose_whatever_the_stakes() -> None:
+    game = load_game("leduc_poker")
+    assert [match_score(game, (13.0, -13.0), seat) for seat in (0, 1)] == [1.0, 0.0]
+    assert [match_score(game, (1.0, -1.0), seat) for seat in (0, 1)] == [1.0, 0.0]
+    assert [match_score(game, (0.0, 0.0), seat) for seat in (0, 1)] == [0.5, 0.5]
+
+
+def test_more_seats_share_ranks_where_they_tie() -> None:
+    utilities = (3.0, 1.0, 1.0, -5.0)
+    assert [match_score(poker(4), utilities, seat) for seat in range(4)] == [1.0, 0.5, 0.5, 0.0]
+    assert [match_score(poker(3), (2.0, 2.0, -4.0), seat) for seat in range(3)] == [0.75, 0.75, 0.0]
+
+
+@given(st.lists(st.integers(-10, 10).map(float), min_size=2, max_size=6))
+def test_scores_of_rivals_average_one_half_and_keep_their_order(utilities: list[float]) -> None:
+    game = poker(len(utilities))
+    scores = [match_score(game, utilities, seat) for seat in range(len(utilities))]
+    assert sum(scores) / len(scores) == pytest.approx(0.5)
+    assert all(0.0 <= score <= 1.0 for score in scores)
+    for one in range(len(scores)):
+        for two in range(len(scores)):
+            assert (utilities[one] > utilities[two]) == (scores[one] > scores[two])
+
+
+def test_a_seat_without_rivals_is_measured_by_the_range() -> None:
+    alone = load_game("openspiel:2048")
+    least, greatest = alone.utility_range
+    assert [match_score(alone, [value], 0) for value in (least, (least + greatest) / 2, greatest)] == [0.0, 0.5, 1.0]
+    together = copy.copy(load_game("leduc_poker"))  # as if its seats were partners; it pays from -13 to 13
+    together.spec = replace(together.spec, utility="cooperative")  # type: ignore[misc]
+    assert [match_score(together, [value, value], 1) for value in (-13.0, 0.0, 13.0)] == [0.0, 0.5, 1.0]
+
+
+def test_a_range_without_an_end_gives_no_score() -> None:
+    endless = copy.copy(load_game("openspiel:2048"))
+    endless.utility_range = (0.0, float("inf"))  # type: ignore[misc]
+    with pytest.raises(BadOption, match="from 0 to inf"):
+        match_score(endless, [3.0], 0)
