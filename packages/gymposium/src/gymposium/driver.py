@@ -11,11 +11,13 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
-from gymposium.games.protocol import Event, Game, Match, seat_result
+from gymposium.games.protocol import Event, Game, Match, Reports, seat_result
 from gymposium.players.protocol import Ask, Player, Reply, Sitting, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import Kind, read, read_action
+from gymposium.watchdog import Watchdog
 
 FORFEIT = FailurePolicy("forfeit")
 
@@ -56,10 +58,16 @@ class Played:
     events: list[Event]
     turns: list[Turn]
     utilities: tuple[float, ...]
-    """What the game pays each seat, or what a forfeit makes of it."""
+    """What the game pays each seat, or what a forfeit makes of it; () where the match broke off."""
     forfeit: int | None = None
     """The seat whose reply ended the match."""
     penalties: dict[int, float] = field(default_factory=dict)
+    timed_out: tuple[int, ...] = ()
+    """The seats whose players had not answered when the watchdog fired."""
+    error: str | None = None
+    """What the game's engine raised, where the match broke off."""
+    reports: tuple[dict[str, float], ...] = ()
+    """For each seat what the match itself reports beside the return, where it does (`Reports`)."""
 
     @property
     def returns(self) -> tuple[float, ...]:
@@ -81,14 +89,29 @@ class Underway:
     """What each seat has paid so far."""
 
 
-Asking = Generator[list[Ask], list[Reply], Played]
+Asking = Generator[list[Ask], Sequence[Reply | None], Played]
 
 
 def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
-    """Plays one match: yields the asks of all seats that must move, is sent their replies, returns the
-    finished match. An environment gives `underway` (with a new match in it) and sees there how it stands."""
+    """Plays one match: yields the asks of all seats that must move, is sent their replies (None where the
+    watchdog fired), returns the finished match. An environment gives `underway` (with a new match in it) and
+    sees there how it stands.
+
+    Raises `EngineError` with the match so far where the game's engine fails."""
     if underway is None:
         underway = Underway(job.game.new(job.seed))
+    try:
+        return (yield from _play_match(job, underway))
+    except Exception as error:
+        if isinstance(error, GymposiumError) and not isinstance(error, IllegalMove | WrongSeat):
+            raise  # it says itself what to do
+        # what a player raises does not pass through here: this is the game's own
+        in_words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        so_far = Played(job, underway.match.events, underway.turns, (), None, underway.penalties, error=in_words)
+        raise EngineError(so_far, error) from error
+
+
+def _play_match(job: MatchJob, underway: Underway) -> Asking:
     game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
     penalties = underway.penalties = tally.penalties
     sitting = Sitting(match, job.id, job.seed if job.player_seed is None else job.player_seed)
@@ -100,8 +123,13 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
             replies = yield asks
             again: list[Ask] = []
             failed: list[int] = []
+            timed_out: list[int] = []
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
+                if reply is None:
+                    timed_out.append(seat)
+                    failed.append(seat)
+                    continue
                 legal = legal_moves(asked_one)
                 if reply.action is None:
                     cut_off = reply.finish_reason == "length"
@@ -122,10 +150,11 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
             if failed:
                 loser = who_forfeits(failed, sitting.seed)
                 utilities = forfeit_returns(game, loser, match.returns())
-                return Played(job, match.events, turns, utilities, loser, penalties)
+                return Played(job, match.events, turns, utilities, loser, penalties, tuple(timed_out))
             asks = again
         match.apply(moves)
-    return Played(job, match.events, turns, match.returns(), None, penalties)
+    reports = tuple(dict(match.report(seat)) for seat in range(game.seats)) if isinstance(match, Reports) else ()
+    return Played(job, match.events, turns, match.returns(), None, penalties, reports=reports)
 
 
 @dataclass(slots=True)
@@ -139,9 +168,12 @@ class _Live:
     replies: list[Reply | None]
 
 
-def play(jobs: Iterable[MatchJob], *, at_once: int = 256) -> Iterator[Played]:
+def play(jobs: Iterable[MatchJob], *, at_once: int = 256, watchdog: Watchdog | None = None) -> Iterator[Played]:
     """Plays matches, up to `at_once` at a time, and yields each as it ends (in one round: in the order
-    of the jobs). A player that several jobs share is asked for all of them in one call."""
+    of the jobs). A player that several jobs share is asked for all of them in one call. With a `watchdog`,
+    a seat whose player does not answer in its time forfeits.
+
+    Raises `EngineError` with the match so far where a game's engine fails."""
     waiting = iter(enumerate(jobs))
     live: list[_Live] = []
     while True:
@@ -156,11 +188,11 @@ def play(jobs: Iterable[MatchJob], *, at_once: int = 256) -> Iterator[Played]:
             live.append(_Live(order, job, asking, asks, [None] * len(asks)))
         if not live:
             return
-        _answer(live)
+        _answer(live, watchdog)
         still: list[_Live] = []
         for one in live:
             try:
-                one.asks = one.asking.send([reply for reply in one.replies if reply is not None])
+                one.asks = one.asking.send(one.replies)
             except StopIteration as end:
                 yield end.value
                 continue
@@ -169,15 +201,18 @@ def play(jobs: Iterable[MatchJob], *, at_once: int = 256) -> Iterator[Played]:
         live = still
 
 
-def _answer(live: list[_Live]) -> None:
-    """One round: every player answers all that waits for it."""
+def _answer(live: list[_Live], watchdog: Watchdog | None) -> None:
+    """One round: every player answers all that waits for it, or the watchdog answers None for it."""
     desks: dict[int, tuple[Player, list[tuple[_Live, int]]]] = {}
     for one in live:
         for index, ask in enumerate(one.asks):
             player = one.job.players[ask.seat]
             desks.setdefault(id(player), (player, []))[1].append((one, index))
     for player, places in desks.values():
-        replies = player.act([one.asks[index] for one, index in places])
+        asks = [one.asks[index] for one, index in places]
+        replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
+        if replies is None:
+            continue
         if len(replies) != len(places):
             raise ValueError(f"player {player.name} gave {len(replies)} replies to {len(places)} asks.")
         for (one, index), reply in zip(places, replies, strict=True):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gymposium.driver import Played
 
 
 class GymposiumError(Exception):
@@ -70,3 +74,18 @@ class PluginError(GymposiumError):
 
 class BadRecord(GymposiumError, ValueError):
     """A match record that cannot be read or does not replay."""
+
+
+class EngineError(GymposiumError):
+    """A game's engine raised in the middle of a match. `played` is the match so far, as a record writer takes it;
+    the engine's own exception is the cause."""
+
+    def __init__(self, played: Played, error: Exception) -> None:
+        events = played.events
+        last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
+        super().__init__(
+            f"The engine of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
+            f"{len(events)} events{last}: {played.error}. The match so far stands in this error's `played`."
+        )
+        self.played = played
+        self.__cause__ = error

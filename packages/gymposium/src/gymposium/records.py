@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -19,7 +20,7 @@ from typing import IO, Any, Self
 from gymposium.driver import Played, Turn, prompt_hash
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
-from gymposium.games.protocol import CHANCE, Event, Game, Match, seat_result
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Reports, seat_result
 from gymposium.games.registry import load_game
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import KINDS, read, read_action, reader
@@ -44,6 +45,12 @@ class Record:
     returns: list[float]
     results: list[str]
     forfeit: int | None
+    timed_out: list[int]
+    """The seats whose players had not answered when the watchdog fired."""
+    error: str | None
+    """What the game's engine raised, where the match broke off; there are no returns then."""
+    reports: list[dict[str, float]]
+    """What the match itself reports of each seat beside its return; [] where it reports nothing."""
     penalties: dict[str, float]
     prompts: list[dict[str, Any]]
     """For each seat: prompt style, reader, prompt version and the digest of the prompt's fixed parts."""
@@ -65,8 +72,11 @@ class Record:
             events=list(played.events),
             turns=[_turn(turn) for turn in played.turns],
             returns=list(played.returns),
-            results=[played.result(seat) for seat in range(job.game.seats)],
+            results=[played.result(seat) for seat in range(len(played.utilities))],
             forfeit=played.forfeit,
+            timed_out=list(played.timed_out),
+            error=played.error,
+            reports=list(played.reports),
             penalties={str(seat): cost for seat, cost in played.penalties.items()},
             prompts=[
                 {
@@ -114,7 +124,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
     for name in ("seed", "player_seed"):
         _need(type(data[name]) is int, name)
     _need(_is_count(data["game_version"]), "game_version")
-    for name in ("players", "events", "turns", "returns", "results", "prompts"):
+    for name in ("players", "events", "turns", "returns", "results", "prompts", "timed_out", "reports"):
         _need(isinstance(data[name], list), name)
     for name in ("players", "results"):
         _need(all(isinstance(one, str) for one in data[name]), name)
@@ -123,6 +133,10 @@ def _check_types(data: Mapping[str, Any]) -> None:
     _need(all(isinstance(one, str) for one in data["versions"].values()), "versions")
     _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
     _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
+    _need(all(_is_count(seat) for seat in data["timed_out"]), "timed_out")
+    _need(data["error"] is None or isinstance(data["error"], str), "error")
+    for report in data["reports"]:
+        _need(isinstance(report, dict) and all(map(_is_number, report.values())), "reports")
     _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")
     _need(all(_is_number(value) for value in data["returns"]), "returns")
     for turn in data["turns"]:
@@ -275,20 +289,24 @@ def _same_game(record: Record) -> Game:
 def _difference(game: Game, record: Record) -> str | None:
     try:
         match = game.load(record.events, record.seed)
+        wrong = _wrong_seats(game, record) or _extra_event(match, record) or _wrong_chance(game, record)
+        if record.error is not None:
+            # only what came before can be held against the rules: the next step may fail again
+            return wrong or f"the match broke off: {record.error}"
         return (
-            _wrong_seats(game, record)
-            or _extra_event(match, record)
+            wrong
             or _wrong_end(match, record)
-            or _wrong_chance(game, record)
             or _wrong_turns(game, record)
             or _wrong_returns(match, record)
+            or _wrong_reports(match, record)
         )
     except GymposiumError as error:
         return str(error)
 
 
 def _wrong_seats(game: Game, record: Record) -> str | None:
-    for name in ("players", "prompts", "returns", "results"):
+    ended = ("returns", "results") if record.error is None else ()
+    for name in ("players", "prompts", *ended):
         count = len(getattr(record, name))
         if count != game.seats:
             return f"{game.name} has {game.seats} seats, but there are {count} {name}"
@@ -316,6 +334,7 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
     readers = [reader(prompt["reader"]) for prompt in record.prompts]
     events = iter([event for event in record.events if event.seat != CHANCE])
     turns = iter(enumerate(record.turns))
+    left = Counter(turn["seat"] for turn in record.turns)
     forfeit: int | None = None
     while forfeit is None and (seats := match.to_move()):
         tally.next_decision()
@@ -324,11 +343,15 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
         while asked and forfeit is None:
             again, failed = [], []
             for seat in asked:
+                if seat in record.timed_out and not left[seat]:
+                    failed.append(seat)
+                    continue
                 number, turn = next(turns, (-1, None))
                 if turn is None:
                     return f"the replies end where seat {seat} is to give one"
                 if turn["seat"] != seat:
                     return f"reply {number} is of seat {turn['seat']}, but seat {seat} is asked"
+                left[seat] -= 1
                 legal = match.legal_moves(seat)
                 if (action := turn.get("action")) is not None:
                     reading = read_action(action, match.legal_actions(seat), legal)
@@ -364,6 +387,8 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
         return f"reply {extra[0]} comes after the end of the match"
     if (late := next(events, None)) is not None:
         return f"seat {late.seat} moves {late.move!r} after the replies that ended the match"
+    if record.timed_out and forfeit is None:
+        return f"seats {record.timed_out} timed out, but the match goes on to its end"
     if forfeit != record.forfeit:
         return f"forfeit is {record.forfeit}, but the replies make it {forfeit}"
     penalties = {str(seat): cost for seat, cost in tally.penalties.items()}
@@ -382,6 +407,15 @@ def _wrong_returns(match: Match, record: Record) -> str | None:
     results = [seat_result(utilities, seat) for seat in range(match.game.seats)]
     if results != record.results:
         return f"results are {record.results}, but the events give {results}"
+    return None
+
+
+def _wrong_reports(match: Match, record: Record) -> str | None:
+    reports = []
+    if isinstance(match, Reports) and record.forfeit is None:
+        reports = [dict(match.report(seat)) for seat in range(match.game.seats)]
+    if reports != record.reports:
+        return f"reports are {record.reports}, but the events give {reports}"
     return None
 
 

@@ -57,6 +57,10 @@ class Score:
     results: dict[str, int] = field(default_factory=dict)
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
+    timed_out: int = 0
+    """Matches in which the watchdog fired on this player."""
+    reports: dict[str, list[float]] = field(default_factory=dict)
+    """What the matches themselves report beside the returns, by name."""
 
     def add(self, played: Played, seat: int) -> None:
         self.returns.append(played.returns[seat])
@@ -66,6 +70,9 @@ class Score:
             if turn.seat == seat:
                 self.readings[turn.reading] += 1
         self.forfeits += played.forfeit == seat
+        self.timed_out += seat in played.timed_out
+        for name, value in played.reports[seat].items() if played.reports else ():
+            self.reports.setdefault(name, []).append(value)
 
     @property
     def matches(self) -> int:
@@ -81,6 +88,10 @@ class Score:
     def mean_return(self) -> Estimate:
         return mean(self.returns)
 
+    def mean_report(self, name: str) -> Estimate:
+        """Over the matches that report it."""
+        return mean(self.reports.get(name, []))
+
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data, intervals as `[value, low, high]`."""
 
@@ -93,7 +104,13 @@ class Score:
             "return": plain(self.mean_return()),
             "results": {kind: plain(self.result_rate(kind)) for kind in kinds},
             "readings": {k: plain(self.reading_rate(k)) for k in KINDS},
-            "counts": {"results": dict(self.results), "readings": dict(self.readings), "forfeits": self.forfeits},
+            "reports": {name: plain(self.mean_report(name)) for name in self.reports},
+            "counts": {
+                "results": dict(self.results),
+                "readings": dict(self.readings),
+                "forfeits": self.forfeits,
+                "timed_out": self.timed_out,
+            },
         }
 
 

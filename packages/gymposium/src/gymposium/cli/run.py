@@ -11,7 +11,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.matches import RECORD, JsonOption, PolicyOption, RecordOption, SeedOption, match_bar, open_record
+from gymposium.cli.matches import (
+    RECORD,
+    JsonOption,
+    PolicyOption,
+    RecordOption,
+    SeedOption,
+    finished,
+    match_bar,
+    open_record,
+)
 from gymposium.cli.text import note, out, print_json, with_interval
 from gymposium.driver import MatchJob, play
 from gymposium.errors import BadOption
@@ -22,6 +31,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.scores import Score
 from gymposium.seating import seated_jobs
+from gymposium.watchdog import Watchdog
 
 _RESULTS = ("win", "draw", "loss")
 _FAILURES = ("illegal", "unparsable", "cut off")
@@ -38,6 +48,10 @@ def command(
         bool, typer.Option("--swap/--no-swap", help="Whether the players change seats from match to match.")
     ] = True,
     on_illegal: PolicyOption = "forfeit",
+    watchdog: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer of a player; who is late forfeits."),
+    ] = None,
     record: RecordOption = RECORD,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,6 +69,7 @@ def command(
         gymposium run kuhn_poker --players mcts-50,random --json > score.json
     """
     loaded, policy = load_game(game), FailurePolicy.parse(on_illegal)
+    dog = None if watchdog is None else Watchdog(watchdog)
     seated = make_players(loaded, players)
     scores = [Score() for _ in seated]
     orders: dict[str, list[int]] = {}
@@ -70,7 +85,7 @@ def command(
     done = 0
     try:
         with open_record(record) as writer, _progress(loaded, matches) as advance:
-            for played in play(jobs()):
+            for played in finished(play(jobs(), watchdog=dog), writer):
                 writer.write(played)
                 for seat, index in enumerate(orders.pop(played.job.id)):
                     scores[index].add(played, seat)
@@ -123,6 +138,10 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
     for kind in _FAILURES:
         row(kind, (with_interval(score.reading_rate(kind)) for score in scores))
     row("forfeits", (str(score.forfeits) for score in scores))
+    if any(score.timed_out for score in scores):
+        row("timed out", (str(score.timed_out) for score in scores))
+    for name in dict.fromkeys(name for score in scores for name in score.reports):
+        row(name.replace("_", " "), (with_interval(score.mean_report(name)) for score in scores))
     return table
 
 

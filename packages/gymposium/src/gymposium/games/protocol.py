@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,6 +96,15 @@ class Match(Protocol):
     def resample(self, seat: int, rng: random.Random) -> Match:
         """Another world that this seat cannot tell from this one. Raises `NoSampler` where the game
         has no such sampler."""
+        ...
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """What a match may add: more to say of how a seat did than its return. Recorded, and told at the end."""
+
+    def report(self, seat: int) -> Mapping[str, float]:
+        """Figures by name, asked once the match is over: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
         ...
 
 
