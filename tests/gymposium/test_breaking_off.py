@@ -1,0 +1,182 @@
+"""Matches that do not end by the rules: an engine that fails, and a player that never answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadOption, EngineError
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import READERS
+from gymposium.records import Record, RecordWriter, first_difference, read_records, verify_file
+from gymposium.scores import Score
+from gymposium.watchdog import Watchdog
+
+RANDOM = make_player("random")
+
+
+class Fragile:
+    """Tic-tac-toe whose engine fails at a move to the centre."""
+
+    def __init__(self) -> None:
+        self._game = load_game("tic_tac_toe")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
+
+    def new(self, seed: int) -> Any:
+        match = self._game.new(seed)
+        return FragileMatch(match)
+
+
+class FragileMatch:
+    def __init__(self, match: Any) -> None:
+        self._match = match
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._match, name)
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        if "b2" in moves.values():
+            raise ZeroDivisionError("the centre\ndoes not hold")
+        self._match.apply(moves)
+
+
+class Scripted:
+    """Plays what it is told to, in order."""
+
+    name, reader, style = "scripted", READERS["move"], "compact"
+
+    def __init__(self, *moves: str) -> None:
+        self.style: Style = "compact"
+        self._moves = list(moves)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(self._moves.pop(0)) for _ in asks]
+
+
+@pytest.fixture
+def broken() -> EngineError:
+    job = MatchJob("m7", Fragile(), (Scripted("a1", "c1"), Scripted("b1", "b2")), 3)  # type: ignore[arg-type]
+    with pytest.raises(EngineError) as caught:
+        list(play([job]))
+    return caught.value
+
+
+def test_an_engine_that_fails_surfaces_with_the_match_so_far(broken: EngineError) -> None:
+    assert isinstance(broken.__cause__, ZeroDivisionError)
+    text = str(broken)
+    assert "tic_tac_toe failed in match m7 (seed 3) after 3 events, the last 'c1' of seat 0" in text
+    assert "ZeroDivisionError: the centre does not hold" in text
+    assert [event.move for event in broken.played.events] == ["a1", "b1", "c1"]
+    assert [turn.text for turn in broken.played.turns] == ["a1", "b1", "c1", "b2"]
+
+
+def test_what_there_is_of_it_can_be_recorded_and_is_no_whole_match(broken: EngineError, tmp_path: Path) -> None:
+    with RecordWriter(tmp_path / "m.jsonl") as writer:
+        writer.write(broken.played)
+    [(_, record)] = read_records(tmp_path / "m.jsonl")
+    assert isinstance(record, Record)
+    assert record.returns == record.results == []
+    assert load_game(record.game).load(record.events).to_move() == (1,)
+    [problem] = verify_file(tmp_path / "m.jsonl").problems
+    assert "broke off: ZeroDivisionError" in problem.what
+    record.events = [*record.events[:2], (0, "a1")]  # type: ignore[list-item]
+    assert "broke off" not in (first_difference(record) or "")
+
+
+def test_what_a_player_raises_is_its_own() -> None:
+    with pytest.raises(IndexError):
+        list(play([MatchJob("m", load_game("tic_tac_toe"), (Scripted("a1"), Scripted()), 0)]))
+
+
+class Stuck:
+    """Answers at random until its turn `after`, then waits until it is let go."""
+
+    name, reader, style = "stuck", READERS["move"], "compact"
+
+    def __init__(self, go: threading.Event, after: int) -> None:
+        self.style: Style = "compact"
+        self._go, self._after = go, after
+        self.calls = 0
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        self.calls += 1
+        if any(ask.turn >= self._after for ask in asks):
+            self._go.wait()
+        return RANDOM.act(asks)
+
+
+@pytest.fixture
+def go() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
+def test_a_player_that_does_not_answer_forfeits_and_the_record_says_why(
+    game: str, go: threading.Event, tmp_path: Path
+) -> None:
+    loaded = load_game(game)
+    jobs = [MatchJob(str(seed), loaded, (RANDOM, Stuck(go, after=2)), seed) for seed in range(2)]
+    played = list(play(jobs, watchdog=Watchdog(0.05)))
+    for one in played:
+        assert one.timed_out == (1,)
+        assert one.forfeit == 1
+        assert one.returns[1] == loaded.utility_range[0]
+        assert sum(turn.seat == 1 for turn in one.turns) == 2
+    score = Score()
+    for one in played:
+        score.add(one, 1)
+    assert (score.timed_out, score.forfeits) == (2, 2)
+    with RecordWriter(tmp_path / "m.jsonl") as writer:
+        for one in played:
+            writer.write(one)
+    assert verify_file(tmp_path / "m.jsonl").problems == []
+
+
+def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> None:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, Stuck(go, 1)), 0)], watchdog=Watchdog(0.05))
+    record = Record.of(played)
+    assert first_difference(record) is None
+    record.timed_out = []
+    assert first_difference(record) == "the replies end where seat 1 is to give one"
+    record.timed_out = [0]
+    assert first_difference(record) is not None
+    [whole] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, RANDOM), 0)])
+    record = Record.of(whole)
+    record.timed_out = [1]
+    assert "timed out, but the match goes on" in (first_difference(record) or "")
+
+
+def test_an_overdue_player_is_not_asked_again_before_it_has_answered(go: threading.Event) -> None:
+    stuck = Stuck(go, after=0)
+    jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (stuck, RANDOM), seed) for seed in range(3)]
+    played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05)))
+    assert [one.timed_out for one in played] == [(0,)] * 3
+    assert stuck.calls == 1
+
+
+def test_in_time_nothing_changes_and_errors_come_through() -> None:
+    def matches(watchdog: Watchdog | None) -> list[object]:
+        jobs = [MatchJob(str(seed), load_game("kuhn_poker"), (RANDOM, RANDOM), seed) for seed in range(20)]
+        return [(one.events, one.returns) for one in play(jobs, watchdog=watchdog)]
+
+    assert matches(Watchdog(60)) == matches(None)
+    job = MatchJob("m", load_game("tic_tac_toe"), (Scripted("a1"), Scripted()), 0)
+    with pytest.raises(IndexError):
+        list(play([job], watchdog=Watchdog(60)))
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_a_limit_is_a_time(seconds: float) -> None:
+    with pytest.raises(BadOption, match="number of seconds"):
+        Watchdog(seconds)
