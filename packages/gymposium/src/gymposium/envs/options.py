@@ -70,11 +70,6 @@ def draw_seed(rng: np.random.Generator) -> int:
     return int(rng.random() * 2**31)  # a sixth of the time that `integers` takes
 
 
-def agent_names(game: Game) -> list[str]:
-    """PettingZoo's names of the seats."""
-    return [f"player_{seat}" for seat in range(game.seats)]
-
-
 def open_opponents(opponent: str | Player | Sequence[str | Player], others: int) -> list[Player]:
     """One player for each of the other seats, in order of seat; one for all where one is given."""
     if isinstance(opponent, Sequence) and not isinstance(opponent, str):
