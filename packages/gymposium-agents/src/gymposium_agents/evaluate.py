@@ -9,6 +9,7 @@ from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
+from gymposium.records import recorded
 from gymposium.scores import Score
 from gymposium.seating import seated_jobs
 
@@ -35,7 +36,7 @@ def evaluate(
 ) -> Score:
     """The score of `player` in `matches` against `opponent`, who takes all other seats (None: the game has
     one seat). The player takes the seats in turn; the matches of one round over the seats share their deal.
-    `each` is called with every finished match; match ids begin with `tag`.
+    `each` is called with every match as it ends; match ids begin with `tag`.
 
     Raises `BadOption` where the seats cannot share the matches evenly, or the opponent is missing."""
     check_share(matches, game)
@@ -50,7 +51,6 @@ def evaluate(
             yield job
 
     score = Score()
-    for played in play(jobs(), at_once=at_once):
+    for played in recorded(play(jobs(), at_once=at_once), each):
         score.add(played, seat_of.pop(played.job.id))
-        each(played)
     return score

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from gymposium.driver import Played, Turn, prompt_hash
-from gymposium.errors import BadRecord, GymposiumError
+from gymposium.errors import BadRecord, EngineError, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Reports, seat_result
 from gymposium.games.registry import load_game
@@ -201,6 +201,18 @@ class RecordWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def recorded(matches: Iterator[Played], write: Callable[[Played], object]) -> Iterator[Played]:
+    """The matches, each written as it ends. Where one breaks off since its engine fails, what there is of it
+    is written before the error goes on."""
+    try:
+        for played in matches:
+            write(played)
+            yield played
+    except EngineError as error:
+        write(error.played)
+        raise
 
 
 def ends_line(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gymposium.cli.text import err
-from gymposium.driver import Played
-from gymposium.errors import BadOption, EngineError
+from gymposium.errors import BadOption
 from gymposium.records import RecordWriter
 
 RECORD = Path("gymposium-runs/matches.jsonl")
@@ -41,16 +39,6 @@ def match_bar() -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
-
-
-def finished(matches: Iterator[Played], writer: RecordWriter) -> Iterator[Played]:
-    """The matches as they end. Where one breaks off since its engine fails, what there is of it is recorded
-    before the error goes on."""
-    try:
-        yield from matches
-    except EngineError as error:
-        writer.write(error.played)
-        raise
 
 
 def open_record(path: Path) -> RecordWriter:

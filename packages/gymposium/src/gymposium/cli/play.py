@@ -15,6 +15,7 @@ from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer
+from gymposium.records import recorded
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -54,15 +55,18 @@ def command(
     )
     with contextlib.suppress(ImportError):  # not on Windows
         import readline  # noqa: F401 - arrow keys then edit the line and recall earlier ones
+
+    def write(played: Played) -> None:
+        with open_record(record) as writer:  # only now: who leaves early leaves no file
+            writer.write(played)
+
     try:
-        played = next(play([job]))
+        played = next(recorded(play([job]), write))
     except KeyboardInterrupt:
         print()
         note("Stopped; nothing is recorded.")
         raise typer.Exit(130) from None
     _show_end(played, [s for s, player in enumerate(job.players) if player is you])
-    with open_record(record) as writer:
-        writer.write(played)
     note(f"Recorded in {record} as match {job.id}")
 
 

@@ -95,7 +95,8 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
 def walk(record: Record) -> tuple[list[Step], Match]:
     """A match's steps, and the match at its end."""
     seats = load_game(record.game).seats
-    if not len(record.players) == len(record.returns) == len(record.results) == seats:
+    ended = seats if record.error is None else 0
+    if len(record.players) != seats or not len(record.returns) == len(record.results) == ended:
         raise BadRecord(f"the game has {seats} seats, the record other numbers of players, returns or results")
     replies = _Replies(record)
     steps: list[Step] = []
@@ -177,11 +178,14 @@ def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) ->
             for step in steps
             if only is None or step.seat == only
         ],
-        "end": {str(seat): end.observe(seat).text for seat in seats} if record.forfeit is None else None,
+        "end": {str(seat): end.observe(seat).text for seat in seats} if not end.to_move() else None,
         "forfeit": record.forfeit,
+        "timed_out": record.timed_out,
+        "error": record.error,
         "penalties": record.penalties,
         "returns": record.returns,
         "results": record.results,
+        "reports": record.reports,
     }
 
 
@@ -209,7 +213,11 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
         if step.move is not None:
             say(f"Seat {step.seat} ({record.players[step.seat]}) moves: {step.move}", "cyan")
     say("")
-    if record.forfeit is not None:
+    for late in record.timed_out:
+        say(f"Seat {late} ({record.players[late]}) did not answer in time.", "red")
+    if record.error is not None:
+        say(f"The match broke off: {record.error}", "red")
+    elif record.forfeit is not None:
         say(f"Seat {record.forfeit} ({record.players[record.forfeit]}) forfeits.", "red")
     else:
         seats = range(len(record.players)) if only is None else (only,)
@@ -219,5 +227,7 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
     for payer, cost in record.penalties.items():
         say(f"Seat {payer} paid {cost:g} in penalties.")
     for seat, (result, value) in enumerate(zip(record.results, record.returns, strict=True)):
-        say(f"seat {seat} {record.players[seat]}: {result}, {number(value)}")
+        reports = record.reports[seat] if record.reports else {}
+        more = "".join(f", {name.replace('_', ' ')} {figure:g}" for name, figure in reports.items())
+        say(f"seat {seat} {record.players[seat]}: {result}, {number(value)}{more}")
     say("")

@@ -17,7 +17,6 @@ from gymposium.cli.matches import (
     PolicyOption,
     RecordOption,
     SeedOption,
-    finished,
     match_bar,
     open_record,
 )
@@ -29,6 +28,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
+from gymposium.records import recorded
 from gymposium.scores import Score
 from gymposium.seating import seated_jobs
 from gymposium.watchdog import Watchdog
@@ -85,8 +85,7 @@ def command(
     done = 0
     try:
         with open_record(record) as writer, _progress(loaded, matches) as advance:
-            for played in finished(play(jobs(), watchdog=dog), writer):
-                writer.write(played)
+            for played in recorded(play(jobs(), watchdog=dog), writer.write):
                 for seat, index in enumerate(orders.pop(played.job.id)):
                     scores[index].add(played, seat)
                 done += 1

@@ -1,0 +1,94 @@
+"""What `gymposium run` says and keeps where a game's engine fails or a player never answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.gymposium.cli.conftest import Run
+
+FRAGILE = '''
+"""Tic-tac-toe whose engine fails in the fifth match; a player that waits for ever."""
+import threading
+
+from gymposium import GameSpec, OpponentSpec, hookimpl
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.tic_tac_toe import TicTacToe
+from gymposium.players.protocol import Reply
+from gymposium.reading import READERS
+
+
+class Game(OpenSpielGame):
+    begun = 0
+
+    def new(self, seed):
+        self.begun += 1
+        match = super().new(seed)
+        return Broken(match) if self.begun == 5 else match
+
+
+class Broken:
+    def __init__(self, match):
+        self.match = match
+
+    def __getattr__(self, name):
+        return getattr(self.match, name)
+
+    def apply(self, moves):
+        if len(self.match.events) == 3:
+            raise RuntimeError("out of ink")
+        self.match.apply(moves)
+
+
+def game(spec, params):
+    return Game(spec, params, engine_game("tic_tac_toe", {}), TicTacToe())
+
+
+class Asleep:
+    name, reader, style = "asleep", READERS["move"], "compact"
+
+    def act(self, asks):
+        threading.Event().wait()
+
+
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="fragile", title="F", summary="F.", entry_point="fragile:game")
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="asleep", form="asleep", pattern="asleep", summary="A.", entry_point="fragile:Asleep")
+'''
+
+
+def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    done = gymposium("--plugin", "fragile.py", "run", "fragile", "--players", "random,random", "--record", "m.jsonl")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "The engine of fragile failed in match run-" in done.stderr
+    assert "RuntimeError: out of ink" in done.stderr
+    lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    broken = [line for line in lines if line["error"] is not None]
+    assert [len(line["events"]) for line in broken] == [3]
+    checked = gymposium("--plugin", "fragile.py", "verify", "m.jsonl")
+    assert checked.returncode == 1
+    assert "the match broke off: RuntimeError: out of ink" in checked.stdout
+    shown = gymposium("--plugin", "fragile.py", "replay", "m.jsonl", "--match", broken[0]["id"])
+    assert shown.returncode == 0, shown.stderr
+    assert "broke off: RuntimeError: out of ink" in shown.stdout
+
+
+def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,asleep", "-n", "2")
+    done = gymposium(*options, "--watchdog", "0.1", "--record", "m.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["timed", "out", "0", "2"]
+    assert gymposium("verify", "m.jsonl").returncode == 0
+    shown = gymposium("replay", "m.jsonl").stdout
+    assert "did not answer in time" in shown
+    refused = gymposium(*options, "--watchdog", "0")
+    assert refused.returncode != 0
+    assert "greater than 0" in refused.stderr
