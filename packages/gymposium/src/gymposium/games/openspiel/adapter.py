@@ -89,7 +89,23 @@ class OpenSpielGame:
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
+        if self.hides and state.is_terminal():  # everybody is told the result, even where the engine's view keeps it
+            return f"{view}\nreturns {state.returns()}"
         return view
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """`match.resample`, for a game that hides something: by the engine's own sampler. A game whose engine
+        has none that is sound puts its own in a subclass, which sets `resamples`."""
+        if not self.resamples:
+            raise NoSampler(
+                f"{self.name} hides something, and its engine cannot sample the worlds that a seat's own view "
+                f"allows. Search refuses it rather than look at the true state; use the random player instead."
+            )
+        state = match.state.resample_from_infostate(seat, rng.random)
+        world = OpenSpielMatch(self, self.engine.new_initial_state(), [], None, rng)
+        for step in state.full_history():
+            world._step_recorded(step.player, step.action)
+        return world
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
         if self.tensor_shape is None:
@@ -160,20 +176,9 @@ class OpenSpielMatch:
         return OpenSpielMatch(self.game, self.state.clone(), list(self.events), None, rng)
 
     def resample(self, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Another world with the same information state, by the engine's own sampler. Its events are
-        those that lead there, so it too can be recorded and replayed."""
-        if not self.game.hides:
-            return self.fork(rng)
-        if not self.game.resamples:
-            raise NoSampler(
-                f"{self.game.name} hides something, and its engine cannot sample the worlds that a seat's own view "
-                f"allows. Search refuses it rather than look at the true state; use the random player instead."
-            )
-        state = self.state.resample_from_infostate(seat, rng.random)
-        world = OpenSpielMatch(self.game, self.game.engine.new_initial_state(), [], None, rng)
-        for step in state.full_history():
-            world._step_recorded(step.player, step.action)
-        return world
+        """Another world that this seat cannot tell from this one. Its events are those that lead there, so it too
+        can be recorded and replayed."""
+        return self.game.sample(self, seat, rng) if self.game.hides else self.fork(rng)
 
     # -- below: the engine's nodes, one at a time
 

@@ -40,4 +40,45 @@ GAMES = (
         dynamics="simultaneous",
         chance=True,
     ),
+    GameSpec(
+        name="liars_dice",
+        title="Liar's dice",
+        summary="Bid on dice that you see only in part, or call the other a liar.",
+        entry_point="gymposium.games.openspiel.liars_dice:game",
+        parameters=(
+            Parameter(name="numdice", default=1, low=1, high=6, help="Dice of each player."),
+            Parameter(name="dice_sides", default=6, low=2, high=9, help="Faces of a die; the highest is wild."),
+            Parameter(
+                name="bidding_rule",
+                default="reset-face",
+                choices=("reset-face", "reset-quantity"),
+                help="A raise is more dice of any face (reset-face), or a higher face on any number (reset-quantity).",
+            ),
+        ),
+        examples=({}, {"numdice": 5}, {"numdice": 2, "dice_sides": 4, "bidding_rule": "reset-quantity"}),
+        information="imperfect",
+        chance=True,
+    ),
+    GameSpec(
+        name="phantom_ttt",
+        title="Phantom tic-tac-toe",
+        summary="Tic-tac-toe where you do not see the other's marks.",
+        entry_point="gymposium.games.openspiel.phantom_ttt:game",
+        parameters=(
+            Parameter(
+                name="obstype",
+                default="reveal-nothing",
+                choices=("reveal-nothing", "reveal-numturns"),
+                help="Whether you are told each time that your opponent tries a square.",
+            ),
+            Parameter(
+                name="gameversion",
+                default="classical",
+                choices=("classical", "abrupt"),
+                help="After trying a square that is taken you try again (classical) or lose your turn (abrupt).",
+            ),
+        ),
+        examples=({}, {"obstype": "reveal-numturns"}, {"gameversion": "abrupt"}),
+        information="imperfect",
+    ),
 )

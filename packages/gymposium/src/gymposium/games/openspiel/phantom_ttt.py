@@ -1,0 +1,91 @@
+"""Phantom tic-tac-toe in words: nobody sees the other's marks, except by trying a square that has one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_SQUARES = [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
+_END = {1: "you win", 0: "it is a draw", -1: "you lose"}
+_TAKEN = {
+    "classical": "you are told that it is taken, and you try another one",
+    "abrupt": "you are told that it is taken, and your turn is over",
+}
+_TAKEN_COMPACT = {"classical": "you try again", "abrupt": "your turn is lost"}
+_TOLD = {
+    ("classical", "reveal-nothing"): " You are not told how often your opponent tried.",
+    ("abrupt", "reveal-nothing"): "",  # turns alternate, so there is nothing to count
+    ("classical", "reveal-numturns"): " You are told each time that your opponent tries a square, not which one.",
+    ("abrupt", "reveal-numturns"): " You are told each time that your opponent tries a square, not which one.",
+}
+_FULL = "You are {mark}{turn}. The board as you know it:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {7} {8}\n  a b c\n"
+_COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
+
+
+class PhantomTicTacToe:
+    """Words for `phantom_ttt`."""
+
+    move_pattern = re.compile(r"[a-c][1-3]")
+
+    def __init__(self, obstype: str, gameversion: str) -> None:
+        self.obstype, self.gameversion = obstype, gameversion
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _SQUARES
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            unknown = ", ? is a try of your opponent" if self.obstype == "reveal-numturns" else ""
+            return (
+                f"phantom tic-tac-toe, rows 3 2 1, columns a b c, you are {_MARKS[seat]}, moves are squares with a "
+                f"dot\non a taken square {_TAKEN_COMPACT[self.gameversion]}; tried: ! was taken{unknown}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        return (
+            f"Phantom tic-tac-toe on a 3 by 3 board. x and o take turns to mark an empty square; x moves first. Three "
+            f"of your marks in a row (across, down or diagonally) win. A full board without that is a draw.\n"
+            f"You do not see where your opponent has marked. If you try a square that your opponent has marked, "
+            f"{_TAKEN[self.gameversion]}.{_TOLD[self.gameversion, self.obstype]}\n"
+            f"A square is named by its column (a, b, c) and its row (1, 2, 3): a3 is top left, b2 the centre. A dot "
+            f"is a square that you know nothing about: it is empty, or your opponent has it.\n"
+            f"You play {_MARKS[seat]} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        rows = state.information_state_string(seat).split("\n")  # three rows, the count of all turns if told, the turns
+        cells = "".join(rows[:3])
+        mark = _MARKS[seat]
+        over = state.is_terminal()
+        tries = [turn.partition(",")[2] for turn in rows[-1].split()]  # `0,4` is seat 0 on b2, `1,?` seat 1 somewhere
+        if style == "compact":
+            told = " ".join([t if t == "?" else _SQUARES[int(t)] + "!" * (cells[int(t)] != mark) for t in tries])
+            end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
+            return f"{_COMPACT.format(*cells)}tried {told or 'none'}\n{end}"
+        board = _FULL.format(*cells, mark=mark, turn=", to move" if state.current_player() == seat else "")
+        end = f"The match is over: {_END[int(state.player_return(seat))]}.\n" if over else ""
+        if self.obstype == "reveal-numturns":
+            told = ", ".join(["your opponent ?" if t == "?" else f"you {_told(t, cells, mark)}" for t in tries])
+            return f"{board}Turns so far: {told or 'none'}.\n{end}"
+        return f"{board}Your turns so far: {', '.join([_told(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
+
+
+def _told(square: str, cells: str, mark: str) -> str:
+    cell = int(square)
+    return _SQUARES[cell] if cells[cell] == mark else f"{_SQUARES[cell]} (taken)"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    return OpenSpielGame(spec, params, engine_game("phantom_ttt", params), PhantomTicTacToe(**params))
