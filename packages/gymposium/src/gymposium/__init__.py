@@ -16,20 +16,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Parameter
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Parameter, RewardSpec
 
 if TYPE_CHECKING:
     from gymposium.games.registry import load_game
     from gymposium.players.grammar import make_player
+    from gymposium.rewards.grammar import make_reward
 
 __all__ = [
     "CommandSpec",
     "GameSpec",
     "OpponentSpec",
     "Parameter",
+    "RewardSpec",
     "hookimpl",
     "load_game",
     "make_player",
+    "make_reward",
 ]
 
 
@@ -42,6 +45,10 @@ def __getattr__(name: str) -> Any:
         from gymposium.players.grammar import make_player
 
         return make_player
+    if name == "make_reward":
+        from gymposium.rewards.grammar import make_reward
+
+        return make_reward
     if name == "__version__":
         from importlib.metadata import version
 

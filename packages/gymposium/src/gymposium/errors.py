@@ -72,6 +72,10 @@ class PluginError(GymposiumError):
     """A plugin is broken; raised only in strict mode, otherwise listed by `gymposium plugins list`."""
 
 
+class BadReward(GymposiumError, ValueError):
+    """A reward function that did not give one finite reward for each trajectory."""
+
+
 class BadRecord(GymposiumError, ValueError):
     """A match record that cannot be read or does not replay."""
 

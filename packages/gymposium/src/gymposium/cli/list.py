@@ -14,7 +14,7 @@ from gymposium.plugins.host import host
 def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """The games and players on offer, built in or from plugins.
+    """The games, players and rewards on offer, built in or from plugins.
 
     A game is named as in this list, with parameters in brackets where it has some: goofspiel(num_cards=5).
     The id is for gymnasium.make and pettingzoo.make. Every other OpenSpiel game is openspiel:NAME, in the
@@ -25,7 +25,7 @@ def command(
         gymposium list
         gymposium list --json
     """
-    games, players = host().games.values(), host().opponents.values()
+    games, players, rewards = host().games.values(), host().opponents.values(), host().rewards.values()
     if as_json:
         print_json(
             {
@@ -46,6 +46,7 @@ def command(
                     for spec in games
                 ],
                 "players": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in players],
+                "rewards": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in rewards],
             }
         )
         return
@@ -58,4 +59,9 @@ def command(
     table = Table("player", "what it does", title="Players", title_justify="left", box=None)
     for player in players:
         table.add_row(player.form, player.summary)
+    console.print(table)
+    console.print()
+    table = Table("reward", "what it pays", title="Rewards", title_justify="left", box=None)
+    for reward in rewards:
+        table.add_row(reward.form, reward.summary)
     console.print(table)

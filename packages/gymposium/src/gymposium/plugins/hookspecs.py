@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import pluggy
 
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec, Spec
 
 PROJECT = "gymposium"
 API_VERSION = 1
@@ -50,6 +50,17 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
 
 
 @hookspec
+def gymposium_rewards() -> Iterable[RewardSpec]:
+    """Rewards on offer: functions from a group of trajectories to what each of them gets, by the form in which
+    they are written.
+
+    Example: `yield RewardSpec(name="brief", form="brief", pattern="brief", summary="Wins, the shorter the better.",
+    entry_point="nim.rewards:Brief")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Verbs of the `gymposium` command.
 
@@ -61,6 +72,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
 HOOKS: dict[str, type[Spec]] = {
     "gymposium_games": GameSpec,
     "gymposium_opponents": OpponentSpec,
+    "gymposium_rewards": RewardSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""

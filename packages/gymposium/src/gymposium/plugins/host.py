@@ -29,7 +29,7 @@ import pluggy
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import builtin, hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec, resolve
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec, Spec, resolve
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
@@ -64,6 +64,7 @@ class Host:
         """What is wrong with the switches. What is wrong with a plugin stands with the plugin."""
         self.games: dict[str, GameSpec] = {}
         self.opponents: dict[str, OpponentSpec] = {}
+        self.rewards: dict[str, RewardSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
@@ -207,12 +208,21 @@ class Host:
         return None
 
     def _table(self, spec: Spec) -> dict[str, Any]:
-        if isinstance(spec, GameSpec):
-            return self.games
-        return self.opponents if isinstance(spec, OpponentSpec) else self.commands
+        tables: dict[type[Spec], dict[str, Any]] = {
+            GameSpec: self.games,
+            OpponentSpec: self.opponents,
+            RewardSpec: self.rewards,
+            CommandSpec: self.commands,
+        }
+        return tables[type(spec)]
 
 
-_KINDS: dict[type[Spec], str] = {GameSpec: "game", OpponentSpec: "player", CommandSpec: "command"}
+_KINDS: dict[type[Spec], str] = {
+    GameSpec: "game",
+    OpponentSpec: "player",
+    RewardSpec: "reward",
+    CommandSpec: "command",
+}
 
 
 def _complaint(plugin: Plugin) -> str:

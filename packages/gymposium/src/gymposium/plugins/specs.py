@@ -30,6 +30,12 @@ def _check_entry_point(owner: str, entry_point: str) -> None:
         raise ValueError(f"{owner}: entry_point {entry_point!r} is not of the form 'package.module:attribute'")
 
 
+def _groups(pattern: str, text: str) -> dict[str, str | None] | None:
+    """The named groups of a text that the pattern matches whole."""
+    found = re.fullmatch(pattern, text)
+    return None if found is None else found.groupdict()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """One typed parameter of a game, with what may be given for it.
@@ -161,8 +167,30 @@ class OpponentSpec:
 
     def parse(self, text: str) -> dict[str, str | None] | None:
         """The groups of `text`, or None where it is some other kind of player."""
-        found = re.fullmatch(self.pattern, text)
-        return None if found is None else found.groupdict()
+        return _groups(self.pattern, text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardSpec:
+    """A reward on offer. `entry_point` resolves to a callable that takes the named groups of `pattern` as
+    keywords (text, or None for a group that did not take part) and returns a function from a group of
+    trajectories to their rewards (`gymposium.rewards.protocol.RewardFunction`)."""
+
+    name: str
+    """What stands before the brackets, where it has some: `weighted`."""
+    form: str
+    """How to write it: `weighted(CRITERION=WEIGHT,...)`."""
+    pattern: str
+    summary: str
+    entry_point: str
+
+    def __post_init__(self) -> None:
+        re.compile(self.pattern)
+        _check_entry_point(f"reward {self.name}", self.entry_point)
+
+    def parse(self, text: str) -> dict[str, str | None] | None:
+        """The groups of `text`, or None where it is some other reward."""
+        return _groups(self.pattern, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +207,6 @@ class CommandSpec:
         _check_entry_point(f"command {self.name}", self.entry_point)
 
 
-Spec = GameSpec | OpponentSpec | CommandSpec
+Spec = GameSpec | OpponentSpec | RewardSpec | CommandSpec
 
-__all__ = ["CommandSpec", "GameSpec", "OpponentSpec", "Parameter", "Spec", "parse_name", "resolve"]
+__all__ = ["CommandSpec", "GameSpec", "OpponentSpec", "Parameter", "RewardSpec", "Spec", "parse_name", "resolve"]

@@ -10,9 +10,14 @@ from rich.table import Table
 
 from gymposium.cli.text import out, print_json, printable
 from gymposium.plugins.host import Plugin, host
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, Spec
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec, Spec
 
-_KINDS: dict[str, type[Spec]] = {"games": GameSpec, "players": OpponentSpec, "commands": CommandSpec}
+_KINDS: dict[str, type[Spec]] = {
+    "games": GameSpec,
+    "players": OpponentSpec,
+    "rewards": RewardSpec,
+    "commands": CommandSpec,
+}
 
 
 def list_plugins(
@@ -63,8 +68,10 @@ def _version(plugin: Plugin) -> str:
 
 
 def _adds(plugin: Plugin) -> dict[str, list[str]]:
-    """The names that it adds, by kind; players by the form in which they are written."""
+    """The names that it adds, by kind; players and rewards by the form in which they are written."""
     return {
-        label: [s.form if isinstance(s, OpponentSpec) else s.name for s in plugin.specs if isinstance(s, kind)]
+        label: [
+            s.form if isinstance(s, OpponentSpec | RewardSpec) else s.name for s in plugin.specs if isinstance(s, kind)
+        ]
         for label, kind in _KINDS.items()
     }

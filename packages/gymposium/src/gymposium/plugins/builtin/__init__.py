@@ -1,4 +1,4 @@
-"""gymposium's own games, opponents and commands, by the same hooks that a stranger's plugin uses."""
+"""gymposium's own games, opponents, rewards and commands, by the same hooks that a stranger's plugin uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gymposium.plugins.builtin import board_games, hidden_games
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec
+from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec
 
 
 @hookimpl
@@ -41,10 +41,35 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
 
 
 @hookimpl
+def gymposium_rewards() -> Iterable[RewardSpec]:
+    yield RewardSpec(
+        name="returns",
+        form="returns",
+        pattern="returns",
+        summary="The game's own returns, less penalties.",
+        entry_point="gymposium.rewards.match:Returns",
+    )
+    yield RewardSpec(
+        name="score",
+        form="score",
+        pattern="score",
+        summary="The match as a number from 0 to 1: win, draw or loss, share of the others beaten, place in the range.",
+        entry_point="gymposium.rewards.match:Score",
+    )
+    yield RewardSpec(
+        name="weighted",
+        form="weighted(CRITERION=WEIGHT,...)",
+        pattern=r"weighted(?:\((?P<weights>.*)\))?",
+        summary="A sum of criteria, each reported apart: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
+        entry_point="gymposium.rewards.weighted:Weighted",
+    )
+
+
+@hookimpl
 def gymposium_commands() -> Iterable[CommandSpec]:
     for order, (name, module, summary) in enumerate(
         (
-            ("list", "list", "The games and players on offer."),
+            ("list", "list", "The games, players and rewards on offer."),
             ("info", "info", "A game's rules, parameters and an example turn."),
             ("play", "play", "Play a game at the terminal."),
             ("run", "run", "Play many matches between players and print the score."),

@@ -1,0 +1,2 @@
+"""Rewards: what a learner gets for each trajectory of a group. `protocol` says what a reward is, `grammar` makes one
+from its name, `match` holds the game's own returns and the score, `weighted` and `criteria` the weighted ones."""

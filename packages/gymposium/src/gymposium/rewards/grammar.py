@@ -1,0 +1,22 @@
+"""Rewards by name: one grammar for configs and commands, like that of players."""
+
+from __future__ import annotations
+
+from gymposium.errors import BadOption, UnknownName
+from gymposium.plugins.host import host
+from gymposium.rewards.protocol import CheckedReward
+
+
+def make_reward(text: str) -> CheckedReward:
+    """The reward written as `text`: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or any other that a
+    plugin offers. Raises `UnknownName` with the nearest names, `BadOption` for what is wrong within the brackets."""
+    text = text.strip()
+    rewards = host().rewards
+    for spec in rewards.values():
+        groups = spec.parse(text)
+        if groups is not None:
+            return CheckedReward(text, host().implementation(spec)(**groups))
+    name = text.partition("(")[0].strip()
+    if name in rewards:
+        raise BadOption(f"reward={text!r}: write {rewards[name].form}.")
+    raise UnknownName("reward", name, rewards)

@@ -1,0 +1,87 @@
+"""The sum of weighted criteria: `weighted(accuracy=1,efficiency=0.2,my_module:brevity=0.1)`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from gymposium.errors import BadOption, BadReward, UnknownName
+from gymposium.plugins.specs import resolve
+from gymposium.rewards.criteria import CRITERIA, Criterion
+from gymposium.rewards.protocol import Reward
+from gymposium.trajectories import Trajectory
+
+FORM = "weighted(CRITERION=WEIGHT,...)"
+_HELP = f"Write {FORM} with {', '.join(CRITERIA)}, or MODULE:FUNCTION for one of your own."
+
+
+class Weighted:
+    """Criteria times their weights, summed, less penalties. Each criterion is reported as it is, before its weight; one
+    with the weight 0 is only reported."""
+
+    def __init__(self, weights: str | None) -> None:
+        """`weights` is what stands in the brackets. Raises `BadOption` and `UnknownName`."""
+        self.weights: Mapping[str, float] = parse_weights(weights or "")
+        self._criteria = {name: find_criterion(name) for name in self.weights}
+
+    def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
+        columns = {name: self._column(name, group) for name in self._criteria}
+        return [self._reward(t, {name: column[n] for name, column in columns.items()}) for n, t in enumerate(group)]
+
+    def _reward(self, trajectory: Trajectory, found: dict[str, float]) -> Reward:
+        total = math.fsum(self.weights[name] * value for name, value in found.items()) - trajectory.penalty
+        return Reward(total, {**found, "penalties": 0.0 - trajectory.penalty})
+
+    def _column(self, name: str, group: Sequence[Trajectory]) -> list[float]:
+        values = [float(value) for value in self._criteria[name](group)]
+        if len(values) != len(group):
+            raise BadReward(f"Criterion {name}: {len(values)} values for a group of {len(group)} trajectories.")
+        return values
+
+
+def parse_weights(text: str) -> dict[str, float]:
+    """`accuracy=1,efficiency=0.2` as numbers. Raises `BadOption`."""
+    weights: dict[str, float] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not (name and equals and value):
+            raise BadOption(f"reward: {item!r} is not of the form CRITERION=WEIGHT. {_HELP}")
+        if name in weights:
+            raise BadOption(f"reward: {name} has two weights. {_HELP}")
+        weights[name] = _weight(name, value)
+    if not any(weights.values()):
+        raise BadOption(f"reward: no criterion has a weight, so all rewards would be alike. {_HELP}")
+    return weights
+
+
+def _weight(name: str, text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0.0 <= weight < math.inf:
+        raise BadOption(
+            f"reward: {name}={text}: a weight is a number, 0 or more. For what should cost something, write a "
+            f"criterion whose values are negative."
+        )
+    return weight
+
+
+def find_criterion(name: str) -> Criterion:
+    """A built-in criterion, or the user's own function that `module:function` names. Raises `UnknownName` and
+    `BadOption`."""
+    if name in CRITERIA:
+        return CRITERIA[name]
+    if ":" not in name:
+        raise UnknownName("criterion", name, CRITERIA)
+    try:
+        found = resolve(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise BadOption(
+            f"reward: the criterion {name!r} could not be loaded: {error}. Its module must be installed, or in a "
+            f"folder that PYTHONPATH names."
+        ) from error
+    if not callable(found):
+        raise BadOption(f"reward: the criterion {name!r} is {found!r}, not a function of a group of trajectories.")
+    criterion: Criterion = found
+    return criterion

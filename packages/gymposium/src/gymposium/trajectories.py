@@ -1,0 +1,68 @@
+"""Trajectories: one seat's turns in one match and what came of them, apart from who learns from it and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gymposium.driver import Played, Turn
+from gymposium.games.protocol import CHANCE, Event, Game, seat_result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    """One seat's turns in one match. What a reward is made from; a learner finds its tokens in the turns' traces."""
+
+    game: Game
+    seat: int
+    turns: Sequence[Turn]
+    """The seat's own replies in order, those that were not accepted among them."""
+    events: Sequence[Event]
+    """The whole match: every seat's moves, and chance."""
+    utilities: tuple[float, ...]
+    """What the game paid each seat, or what a forfeit made of it."""
+    penalties: Mapping[int, float] = field(default_factory=dict)
+    """What failed replies have cost, by seat; 0 for those that are not in it."""
+    forfeit: int | None = None
+    """The seat whose reply ended the match."""
+    report: Mapping[str, float] = field(default_factory=dict)
+    """What the match itself says of the seat beside its return, by name; empty for most games."""
+
+    @classmethod
+    def of(cls, played: Played, seat: int) -> Trajectory:
+        """The trajectory of `seat` in a finished match."""
+        return cls(
+            game=played.job.game,
+            seat=seat,
+            turns=tuple(turn for turn in played.turns if turn.seat == seat),
+            events=tuple(played.events),
+            utilities=played.utilities,
+            penalties=dict(played.penalties),
+            forfeit=played.forfeit,
+            report=dict(played.reports[seat]) if played.reports else {},
+        )
+
+    @property
+    def penalty(self) -> float:
+        """What the seat's own failed replies have cost it, 0 or more."""
+        return self.penalties.get(self.seat, 0.0)
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Utilities less penalties, for every seat."""
+        return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
+
+    @property
+    def result(self) -> str:
+        """`win`, `draw` or `loss`, or `score` where the seat plays alone; by the utilities, like `Played.result`."""
+        return seat_result(self.utilities, self.seat)
+
+    @property
+    def forfeited(self) -> bool:
+        """Whether a reply of this seat ended the match."""
+        return self.forfeit == self.seat
+
+    @property
+    def decisions(self) -> int:
+        """Moves in the match, all seats' together: how long it was, as `Game.max_decisions` counts."""
+        return sum(event.seat != CHANCE for event in self.events)
