@@ -158,14 +158,29 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
 
 
 @dataclass(slots=True)
-class _Live:
-    """A match under way: where it stands and what it waits for."""
+class Live:
+    """A match under way: what it waits for, and the replies that are there already."""
 
-    order: int
     job: MatchJob
     asking: Asking
     asks: list[Ask]
     replies: list[Reply | None]
+
+    @classmethod
+    def begin(cls, job: MatchJob, underway: Underway | None = None) -> Live:
+        asking = play_match(job, underway)
+        asks = next(asking)  # every game asks at least once
+        return cls(job, asking, asks, [None] * len(asks))
+
+    def go_on(self) -> Played | None:
+        """Hand over the replies. The finished match, or None where it asks for more."""
+        try:
+            self.asks = self.asking.send(self.replies)
+        except StopIteration as end:
+            played: Played = end.value
+            return played
+        self.replies = [None] * len(self.asks)
+        return None
 
 
 def play(jobs: Iterable[MatchJob], *, at_once: int = 256, watchdog: Watchdog | None = None) -> Iterator[Played]:
@@ -174,40 +189,37 @@ def play(jobs: Iterable[MatchJob], *, at_once: int = 256, watchdog: Watchdog | N
     a seat whose player does not answer in its time forfeits.
 
     Raises `EngineError` with the match so far where a game's engine fails."""
-    waiting = iter(enumerate(jobs))
-    live: list[_Live] = []
+    waiting = iter(jobs)
+    live: list[Live] = []
     while True:
-        while len(live) < at_once and (nxt := next(waiting, None)) is not None:
-            order, job = nxt
+        while len(live) < at_once and (job := next(waiting, None)) is not None:
             if len(job.players) != job.game.seats:
                 raise ValueError(
                     f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given."
                 )
-            asking = play_match(job)
-            asks = next(asking)  # every game asks at least once
-            live.append(_Live(order, job, asking, asks, [None] * len(asks)))
+            live.append(Live.begin(job))
         if not live:
             return
-        _answer(live, watchdog)
-        still: list[_Live] = []
+        ask_players(live, watchdog)
+        still: list[Live] = []
         for one in live:
-            try:
-                one.asks = one.asking.send(one.replies)
-            except StopIteration as end:
-                yield end.value
-                continue
-            one.replies = [None] * len(one.asks)
-            still.append(one)
+            played = one.go_on()
+            if played is None:
+                still.append(one)
+            else:
+                yield played
         live = still
 
 
-def _answer(live: list[_Live], watchdog: Watchdog | None) -> None:
-    """One round: every player answers all that waits for it, or the watchdog answers None for it."""
-    desks: dict[int, tuple[Player, list[tuple[_Live, int]]]] = {}
+def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
+    """One round: every player gives the replies that are not there yet, in one call for all matches; None
+    stays where the watchdog fired."""
+    desks: dict[int, tuple[Player, list[tuple[Live, int]]]] = {}
     for one in live:
         for index, ask in enumerate(one.asks):
-            player = one.job.players[ask.seat]
-            desks.setdefault(id(player), (player, []))[1].append((one, index))
+            if one.replies[index] is None:
+                player = one.job.players[ask.seat]
+                desks.setdefault(id(player), (player, []))[1].append((one, index))
     for player, places in desks.values():
         asks = [one.asks[index] for one, index in places]
         replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
