@@ -152,9 +152,22 @@ def test_cut_off_comes_from_the_finish_reason_alone() -> None:
     assert read("<think>and then", LEGAL, TAGS, SQUARES).kind == "unparsable"
 
 
-def test_free_text_takes_any_submission() -> None:
-    assert read(" what is it? ", None, MOVE, None) == Reading("move", "what is it?")
-    assert read("", None, MOVE, None).kind == "unparsable"
+@pytest.mark.parametrize("text", [" what is it? ", "  1 < 2\n  <module>\n", "<move"])
+def test_free_text_takes_any_submission_white_space_and_all(text: str) -> None:
+    for how in READERS.values():
+        assert read(how.answer(text), None, how, None) == Reading("move", text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \n"])
+def test_free_text_takes_no_silence(text: str) -> None:
+    for how in READERS.values():
+        assert read(how.answer(text), None, how, None) == Reading("unparsable")
+
+
+def test_free_text_is_asked_for_in_other_words() -> None:
+    for how in READERS.values():
+        assert "legal" not in how.instructions("full", free_text=True)
+    assert (MOVE.instructions("compact"), MOVE.instructions("compact", free_text=True)) == ("move:", "answer:")
 
 
 def test_without_a_pattern_what_is_not_legal_is_illegal() -> None:
@@ -179,6 +192,8 @@ def test_a_reason_can_be_sent_whatever_was_offered() -> None:
 
 def test_readers_go_by_name() -> None:
     assert [reader(name).name for name in ("move", "tags", "json")] == ["move", "tags", "json"]
-    assert all(how.instructions(style).isascii() for how in READERS.values() for style in ("full", "compact"))
+    for how in READERS.values():
+        for style in ("full", "compact"):
+            assert all(how.instructions(style, free_text=free).isascii() for free in (False, True))
     with pytest.raises(UnknownName, match="Did you mean 'json'"):
         reader("jsn")

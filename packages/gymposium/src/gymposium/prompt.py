@@ -22,7 +22,7 @@ class Prompt:
         self.style: Style = style
         self.reader = how
         self._heads = [game.rules(seat, style) + ("\n" if style == "full" else "") for seat in range(game.seats)]
-        self._tail = how.instructions(style)
+        self._tail = how.instructions(style, free_text=game.num_actions == 0)
         self._full = style == "full"
         digest = hashlib.sha256("\0".join([*self._heads, self._tail]).encode())
         self.hash = digest.hexdigest()[:12]

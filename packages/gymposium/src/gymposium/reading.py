@@ -43,12 +43,12 @@ class Reader(Protocol):
 
     def __hash__(self) -> int: ...
 
-    def instructions(self, style: str) -> str:
-        """The how-to-answer lines of the prompt."""
+    def instructions(self, style: str, *, free_text: bool = False) -> str:
+        """The how-to-answer lines of the prompt; for a game of free text, which lists no moves, in its words."""
         ...
 
     def submission(self, reply: str) -> str | None:
-        """The text offered as a move, or None where the reply has not the form asked for."""
+        """The text offered as a move, white space and all, or None where the reply has not the form asked for."""
         ...
 
     def answer(self, move: str) -> str:
@@ -57,15 +57,17 @@ class Reader(Protocol):
 
 
 class MoveReader:
-    """The reply is the move and nothing else (white space around it is ignored)."""
+    """The reply is the move and nothing else."""
 
     name = "move"
 
-    def instructions(self, style: str) -> str:
-        return "move:" if style == "compact" else "Answer with one legal move and nothing else.\n"
+    def instructions(self, style: str, *, free_text: bool = False) -> str:
+        if style == "compact":
+            return "answer:" if free_text else "move:"
+        return f"Answer with {'your text' if free_text else 'one legal move'} and nothing else.\n"
 
     def submission(self, reply: str) -> str | None:
-        return reply.strip() or None
+        return reply
 
     def answer(self, move: str) -> str:
         return move
@@ -75,19 +77,19 @@ class TagsReader:
     """`<think>…</think><move>…</move>`; the thoughts may be left out, and stay with the player."""
 
     name = "tags"
-    _form = re.compile(r"\s*(?:<think>(?:(?!</think>).)*</think>\s*)?<move>([^<]*)</move>\s*", re.DOTALL)
+    _form = re.compile(r"\s*(?:<think>(?:(?!</think>).)*</think>\s*)?<move>((?:(?!</?move>).)*)</move>\s*", re.DOTALL)
 
-    def instructions(self, style: str) -> str:
+    def instructions(self, style: str, *, free_text: bool = False) -> str:
         if style == "compact":
             return "<think>...</think><move>...</move>"
         return (
-            "Think first if you like, inside <think></think>. Then answer with one legal move inside "
-            "<move></move>, and nothing else.\n"
+            f"Think first if you like, inside <think></think>. Then answer with "
+            f"{'your text' if free_text else 'one legal move'} inside <move></move>, and nothing else.\n"
         )
 
     def submission(self, reply: str) -> str | None:
         found = self._form.fullmatch(reply)
-        return (found[1].strip() or None) if found else None
+        return found[1] if found else None
 
     def answer(self, move: str) -> str:
         return f"<move>{move}</move>"
@@ -98,7 +100,7 @@ class JsonReader:
 
     name = "json"
 
-    def instructions(self, style: str) -> str:
+    def instructions(self, style: str, *, free_text: bool = False) -> str:
         form = '{"move": "..."}'
         return form if style == "compact" else f"Answer with a JSON object and nothing else: {form}\n"
 
@@ -109,7 +111,7 @@ class JsonReader:
             return None
         if not isinstance(value, dict) or set(value) != {"move"} or not isinstance(value["move"], str):
             return None
-        return value["move"].strip() or None
+        return str(value["move"])
 
     def answer(self, move: str) -> str:
         return json.dumps({"move": move}, ensure_ascii=False)
@@ -131,17 +133,20 @@ def reader(name: str) -> Reader:
 def read(
     text: str, legal: Sequence[str] | None, how: Reader, pattern: re.Pattern[str] | None, *, cut_off: bool = False
 ) -> Reading:
-    """Read a reply against the legal moves (None: free text, where any submission is a move).
+    """Read a reply against the legal moves, or as free text (`legal` is None), where any submission that is
+    not blank is a move. White space around a listed move is ignored; in free text it counts.
 
     What has the shape of a move of this game (`pattern`) but is not legal now is *illegal*; what has
     not is *unparsable*.
     """
     if cut_off:
         return Reading("cut off")
-    move = how.submission(text)
-    if move is None:
+    submission = how.submission(text)
+    if submission is None or not (move := submission.strip()):
         return Reading("unparsable")
-    if legal is None or move in legal:
+    if legal is None:
+        return Reading("move", submission)
+    if move in legal:
         return Reading("move", move)
     if pattern is None or pattern.fullmatch(move):
         return Reading("illegal", move)

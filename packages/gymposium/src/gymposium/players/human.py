@@ -12,10 +12,13 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS, Reader, read
 
+_END = "."
+
 
 class HumanPlayer:
     """Shows the prompt, reads a line. A line that is no legal move is asked for again, with the reason:
-    a typing error is not a forfeit. After the first turn only the position is shown; `?` shows it all."""
+    a typing error is not a forfeit. After the first turn only the position is shown; `?` shows it all. Free text
+    may have many lines; a line with a dot alone ends it."""
 
     name = "human"
     reader: Reader = READERS["move"]
@@ -29,18 +32,34 @@ class HumanPlayer:
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
         print(_wrapped(prompt if ask.turn == 0 else self._short(observation)))
+        free_text = observation.legal_moves is None
+        if free_text:
+            print(f"End your text with a line that holds a dot alone: {_END}")
         while True:
-            try:
-                line = input(f"seat {ask.seat}> ").strip()
-            except EOFError:
-                raise GymposiumError("The input ended before the match did.") from None
-            if line == "?":
+            line = self._text(ask.seat) if free_text else self._line(ask.seat).strip()
+            if line.strip() == "?":
                 print(_wrapped(prompt))
                 continue
             reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern)
             if reading.kind == "move":
                 return line
             print(_wrapped(self._refusal(line, observation.legal_moves)))
+
+    def _text(self, seat: int) -> str:
+        """The lines up to a dot alone, or a question mark in the first."""
+        lines: list[str] = []
+        while (line := self._line(seat)) != _END:
+            lines.append(line)
+            if lines == ["?"]:
+                break
+        return "\n".join(lines)
+
+    @staticmethod
+    def _line(seat: int) -> str:
+        try:
+            return input(f"seat {seat}> ")
+        except EOFError:
+            raise GymposiumError("The input ended before the match did.") from None
 
     @staticmethod
     def _short(observation: Observation) -> str:
@@ -49,7 +68,7 @@ class HumanPlayer:
 
     @staticmethod
     def _refusal(line: str, legal: Sequence[str] | None) -> str:
-        problem = f"{line!r} is not a legal move." if line else "Type a move."
+        problem = f"{line!r} is not a legal move." if line else "Type a move." if legal else "Type a text."
         return f"{problem} Legal moves: {', '.join(legal)}" if legal else problem
 
 
