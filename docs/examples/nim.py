@@ -1,117 +1,68 @@
 """Nim, the last stick wins: a whole game in one file.
 
-    gymposium --plugin nim.py play nim
-
-`Nim` is the rules, `NimMatch` one play of them, and the hook at the end puts the game on offer.
+gymposium --plugin nim.py play nim
 """
 
 from __future__ import annotations
 
-import random
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
-
-import numpy as np
+from typing import NamedTuple
 
 from gymposium import GameSpec, Parameter, hookimpl
-from gymposium.errors import BadRecord, GymposiumError, IllegalMove, WrongSeat
-from gymposium.games.protocol import Event, Observation, Style
+from gymposium.games.rules import Style, game_of
 
-MOST = 3
+
+class Table(NamedTuple):
+    """A position: it never changes, moves make new ones."""
+
+    left: int
+    turn: int
 
 
 class Nim:
-    """The rules, with a number of sticks."""
+    """The rules."""
 
-    seats = 2
+    moves = ("take 1", "take 2", "take 3")
     utility_range = (-1.0, 1.0)
-    num_actions = MOST
-    move_pattern: re.Pattern[str] | None = re.compile(r"take \d+")
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        self.spec = spec
-        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
-        self.name = spec.full_name(params)
-        self.sticks: int = params["sticks"]
-        self.max_decisions = self.sticks
-        self.tensor_shape: tuple[int, ...] | None = (self.sticks + 1,)
+    def __init__(self, sticks: int) -> None:
+        self.sticks = self.max_decisions = sticks
+        self.tensor_shape = (sticks + 1,)
 
-    def rules(self, seat: int, style: Style = "full") -> str:
+    def start(self) -> Table:
+        return Table(left=self.sticks, turn=0)
+
+    def to_move(self, table: Table) -> tuple[int, ...]:
+        return (table.turn,) if table.left else ()
+
+    def legal_moves(self, table: Table, seat: int) -> Sequence[str]:
+        return self.moves[: table.left]
+
+    def play(self, table: Table, moves: Mapping[int, str]) -> Table:
+        taken = self.moves.index(moves[table.turn]) + 1
+        return Table(table.left - taken, 1 - table.turn)
+
+    def returns(self, table: Table) -> tuple[float, ...]:
+        if table.left:
+            return (0.0, 0.0)
+        return (-1.0, 1.0) if table.turn == 0 else (1.0, -1.0)  # nothing is left for whoever is next
+
+    def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return "nim\n"
-        order = "first" if seat == 0 else "second"
         return (
-            f"Nim for two players. {self.sticks} sticks lie on the table. In turn, each player takes 1 to {MOST} of "
-            f"them. Whoever takes the last stick wins.\nYou move {order}.\n"
+            f"Nim for two players. {self.sticks} sticks lie on the table. In turn, each player takes 1 to 3 of them. "
+            f"Whoever takes the last stick wins.\nYou move {('first', 'second')[seat]}.\n"
         )
 
-    def new(self, seed: int) -> NimMatch:
-        return NimMatch(self, seed)
+    def position(self, table: Table, seat: int, style: Style) -> str:
+        return f"{table.left} left\n" if style == "compact" else f"Sticks left: {table.left}.\n"
 
-    def load(self, events: Sequence[Event], seed: int | None = None) -> NimMatch:
-        match = NimMatch(self, seed)
-        for number, (seat, move) in enumerate(events):
-            try:
-                match.apply({seat: move})
-            except GymposiumError as error:
-                raise BadRecord(f"Event {number}: {error}") from error
-        return match
+    def tensor(self, table: Table, seat: int) -> Sequence[float]:
+        return [float(table.left == count) for count in range(self.sticks + 1)]
 
 
-class NimMatch:
-    """One play."""
-
-    def __init__(self, game: Nim, seed: int | None) -> None:
-        self.game, self.seed = game, seed
-        self.events: list[Event] = []
-        self.left = game.sticks
-
-    def to_move(self) -> tuple[int, ...]:
-        return (len(self.events) % 2,) if self.left else ()
-
-    def legal_actions(self, seat: int) -> list[int]:
-        return list(range(min(MOST, self.left))) if seat in self.to_move() else []
-
-    def legal_moves(self, seat: int) -> list[str]:
-        return [f"take {action + 1}" for action in self.legal_actions(seat)]
-
-    def observe(self, seat: int, style: Style = "full") -> Observation:
-        legal = self.legal_moves(seat)
-        if style == "compact":
-            return Observation(seat, f"{self.left} left\nlegal {', '.join(legal)}\n", legal)
-        return Observation(seat, f"Sticks left: {self.left}.\n", legal)
-
-    def view(self, seat: int) -> str:
-        return f"{self.left} left, to move {self.to_move()}"  # nothing is hidden
-
-    def tensor(self, seat: int) -> np.ndarray:
-        one_hot = np.zeros(self.game.sticks + 1, np.float32)
-        one_hot[self.left] = 1.0
-        return one_hot
-
-    def apply(self, moves: Mapping[int, str]) -> None:
-        if set(moves) != set(self.to_move()):
-            raise WrongSeat(moves, self.to_move())
-        ((seat, move),) = moves.items()
-        legal = self.legal_moves(seat)
-        if move not in legal:
-            raise IllegalMove(seat, move, legal)
-        self.left -= legal.index(move) + 1
-        self.events.append(Event(seat, move))
-
-    def returns(self) -> tuple[float, ...]:
-        if self.left:
-            return (0.0, 0.0)
-        winner = self.events[-1].seat
-        return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
-
-    def fork(self, rng: random.Random) -> NimMatch:
-        return self.game.load(self.events)  # no chance: rng has nothing to decide
-
-    def resample(self, seat: int, rng: random.Random) -> NimMatch:
-        return self.fork(rng)  # nothing is hidden: this world is the only one
+game = game_of(Nim)
 
 
 @hookimpl
@@ -120,7 +71,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="nim",
         title="Nim",
         summary="Take one to three sticks; the last one wins.",
-        entry_point="nim:Nim",
+        entry_point="nim:game",
         parameters=(Parameter(name="sticks", default=11, low=1, high=100, help="Sticks at the start."),),
         examples=({}, {"sticks": 4}),
         namespace="examples",

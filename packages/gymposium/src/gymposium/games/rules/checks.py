@@ -1,0 +1,181 @@
+"""Whether an author's class is a set of rules: said when the game is made, in words that tell what to write."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from gymposium.errors import PluginError
+from gymposium.games.protocol import Style
+from gymposium.games.rules.protocol import HasChance, HasTensor, HasView, Rules, S
+
+if TYPE_CHECKING:
+    from gymposium.games.rules.game import RulesGame
+    from gymposium.plugins.specs import GameSpec
+
+
+class RulesError(Exception):
+    """A set of rules answered with what it must not. The message names the method and says what to write."""
+
+
+_FACTS = {
+    "moves": 'moves = ["left", "right"]  (the name of every move; None for free text)',
+    "utility_range": "utility_range = (-1.0, 1.0)  (least and greatest return of a seat)",
+    "max_decisions": "max_decisions = 10  (no match has more decisions)",
+}
+_METHODS = {
+    "start": "start(self)  (the position that a match begins with)",
+    "to_move": "to_move(self, state)  (the seats to move; () when it is over)",
+    "legal_moves": "legal_moves(self, state, seat)  (names from `moves`; None for free text)",
+    "play": "play(self, state, moves)  (the position after these moves)",
+    "returns": "returns(self, state)  (what each seat has got so far)",
+    "rules": "rules(self, seat, style)  (the rules in words)",
+    "position": "position(self, state, seat, style)  (what the seat may know, in words)",
+}
+_OPTIONAL = {
+    "chance": "chance(self, state)  (the outcomes with their weights)",
+    "view": "view(self, state, seat)  (a key of what the seat knows)",
+    "tensor": "tensor(self, state, seat)  (what the seat knows, in numbers)",
+    "resample": "resample(self, events, seat, rng)  (events that the seat cannot tell from these)",
+}
+
+
+def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[str, Any]) -> Rules[S]:
+    """The author's rules with these parameters. Raises `PluginError` where they are not what rules must be."""
+    called = getattr(author, "__name__", repr(author))
+    try:
+        inspect.signature(author).bind(**params)
+    except TypeError as error:
+        raise PluginError(
+            f"{called} must take the parameters of the game {spec.name} as keywords "
+            f"({', '.join(params) or 'there are none'}): {error}."
+        ) from error
+    rules = author(**params)
+    try:
+        _check_parts(called, rules)
+        _check_facts(called, rules, spec)
+    except RulesError as error:
+        raise PluginError(str(error)) from None
+    return rules
+
+
+def _check_parts(called: str, rules: object) -> None:
+    """Every method is there, and takes what it will be given."""
+    missing = [form for name, form in (_FACTS | _METHODS).items() if not hasattr(rules, name)]
+    if missing:
+        raise RulesError(f"{called} is not a set of rules yet. It lacks: {'; '.join(missing)}.")
+    for name, form in (_METHODS | _OPTIONAL).items():
+        method = getattr(rules, name, None)
+        if method is None:
+            continue
+        given = form[form.index("(") + 1 : form.index(")")].split(", ")[1:]
+        try:
+            inspect.signature(method).bind(*given)
+        except TypeError as error:
+            raise RulesError(f"{called}.{name} must be written  def {form}: {error}.") from error
+
+
+def _check_facts(called: str, rules: Rules[Any], spec: GameSpec) -> None:
+    """What is fixed has its type, and agrees with the spec."""
+    moves: object = rules.moves
+    if (moves is None) != spec.free_text:
+        raise RulesError(
+            f"{called}.moves is {'None' if moves is None else 'a list of moves'}, but the spec says "
+            f"free_text={spec.free_text}. `moves = None` and `free_text=True` go together."
+        )
+    if moves is not None:
+        if not isinstance(moves, Sequence) or isinstance(moves, str) or not moves:
+            raise RulesError(f"{called}.moves must be a list of names, not {moves!r}.")
+        for move in moves:
+            if not isinstance(move, str) or not move or move != move.strip() or "\n" in move:
+                raise RulesError(f"{called}.moves holds {move!r}. A move is text on one line, without space around it.")
+        twice = sorted({move for move in moves if list(moves).count(move) > 1})
+        if twice:
+            raise RulesError(f"{called}.moves names {', '.join(map(repr, twice))} more than once.")
+    span: object = rules.utility_range
+    if not isinstance(span, tuple) or len(span) != 2 or not all(map(_is_number, span)) or span[0] > span[1]:
+        raise RulesError(f"{called}.utility_range must be two numbers, the lower first, not {span!r}.")
+    longest: object = rules.max_decisions
+    if type(longest) is not int or longest < 1:
+        raise RulesError(f"{called}.max_decisions must be a whole number, 1 or more, not {longest!r}.")
+    if isinstance(rules, HasChance) != spec.chance:
+        raise RulesError(
+            f"{called} has {'a' if not spec.chance else 'no'} method `chance`, but the spec says chance={spec.chance}. "
+            f"Write  def {_OPTIONAL['chance']}  and chance=True, or neither."
+        )
+    if spec.information == "imperfect" and not isinstance(rules, HasView):
+        raise RulesError(
+            f"The spec says that {spec.name} hides something (information='imperfect'), but {called} does not say what "
+            f"a seat knows. Write  def {_OPTIONAL['view']}."
+        )
+    if hasattr(rules, "tensor") != hasattr(rules, "tensor_shape"):
+        raise RulesError(f"{called} has one of `tensor` and `tensor_shape`; write both, or neither.")
+    if isinstance(rules, HasTensor):
+        shape: object = rules.tensor_shape
+        if not isinstance(shape, tuple) or not all(type(size) is int and size > 0 for size in shape):
+            raise RulesError(f"{called}.tensor_shape must be a tuple of sizes, not {shape!r}.")
+
+
+def try_out(game: RulesGame[Any]) -> None:
+    """Play one decision, and ask everything about the positions before and after it. Raises `PluginError`."""
+    rules, called = game.author, game.called
+    try:
+        _check_position(called, rules.start(), rules.start())
+        match = game.new(0)
+        before = match.state, repr(match.state)
+        _ask_everything(game, match.state)
+        moves: dict[int, str] = {}
+        for seat in match.to_move():
+            legal = match.legal_moves(seat)
+            if legal is not None:
+                moves[seat] = legal[0]
+            elif (answer := rules.legal_moves(match.state, seat)) is not None:
+                raise RulesError(f"{called}.legal_moves must return None in a game of free text, not {answer!r}.")
+        if not match.to_move():
+            raise RulesError(f"{called}: the match is over before anybody has moved.")
+        if not moves:
+            return  # what may be answered in free text is the author's own business
+        match.apply(moves)
+        if repr(before[0]) != before[1]:
+            raise RulesError(f"{called}.play changed the position that it was given; it must return another one.")
+        _ask_everything(game, match.state)
+    except RulesError as error:
+        raise PluginError(str(error)) from None
+
+
+def _check_position(called: str, state: object, again: object) -> None:
+    what = "Use a NamedTuple, a frozen dataclass or a tuple, and tuples inside it."
+    try:
+        hash(state)
+    except TypeError as error:
+        raise RulesError(f"{called}.start must return a position that cannot change: {error}. {what}") from error
+    if state != again:
+        raise RulesError(f"{called}.start returned two positions that are not equal. {what}")
+
+
+def _ask_everything(game: RulesGame[Any], state: object) -> None:
+    rules, called = game.author, game.called
+    returns: object = rules.returns(state)
+    if not isinstance(returns, tuple) or len(returns) != game.seats or not all(map(_is_number, returns)):
+        raise RulesError(
+            f"{called}.returns must return a tuple of {game.seats} numbers, one for each seat, not {returns!r}."
+        )
+    for seat in range(game.seats):
+        for style in get_args(Style):
+            _check_text(f"{called}.rules", rules.rules(seat, style))
+            _check_text(f"{called}.position", rules.position(state, seat, style))
+        view: object = game.view_of(state, seat)
+        if not isinstance(view, str):
+            raise RulesError(f"{called}.view must return text, not {view!r}.")
+        if game.tensor_shape is not None:
+            game.tensor_of(state, seat)
+
+
+def _check_text(method: str, text: object) -> None:
+    if not isinstance(text, str) or not text.endswith("\n"):
+        raise RulesError(f"{method} must return text that ends in a line break, not {text!r}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value

@@ -1,0 +1,287 @@
+"""The game and the matches that an author's rules make."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
+from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.games.rules.checks import RulesError, make_rules, try_out
+from gymposium.games.rules.protocol import HasChance, HasResample, HasTensor, HasView, Rules, S
+from gymposium.streams import draw, stream
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gymposium.plugins.specs import GameSpec
+
+_CHANCE_NODE = (CHANCE,)
+
+
+def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
+    """What a spec's `entry_point` must name, made from a class of `Rules`:
+
+        class Nim:
+            ...
+
+        game = game_of(Nim)  # entry_point="nim:game"
+
+    The class is called with the game's parameters as keywords, once for each set of them. Making the game raises
+    `PluginError` where a method is missing, or answers with something else than it must.
+    """
+
+    def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
+        made = RulesGame(spec, params, make_rules(author, spec, params))
+        try_out(made)
+        return made
+
+    return game
+
+
+class RulesGame(Generic[S]):
+    """A `Game` of an author's rules."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], author: Rules[S]) -> None:
+        self.spec = spec
+        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
+        self.name = spec.full_name(params)
+        self.author = author
+        self.called = type(author).__name__
+        self.seats = spec.seats
+        self.utility_range = author.utility_range
+        self.max_decisions = author.max_decisions
+        self.moves: list[str] | None = None if author.moves is None else list(author.moves)
+        self.num_actions = len(self.moves or ())
+        self.actions = {move: action for action, move in enumerate(self.moves or ())}
+        self.move_pattern: re.Pattern[str] | None = (
+            None if self.moves is None else re.compile("|".join(map(re.escape, self.moves)))
+        )
+        self.hides = spec.information == "imperfect"
+        self.one_by_one = spec.dynamics == "sequential"
+        # looked up once: asking a protocol whether an object has its methods is slow
+        self._chance = author.chance if isinstance(author, HasChance) else None
+        self._view = author.view if isinstance(author, HasView) else None
+        self._tensor = author.tensor if isinstance(author, HasTensor) else None
+        self.tensor_shape: tuple[int, ...] | None = author.tensor_shape if isinstance(author, HasTensor) else None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RulesGame[S]:
+        return self  # it never changes; Gymnasium copies the keywords that an environment was made with
+
+    def rules(self, seat: int, style: Style = "full") -> str:
+        return self.author.rules(seat, style)
+
+    def new(self, seed: int) -> RulesMatch[S]:
+        match = RulesMatch(self, self.author.start(), [], seed, None)
+        match._draw_chance()
+        return match
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> RulesMatch[S]:
+        match = RulesMatch(self, self.author.start(), [], seed, None)
+        match._replay(events)
+        return match
+
+    def view_of(self, state: S, seat: int) -> str:
+        return repr(state) if self._view is None else self._view(state, seat)
+
+    def tensor_of(self, state: S, seat: int) -> np.ndarray:
+        import numpy as np
+
+        if self._tensor is None:
+            raise ValueError(f"{self.name} has no tensor observation; use observation='text'.")
+        numbers = np.asarray(self._tensor(state, seat), np.float32)
+        try:
+            return numbers.reshape(self.tensor_shape or ())
+        except ValueError as error:
+            raise RulesError(f"{self.called}.tensor does not have the shape of tensor_shape: {error}.") from error
+
+    def to_move(self, state: S) -> tuple[int, ...]:
+        """Who must move, `(CHANCE,)` included. Raises `RulesError` where the author's answer is none."""
+        if state is None:
+            raise RulesError(f"{self.called}.play returned None; it must return the position after the moves.")
+        seats = self.author.to_move(state)
+        if seats == _CHANCE_NODE:
+            return seats
+        if type(seats) is not tuple or any(not 0 <= seat < self.seats for seat in seats):
+            raise RulesError(
+                f"{self.called}.to_move must return a tuple of seats from 0 to {self.seats - 1}, () at the end, or "
+                f"(CHANCE,), not {seats!r}."
+            )
+        if len(seats) > 1:
+            if self.one_by_one:
+                raise RulesError(
+                    f"{self.called}.to_move returned several seats, {seats!r}. Say dynamics='simultaneous' in the spec."
+                )
+            if any(a >= b for a, b in pairwise(seats)):
+                raise RulesError(f"{self.called}.to_move must return seats in ascending order, not {seats!r}.")
+        return seats
+
+    def legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
+        """The legal actions of a seat to move, ascending, and their names."""
+        moves, listed = cast(list[str], self.moves), self.author.legal_moves(state, seat)
+        if listed is None or not listed:
+            raise RulesError(
+                f"{self.called}.legal_moves gives seat {seat}, which must move, no legal move: {listed!r}."
+            )
+        try:
+            actions = sorted([self.actions[move] for move in listed])
+        except KeyError as error:
+            raise RulesError(f"{self.called}.legal_moves names {error}, which is not one of `moves`.") from None
+        if len(set(actions)) != len(actions):
+            raise RulesError(f"{self.called}.legal_moves names a move twice: {listed!r}.")
+        return actions, [moves[action] for action in actions]
+
+    def outcomes(self, state: S) -> list[tuple[str, float]]:
+        """What chance may do here, with probabilities, in an order that does not depend on the author's."""
+        if self._chance is None:
+            raise RulesError(f"{self.called}.to_move returned (CHANCE,), but {self.called} has no method `chance`.")
+        weights: object = self._chance(state)
+        if not isinstance(weights, Mapping) or any(not isinstance(outcome, str) for outcome in weights):
+            raise RulesError(
+                f"{self.called}.chance must return outcomes, as text, with their weights, like "
+                f"{{'heads': 1, 'tails': 1}}, not {weights!r}."
+            )
+        total = sum(weights.values())
+        if not total > 0 or min(weights.values()) < 0:
+            raise RulesError(
+                f"{self.called}.chance must return weights that are not negative and not all 0: {weights!r}."
+            )
+        return [(outcome, weight / total) for outcome, weight in sorted(weights.items()) if weight]
+
+
+class RulesMatch(Generic[S]):
+    """One play of an author's rules. Positions never change, so forks share them."""
+
+    __slots__ = ("_legal", "_rng", "_to_move", "events", "game", "seed", "state")
+
+    def __init__(
+        self, game: RulesGame[S], state: S, events: list[Event], seed: int | None, rng: random.Random | None
+    ) -> None:
+        self.game = game
+        self.events = events
+        self.seed = seed
+        self._rng = rng
+        self._enter(state)
+
+    def to_move(self) -> tuple[int, ...]:
+        return self._to_move
+
+    def legal_moves(self, seat: int) -> list[str] | None:
+        return None if self.game.moves is None else self._legal_of(seat)[1].copy()
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return [] if self.game.moves is None else self._legal_of(seat)[0].copy()
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        text, legal = self.game.author.position(self.state, seat, style), self.legal_moves(seat)
+        if style == "compact" and legal is not None:
+            text += f"legal {', '.join(legal) or 'none'}\n"  # the full prompt has a line of its own for them
+        return Observation(seat, text, legal)
+
+    def view(self, seat: int) -> str:
+        return self.game.view_of(self.state, seat)
+
+    def tensor(self, seat: int) -> np.ndarray:
+        return self.game.tensor_of(self.state, seat)
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        self._move(moves)
+        self._draw_chance()
+
+    def returns(self) -> tuple[float, ...]:
+        return self.game.author.returns(self.state)
+
+    def fork(self, rng: random.Random) -> RulesMatch[S]:
+        return RulesMatch(self.game, self.state, self.events.copy(), None, rng)
+
+    def resample(self, seat: int, rng: random.Random) -> RulesMatch[S]:
+        game = self.game
+        if not game.hides:
+            return self.fork(rng)
+        if not isinstance(game.author, HasResample):
+            raise NoSampler(
+                f"{game.name} hides something, and {game.called} has no method resample(self, events, seat, rng) that "
+                f"finds another world which the seat cannot tell from this one."
+            )
+        world = RulesMatch(game, game.author.start(), [], None, rng)
+        world._replay(game.author.resample(tuple(self.events), seat, rng))
+        if world._to_move != self._to_move or world.view(seat) != self.view(seat):
+            raise RulesError(f"{game.called}.resample found a world in which seat {seat} sees something else.")
+        return world
+
+    # -- below: one node at a time
+
+    def _enter(self, state: S) -> None:
+        self._to_move = self.game.to_move(state)
+        self.state = state
+        self._legal: dict[int, tuple[list[int], list[str]]] = {}
+
+    def _legal_of(self, seat: int) -> tuple[list[int], list[str]]:
+        legal = self._legal.get(seat)
+        if legal is None:
+            legal = self.game.legal(self.state, seat) if seat in self._to_move else ([], [])
+            self._legal[seat] = legal
+        return legal
+
+    def _move(self, moves: Mapping[int, str]) -> None:
+        seats = self._to_move
+        if not seats or len(moves) != len(seats) or any(seat not in moves for seat in seats):
+            raise WrongSeat(moves, seats)
+        for seat in seats:
+            legal = None if self.game.moves is None else self._legal_of(seat)[1]
+            if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:
+                raise IllegalMove(seat, moves[seat], legal)
+        self._enter(self.game.author.play(self.state, moves))
+        self.events.extend([Event(seat, moves[seat]) for seat in seats])
+
+    def _draw_chance(self) -> None:
+        while self._to_move == _CHANCE_NODE:
+            if self._rng is None:
+                if self.seed is None:
+                    raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
+                self._rng = stream(self.seed, "chance")
+            outcomes = self.game.outcomes(self.state)
+            chosen = draw([(number, chance) for number, (_, chance) in enumerate(outcomes)], self._rng)
+            self._happen(outcomes[chosen][0])
+
+    def _happen(self, outcome: str) -> None:
+        self._enter(self.game.author.play(self.state, {CHANCE: outcome}))
+        self.events.append(Event(CHANCE, outcome))
+
+    def _replay(self, events: Sequence[Event]) -> None:
+        pending: dict[int, str] = {}
+        for number, (seat, move) in enumerate(events):
+            seats = self._to_move
+            if (seats == _CHANCE_NODE) != (seat == CHANCE):
+                turn = "chance's turn" if seats == _CHANCE_NODE else "not chance's turn"
+                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is {turn}.")
+            if seat == CHANCE:
+                self._replay_chance(number, move)
+                continue
+            if not seats:
+                raise BadRecord(f"Event {number} ({move!r}) comes after the end of the match.")
+            if seat != seats[len(pending)]:
+                due = seats[len(pending)]
+                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is seat {due}'s turn.")
+            pending[seat] = move
+            if len(pending) == len(seats):
+                try:
+                    self._move(pending)
+                except IllegalMove as error:
+                    raise BadRecord(f"Event {number}: {error}") from error
+                pending = {}
+        if pending:
+            raise BadRecord(f"The record ends in the middle of a joint move: only seats {sorted(pending)} moved.")
+        self._draw_chance()
+
+    def _replay_chance(self, number: int, outcome: str) -> None:
+        if all(outcome != possible for possible, _ in self.game.outcomes(self.state)):
+            raise BadRecord(f"Event {number}: {outcome!r} is not an outcome of chance here.")
+        if self.seed is not None:  # spend the draw that the original spent
+            self._rng = self._rng or stream(self.seed, "chance")
+            self._rng.random()
+        self._happen(outcome)
