@@ -77,7 +77,7 @@ class RulesGame(Generic[S]):
 
     def new(self, seed: int) -> RulesMatch[S]:
         match = RulesMatch(self, self.author.start(), [], seed, None)
-        match._draw_chance()
+        match._settle()
         return match
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> RulesMatch[S]:
@@ -183,14 +183,17 @@ class RulesMatch(Generic[S]):
         return Observation(seat, text, legal)
 
     def view(self, seat: int) -> str:
-        return self.game.view_of(self.state, seat)
+        view = self.game.view_of(self.state, seat)
+        if self.game.hides and not self._to_move:  # everybody is told the result
+            return f"{view}\nreturns {self.returns()}"
+        return view
 
     def tensor(self, seat: int) -> np.ndarray:
         return self.game.tensor_of(self.state, seat)
 
     def apply(self, moves: Mapping[int, str]) -> None:
         self._move(moves)
-        self._draw_chance()
+        self._settle()
 
     def returns(self) -> tuple[float, ...]:
         return self.game.author.returns(self.state)
@@ -238,7 +241,9 @@ class RulesMatch(Generic[S]):
         self._enter(self.game.author.play(self.state, moves))
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
-    def _draw_chance(self) -> None:
+    def _settle(self) -> None:
+        """Draw what chance decides, then list the legal moves: now, rather than when a player first asks, so that
+        what is wrong with them is found where the driver reports it with the match so far."""
         while self._to_move == _CHANCE_NODE:
             if self._rng is None:
                 if self.seed is None:
@@ -247,6 +252,9 @@ class RulesMatch(Generic[S]):
             outcomes = self.game.outcomes(self.state)
             chosen = draw([(number, chance) for number, (_, chance) in enumerate(outcomes)], self._rng)
             self._happen(outcomes[chosen][0])
+        if self.game.moves is not None:
+            for seat in self._to_move:
+                self._legal_of(seat)
 
     def _happen(self, outcome: str) -> None:
         self._enter(self.game.author.play(self.state, {CHANCE: outcome}))
@@ -276,7 +284,7 @@ class RulesMatch(Generic[S]):
                 pending = {}
         if pending:
             raise BadRecord(f"The record ends in the middle of a joint move: only seats {sorted(pending)} moved.")
-        self._draw_chance()
+        self._settle()
 
     def _replay_chance(self, number: int, outcome: str) -> None:
         if all(outcome != possible for possible, _ in self.game.outcomes(self.state)):

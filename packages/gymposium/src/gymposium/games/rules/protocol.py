@@ -89,7 +89,8 @@ class HasView(Protocol):
 
     def view(self, state: object, seat: int, /) -> str:
         """A short key of all that this seat knows, and of nothing else: two positions with equal keys are the
-        same to it. Search and the leak check rest on it, so write it beside `position`, not from its text."""
+        same to it. Search and the leak check rest on it, so write it beside `position`, not from its text. The
+        returns are added to it at the end, when everybody is told them."""
         ...
 
 
