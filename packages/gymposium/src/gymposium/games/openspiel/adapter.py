@@ -77,13 +77,17 @@ class OpenSpielGame:
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
 
+    def start(self) -> pyspiel.State:
+        """The engine's state before anything happened."""
+        return self.engine.new_initial_state()
+
     def new(self, seed: int) -> OpenSpielMatch:
-        match = OpenSpielMatch(self, self.engine.new_initial_state(), [], seed, None)
+        match = OpenSpielMatch(self, self.start(), [], seed, None)
         match._draw_chance()
         return match
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OpenSpielMatch:
-        match = OpenSpielMatch(self, self.engine.new_initial_state(), [], seed, None)
+        match = OpenSpielMatch(self, self.start(), [], seed, None)
         match._replay(events)
         return match
 
@@ -102,7 +106,7 @@ class OpenSpielGame:
                 f"allows. Search refuses it rather than look at the true state; use the random player instead."
             )
         state = match.state.resample_from_infostate(seat, rng.random)
-        world = OpenSpielMatch(self, self.engine.new_initial_state(), [], None, rng)
+        world = OpenSpielMatch(self, self.start(), [], None, rng)
         for step in state.full_history():
             world._step_recorded(step.player, step.action)
         return world

@@ -81,4 +81,24 @@ GAMES = (
         examples=({}, {"obstype": "reveal-numturns"}, {"gameversion": "abrupt"}),
         information="imperfect",
     ),
+    GameSpec(
+        name="gin_rummy",
+        title="Gin rummy",
+        summary="Draw and discard to make melds; knock when little is left over.",
+        entry_point="gymposium.games.openspiel.gin_rummy:game",
+        parameters=(
+            Parameter(name="hand_size", default=10, low=3, high=10, help="Cards of each player."),
+            Parameter(name="knock_card", default=10, low=0, high=10, help="Most deadwood to knock with; 0: only gin."),
+            Parameter(
+                name="oklahoma",
+                default=False,
+                help="The first upcard sets the most deadwood to knock with, instead of knock_card.",
+            ),
+            Parameter(name="gin_bonus", default=25, low=0, high=100, help="Points for knocking without deadwood."),
+            Parameter(name="undercut_bonus", default=25, low=0, high=100, help="Points for beating the knocker."),
+        ),
+        examples=({}, {"hand_size": 3}, {"oklahoma": True}),
+        information="imperfect",
+        chance=True,
+    ),
 )

@@ -1,0 +1,341 @@
+"""Gin rummy in words: one hand, scored as the engine does.
+
+The engine's observation shows what lies open now. What a seat knows is more: who took which card from the pile
+and what was discarded when. So the view here is that observation and the public course of the hand.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyspiel
+
+from gymposium.errors import NoSampler
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import CHANCE, Event, Style
+
+if TYPE_CHECKING:
+    from gymposium.plugins.specs import GameSpec
+
+_CARDS = [f"{rank}{suit}" for suit in "scdh" for rank in "A23456789TJQK"]
+_VALUES = [min(10, card % 13 + 1) for card in range(52)]
+_UPCARD, _STOCK, _PASS, _KNOCK, _MELDS = 52, 53, 54, 55, 56  # the engine's actions; below them the cards
+_PHASE = pyspiel.gin_rummy.Phase
+_TRIES = 1000
+
+
+class GinRummy:
+    """Words for `gin_rummy`."""
+
+    move_pattern = re.compile(
+        r"pass|knock|draw (upcard|stock)|(discard|lay off) {0}|meld {0}( {0}){{2,4}}".format("[A2-9TJQK][scdh]")
+    )
+
+    def __init__(
+        self, hand_size: int, knock_card: int, oklahoma: bool, gin_bonus: int, undercut_bonus: int, start: pyspiel.State
+    ) -> None:
+        self.hand_size, self.knock_card, self.oklahoma = hand_size, knock_card, oklahoma
+        self.gin_bonus, self.undercut_bonus = gin_bonus, undercut_bonus
+        texts = [start.action_to_string(0, action) for action in range(_MELDS, start.num_distinct_actions())]
+        self.melds = [sorted(map(_CARDS.index, _cards_in(text.rpartition(" ")[2]))) for text in texts]
+        self._named = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
+        self._named.update({_MELDS + i: f"meld {_told(meld)}" for i, meld in enumerate(self.melds)})
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
+        return None  # a card may be discarded or laid off
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        if action >= _UPCARD:
+            return self._named[action]
+        return f"{'lay off' if state.current_phase() == _PHASE.LAYOFF else 'discard'} {_CARDS[action]}"
+
+    def rules(self, seat: int, style: Style) -> str:
+        order = "first" if seat == 0 else "second"
+        limit = "the value of the first upcard (only gin if it is an ace)" if self.oklahoma else f"{self.knock_card}"
+        if style == "compact":
+            return (
+                f"gin rummy, {self.hand_size} cards each, knock with deadwood up to {limit}, gin +{self.gin_bonus}, "
+                f"undercut +{self.undercut_bonus}, you play {order}\n"
+                f"turns: u took the upcard, s drew from the stock, then the discard; theirs are cards that your "
+                f"opponent took and holds\n"
+            )
+        if self.oklahoma:
+            knock = "no more than the value of the first upcard (if that is an ace, only with gin)"
+        else:
+            knock = f"{self.knock_card} or less" if self.knock_card else "0"
+        return (
+            f"Gin rummy for two players, one hand, with 52 cards. Each is dealt {self.hand_size} cards, and one card "
+            f"is turned up beside the stock: the upcard.\n"
+            f"A meld is three or four cards of one rank, or three or more cards of one suit in sequence (A 2 3 4 5 6 "
+            f"7 8 9 T J Q K, the ace low only). Cards outside melds are deadwood: an ace counts 1, the cards 2 to 9 "
+            f"their number, and T, J, Q and K 10 each.\n"
+            f"The first player takes the upcard or passes, then the second; if both pass, the first draws from the "
+            f"stock. After that each turn begins with drawing the upcard or a card from the stock, and ends with a "
+            f"discard, which is the new upcard. An upcard that is not taken goes onto the discard pile.\n"
+            f"After drawing you may knock if your deadwood, the card to discard left out, is {knock}. You then "
+            f"discard, lay your melds one by one (a run of six or more as two melds), and pass when you are done; "
+            f"cards that you do not lay are deadwood. Then the other player lays off single cards that extend your "
+            f"melds, passes, lays melds, and passes. If you have no deadwood at all (gin), nothing may be laid off.\n"
+            f"The knocker gets the other's deadwood less their own, and {self.gin_bonus} more for gin. If the other "
+            f"has less deadwood than the knocker (undercut), the other gets the difference and {self.undercut_bonus} "
+            f"more. If both have the same, nobody gets anything. Your result is the points that you get, or that the "
+            f"other gets from you.\n"
+            f"The hand ends without points when an upcard is taken and discarded at once by one player and then by "
+            f"the other; when upcards have been taken 50 times (the first upcard is not counted while it may be "
+            f"passed); and when two cards are left in the stock: then you may only pass, which ends the hand, or knock "
+            f"with the upcard.\n"
+            f"You play {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        hand = sorted(state.hands()[seat])
+        upcard = state.upcard()
+        pile = _told(state.discard_pile())
+        theirs = _told(sorted(state.known_cards()[1 - seat]))
+        turns = course(state.history(), self.hand_size)
+        knocked, laid = state.knocked(), state.layed_melds()
+        over = state.is_terminal()
+        stage = _stage(state, self.hand_size)
+        deadwood, limit, stock = state.deadwood()[seat], state.knock_card(), state.stock_size()
+        if style == "compact":
+            lines = [
+                f"hand {_told(hand) or 'none'}",
+                f"deadwood {deadwood} knock {limit}",
+                f"upcard {'none' if upcard is None else _CARDS[upcard]} stock {stock}",
+                f"pile {pile or 'none'}",
+                f"theirs {theirs or 'none'}",
+                f"turns {' '.join(turns) or 'none'}",
+            ]
+            for who, owner in (("you", seat), ("they", 1 - seat)):
+                if laid[owner]:
+                    lines.append(f"{who} laid {', '.join([_told(self.melds[meld]) for meld in laid[owner]])}")
+            if state.layoffs():
+                lines.append(f"laid off {_told(state.layoffs())}")
+            lines.append(f"result {int(state.player_return(seat)):+d}" if over else f"now {_STAGES[stage][0]}")
+            legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
+        suits = [_told([card for card in hand if card // 13 == suit]) for suit in range(4)]
+        lines = [f"Your hand: {', '.join([suit for suit in suits if suit]) or 'empty'}."]
+        if True in knocked:
+            lines[0] += f" The cards in it count {deadwood}."
+            lines.append(f"{'You have' if knocked[seat] else 'Your opponent has'} knocked; the limit was {limit}.")
+            for who, owner in (("You have", seat), ("Your opponent has", 1 - seat)):
+                if laid[owner]:
+                    lines.append(f"{who} laid: {', '.join([_told(self.melds[meld]) for meld in laid[owner]])}.")
+            if state.layoffs():
+                lines.append(f"Laid off on the knocker's melds: {_told(state.layoffs())}.")
+        else:
+            best = " after discarding your highest unmatched card" if len(hand) > self.hand_size else ""
+            lines.append(
+                f"Your deadwood{best}: {deadwood}. To knock it must be {f'{limit} or less' if limit else '0'}."
+            )
+        lines.append(
+            f"Upcard: {'none' if upcard is None else _CARDS[upcard]}. Stock: {stock} cards. "
+            f"Discard pile, oldest first: {pile or 'empty'}."
+        )
+        lines.append(f"Known cards in your opponent's hand, taken from the pile: {theirs or 'none'}.")
+        mine = _told(sorted(state.known_cards()[seat]))
+        lines.append(f"Of your hand your opponent knows: {mine or 'nothing'}.")
+        told = ", ".join([_turn("you" if i % 2 == seat else "opponent", turn) for i, turn in enumerate(turns)])
+        lines.append(f"Turns so far (what was drawn, then what was discarded): {told or 'none'}.")
+        if over:
+            lines.append(f"The hand is over. Your result: {int(state.player_return(seat)):+d}.")
+        else:
+            who = "you" if state.current_player() == seat else "your opponent"
+            lines.append(f"Now {who} may {_STAGES[stage][1]}.")
+        return "\n".join(lines) + "\n"
+
+
+def course(history: Sequence[int], hand_size: int) -> list[str]:
+    """What everybody saw happen, turn by turn, up to a knock; seats alternate, and seat 0 begins.
+
+    `pass`; `u7h` where the upcard was taken and 7h discarded; `s7h` where the draw was from the stock;
+    `u` or `s` while the discard is to come; `u knock`, `s knock`, and `knock` at the end of the stock."""
+    turns: list[str] = []
+    actions = iter(history[2 * hand_size + 1 :])
+    for action in actions:
+        if action == _PASS:
+            turns.append("pass")
+            continue
+        if action == _KNOCK:
+            turns.append("knock")
+            break
+        source = "u"
+        if action == _STOCK:
+            source = "s"
+            next(actions, None)  # the card that was drawn
+        ended = next(actions, None)
+        if ended is None:
+            turns.append(source)
+        elif ended == _KNOCK:
+            turns.append(f"{source} knock")
+            break
+        else:
+            turns.append(source + _CARDS[ended])
+    return turns
+
+
+_STAGES = {
+    "first": ("upcard or pass", "take the first upcard, or pass"),
+    "passed": ("draw stock", "only draw from the stock, since both have passed"),
+    "draw": ("draw", "draw the upcard or from the stock"),
+    "discard": ("discard or knock", "discard a card, or knock with deadwood within the limit"),
+    "wall": (
+        "pass or knock",
+        "pass, which ends the hand, or knock with the upcard if you can",
+    ),
+    "knocked": ("discard", "discard a card that keeps the deadwood within the limit"),
+    "melds": ("melds", "lay melds, and pass when what is left is within the limit"),
+    "layoffs": ("lay off", "lay off cards on the knocker's melds, then pass"),
+    "last melds": ("last melds", "lay melds of the remaining cards, then pass, which ends the hand"),
+}
+"""What the seat to move is about to do, in both styles."""
+
+
+def _stage(state: pyspiel.State, hand_size: int) -> str:
+    phase = state.current_phase()
+    if phase == _PHASE.DRAW:
+        return "draw"
+    if phase == _PHASE.DISCARD:
+        return "discard"
+    if phase == _PHASE.FIRST_UPCARD:
+        return "passed" if False not in state.pass_on_first_upcard() else "first"
+    if phase == _PHASE.KNOCK:
+        laid = sum([len(cards) for cards in state.layed_melds()])
+        return "melds" if laid or len(state.hands()[state.current_player()]) == hand_size else "knocked"
+    if phase == _PHASE.LAYOFF:
+        return "last melds" if state.finished_layoffs() else "layoffs"
+    return "wall"
+
+
+def _turn(who: str, turn: str) -> str:
+    """`u7h` → `opponent upcard 7h`."""
+    if turn in ("pass", "knock"):
+        return f"{who} {turn}ed"
+    return f"{who} {'upcard' if turn[0] == 'u' else 'stock'} {turn[1:].strip()}".rstrip()
+
+
+def _told(cards: Sequence[int]) -> str:
+    return " ".join([_CARDS[card] for card in cards])
+
+
+def _cards_in(text: str) -> Iterator[str]:
+    """`7h8h9h` → `7h`, `8h`, `9h`."""
+    return (text[i : i + 2] for i in range(0, len(text), 2))
+
+
+class GinRummyGame(OpenSpielGame):
+    """Gin rummy, with the public course of the hand in its view and a sampler of its own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game) -> None:
+        self._start = engine.new_initial_state()
+        self.gin = GinRummy(**params, start=self._start)
+        super().__init__(spec, params, engine, self.gin)
+        self.resamples = True  # by `sample` below: the engine's own hands back the true state
+        self._dealt = [self._start.action_to_string(CHANCE, card) for card in range(52)]
+        # More than the engine's own bound (gin_rummy.h, kMaxPossibleDeadwood = 98 for every hand size): nobody has to
+        # lay melds, so ten cards that count 10 each can be left over.
+        limit = 10 if self.gin.oklahoma else self.gin.knock_card
+        most = float(max(10 * self.gin.hand_size + self.gin.gin_bonus, limit + self.gin.undercut_bonus))
+        self.utility_range = (-most, most)
+
+    def start(self) -> pyspiel.State:
+        return self._start.clone()  # the engine takes 1.1 ms to make one, and 0.03 ms to copy it
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        # the engine's observation does not say whether lay-offs are over, which the legal moves show
+        past = " ".join(course(state.history(), self.gin.hand_size))
+        return f"{super().view_of(state, seat)}\n{past}\n{state.finished_layoffs()}"
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Deal the cards that the seat cannot see anew: any deal under which all that it saw could happen as it
+        did is as likely as any other."""
+        history = match.state.history()
+        for _ in range(_TRIES):
+            dealt = self._redeal(history, seat, match.state.knock_card(), rng)
+            state = self._replayed(history, dealt, 1 - seat)
+            if state is not None:
+                events = match.events.copy()
+                for index, card in dealt.items():
+                    events[index] = Event(CHANCE, self._dealt[card])
+                return OpenSpielMatch(self, state, events, None, rng)
+        raise NoSampler(f"{self.name}: no other deal was found in {_TRIES} tries that allows the knock as it was seen.")
+
+    def _redeal(self, history: Sequence[int], seat: int, limit: int, rng: random.Random) -> dict[int, int]:
+        """New cards for the other seat, by their place in the history.
+
+        Each card that the other was seen to hold without having taken it from the pile came from one of its hidden
+        draws up to then. Choosing that draw evenly, in order of time, makes every assignment equally likely,
+        since the number of draws to choose from does not depend on earlier choices."""
+        other, size = 1 - seat, self.gin.hand_size
+        hidden = list(range(other * size, other * size + size))
+        seen = set(history[seat * size : seat * size + size])
+        taken: set[int] = set()  # from the pile, still in the other's hand
+        dealt: dict[int, int] = {}
+
+        def show(card: int) -> None:
+            if card in taken:
+                taken.remove(card)
+            else:
+                dealt[hidden.pop(rng.randrange(len(hidden)))] = card
+
+        mover, upcard, knocker, finished, drawn = 0, history[2 * size], -1, False, False
+        seen.add(upcard)
+        index = 2 * size + 1
+        while index < len(history):
+            action = history[index]
+            if action == _PASS:
+                finished = mover == knocker or finished
+                mover = 1 - mover if knocker < 0 or mover == knocker else mover
+            elif action == _STOCK:
+                index += 1
+                drawn = True
+                if index < len(history):
+                    if mover == other:
+                        hidden.append(index)
+                    else:
+                        seen.add(history[index])
+            elif action == _UPCARD or (action == _KNOCK and not drawn):
+                drawn = True
+                knocker = mover if action == _KNOCK else knocker
+                if mover == other:
+                    taken.add(upcard)
+            elif action == _KNOCK:
+                knocker = mover
+            else:
+                if mover == other:
+                    for card in [action] if action < _UPCARD else self.gin.melds[action - _MELDS]:
+                        show(card)
+                upcard = action
+                if knocker < 0:
+                    mover, drawn = 1 - mover, False
+            index += 1
+        seen.update(dealt.values())
+        pool = [card for card in range(52) if card not in seen]
+        cards = rng.sample(pool, len(hidden))
+        if knocker == other and finished:  # what it kept is deadwood, within the limit
+            room = limit - sum([_VALUES[card] for card in taken])
+            low = [card for card in pool if _VALUES[card] <= room - len(hidden) + 1]
+            while sum([_VALUES[card] for card in cards]) > room:
+                cards = rng.sample(low, len(hidden))
+        dealt.update(zip(hidden, cards, strict=True))
+        return dealt
+
+    def _replayed(self, history: Sequence[int], dealt: Mapping[int, int], other: int) -> pyspiel.State | None:
+        """The state that these cards lead to; None where the other could not have knocked as it did."""
+        state = self.start()
+        knocked = False
+        for index, action in enumerate(history):
+            if action == _KNOCK or knocked:
+                knocked = True
+                if state.current_player() == other and action not in state.legal_actions():
+                    return None
+            state.apply_action(dealt.get(index, action))
+        return state
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> GinRummyGame:
+    return GinRummyGame(spec, params, engine_game("gin_rummy", params))
