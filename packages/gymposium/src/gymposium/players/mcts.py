@@ -1,29 +1,38 @@
-"""Monte Carlo tree search, by OpenSpiel's bots, over worlds sampled from the seat's own view.
+"""The player `mcts-N`: Monte Carlo tree search over worlds that the seat's own view allows.
 
-Perfect information: the C++ `MCTSBot` on a fork of the position (nothing is hidden, and later chance is
-fresh). Hidden information: `ISMCTSBot` on a sampled world; it resamples from the information state
-itself, so neither it nor we ever see the other hand. It is OpenSpiel's in Python: the one in C++ is some
-20 times faster, but it breaks ties in the order of its hash tables, so that equal seeds play differently.
-Strength is bounded by simulations, never by time, and a move depends on the match's seed and the turn alone.
+Perfect information in an OpenSpiel game: the engine's C++ search, several positions at once. Everything else,
+a stranger's game that only forks included: our own tree over worlds from the game's sampler or from what the
+seat saw. It refuses where it would play badly, and says why; where it finds no world it makes a random legal
+move and counts it. Strength is bounded by simulations, never by time, and a move depends on what the seat saw,
+the players' seed and the seat's earlier decisions alone.
 """
 
 from __future__ import annotations
 
-import random
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import pyspiel
-
-from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Reply, Source
+from gymposium.players.search import engine
+from gymposium.players.search.refusal import refuse
+from gymposium.players.search.tree import search
 from gymposium.reading import READERS, Reader
-from gymposium.streams import draw
 
-UCT_C = 2.0
-ROLLOUTS = 1
-MAX_MEMORY_MB = 1000
+MOST_WORLDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What stood behind a move."""
+
+    source: Source | None
+    """Where the worlds came from; None where there was but one legal move."""
+    worlds: int
+    """How many different samples the search began in; 0: none was found, and the move is random."""
+    simulations: int
 
 
 class MctsPlayer:
@@ -35,43 +44,37 @@ class MctsPlayer:
     def __init__(self, simulations: str | int) -> None:
         self.simulations = int(simulations)
         self.name = f"mcts-{self.simulations}"
+        self.counts: Counter[str] = Counter()
+        """Of the moves so far: `moves`, `forced` (there was no other), and `no world` (random, for want of one)."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self._choose(ask)) for ask in asks]
+        replies: list[Reply | None] = []
+        waiting: list[engine.EngineSearch] = []
+        for ask in asks:
+            prepared = self._prepare(ask)
+            if isinstance(prepared, engine.EngineSearch):
+                waiting.append(prepared)
+                replies.append(None)
+            else:
+                replies.append(prepared)
+        thought = Thought("position", 1, self.simulations)
+        found = iter([Reply(move, trace=thought) for move in engine.moves(waiting)])
+        return [next(found) if reply is None else reply for reply in replies]
 
-    def _choose(self, ask: Ask) -> str:
-        world = ask.sampler.world(ask.rng)
-        if not isinstance(world, OpenSpielMatch):
-            raise NoSampler(f"{self.name} searches OpenSpiel games; {ask.game.name} is not one. Use the random player.")
-        kind = world.game.engine.get_type()
-        if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
-            raise NoSampler(f"{self.name} cannot search {ask.game.name}: its moves are simultaneous.")
-        if kind.reward_model != pyspiel.GameType.RewardModel.TERMINAL:
-            raise NoSampler(f"{self.name} cannot search {ask.game.name}: rewards come during the game, not at its end.")
-        action = self._hidden(world, ask.rng) if world.game.hides else self._open(world, ask.rng)
-        names = world.game.names
-        return names[action] if names is not None else world.game.wording.move(world.state, ask.seat, action)
-
-    def _open(self, world: OpenSpielMatch, rng: random.Random) -> int:
-        seed = rng.getrandbits(31)
-        evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seed)
-        # solve=False: a solver settles for a proven draw and wins less against weak play
-        bot = pyspiel.MCTSBot(world.game.engine, evaluator, UCT_C, self.simulations, MAX_MEMORY_MB, False, seed, False)
-        return int(bot.step(world.state))
-
-    def _hidden(self, world: OpenSpielMatch, rng: random.Random) -> int:
-        import numpy as np
-        from open_spiel.python.algorithms.ismcts import ISMCTSBot, ISMCTSFinalPolicyType
-        from open_spiel.python.algorithms.mcts import RandomRolloutEvaluator
-
-        numbers = np.random.RandomState(rng.getrandbits(31))  # what the bot takes
-        bot = ISMCTSBot(
-            world.game.engine,
-            RandomRolloutEvaluator(ROLLOUTS, numbers),
-            UCT_C,
-            self.simulations,
-            random_state=numbers,
-            final_policy_type=ISMCTSFinalPolicyType.NORMALIZED_VISITED_COUNT,  # mixes, as hidden games ask for
-        )
-        bot.set_resampler(lambda state, seat: state.resample_from_infostate(seat, rng.random))
-        return draw(bot.get_policy(world.state), rng)
+    def _prepare(self, ask: Ask) -> Reply | engine.EngineSearch:
+        """The reply, or the search by OpenSpiel that will give it."""
+        refuse(ask.game, self.name)
+        self.counts["moves"] += 1
+        legal = ask.legal_moves or []
+        if len(legal) == 1:
+            self.counts["forced"] += 1
+            return Reply(legal[0], trace=Thought(None, 0, 0))
+        source, worlds = ask.sampler.worlds(min(self.simulations, MOST_WORLDS), ask.rng)
+        if not worlds:
+            self.counts["no world"] += 1
+            return Reply(legal[int(ask.rng.random() * len(legal))], trace=Thought(source, 0, 0))
+        if source == "position" and engine.is_searched(worlds[0]):
+            assert isinstance(worlds[0], OpenSpielMatch)
+            return engine.EngineSearch(worlds[0], ask.seat, self.simulations, ask.rng)
+        move = search(worlds, ask.seat, self.simulations, ask.rng)
+        return Reply(move, trace=Thought(source, len(worlds), self.simulations))

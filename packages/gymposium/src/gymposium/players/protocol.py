@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from gymposium.errors import NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
+from gymposium.players.search.viewlog import ViewLog, Witness
+from gymposium.players.search.worlds import Worlds
 from gymposium.reading import Reader
 from gymposium.streams import stream
 
@@ -34,23 +37,53 @@ class Reply:
     action: int | None = None
 
 
+Source = Literal["position", "resample", "views"]
+"""Where worlds come from: the position itself where nothing is hidden, the game's own sampler, or the seat's views."""
+
+STEPS_PER_WORLD = 400
+"""Matches begun and moves applied, at most, for each world that is sought from the seat's views."""
+
+
 class Sampler:
-    """Worlds that one seat cannot tell from the true one."""
+    """Worlds that one seat cannot tell from the true one: a function of what the seat saw and did, and of the
+    generator that it is given. The true match stays behind it."""
 
-    __slots__ = ("_match", "_seat")
+    __slots__ = ("_ask",)
 
-    def __init__(self, match: Match, seat: int) -> None:
-        self._match, self._seat = match, seat
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
 
-    def world(self, rng: random.Random) -> Match:
-        """One such world. Raises `NoSampler` where the game cannot make one."""
-        return self._match.resample(self._seat, rng)
+    @property
+    def log(self) -> ViewLog:
+        """What the seat saw and did up to now."""
+        return self._ask._sitting.log(self._ask.seat)
+
+    def worlds(
+        self, count: int, rng: random.Random, steps_per_world: int = STEPS_PER_WORLD
+    ) -> tuple[Source, list[Match]]:
+        """Up to `count` worlds, all with this seat to move. They are to be forked, never played on.
+
+        Where nothing is hidden that is the position, once, with later chance from `rng`. Where the game has a sampler
+        of its own, `count` worlds by it. Elsewhere those that are found along the seat's views in about `count` times
+        `steps_per_world` steps, perhaps none; they are remembered and led on at the seat's next decision."""
+        sitting, seat = self._ask._sitting, self._ask.seat
+        if sitting.game.spec.information == "perfect":
+            return "position", [sitting.match.fork(rng)]
+        drawn: list[Match] = []
+        try:
+            while len(drawn) < count:
+                drawn.append(sitting.match.resample(seat, rng))
+        except NoSampler:  # at once: the game has no sampler; later: it found no further world
+            if not drawn:
+                legal = legal_moves(self._ask) or ()
+                return "views", sitting.worlds(seat).update(self.log, legal, count, steps_per_world, rng)
+        return "resample", drawn
 
 
 class Sitting:
     """What all asks of one match have in common."""
 
-    __slots__ = ("asked", "game", "key", "match", "rngs", "seed")
+    __slots__ = ("_witnesses", "_worlds", "asked", "game", "key", "match", "rngs", "seed")
 
     def __init__(self, match: Match, key: str, seed: int) -> None:
         self.match = match
@@ -59,6 +92,23 @@ class Sitting:
         self.seed = seed
         self.rngs: dict[int, random.Random] = {}
         self.asked = [0] * match.game.seats
+        # what search remembers ends with the match; made on first use
+        self._witnesses: dict[int, Witness] = {}
+        self._worlds: dict[int, Worlds] = {}
+
+    def log(self, seat: int) -> ViewLog:
+        """What the seat saw and did up to now."""
+        witness = self._witnesses.get(seat)
+        if witness is None:
+            witness = self._witnesses[seat] = Witness(self.match, seat)
+        return witness.log()
+
+    def worlds(self, seat: int) -> Worlds:
+        """The seat's worlds, as its last decision left them."""
+        worlds = self._worlds.get(seat)
+        if worlds is None:
+            worlds = self._worlds[seat] = Worlds(self.game, seat)
+        return worlds
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
         """The seat's next ask."""
@@ -126,7 +176,7 @@ class Ask:
 
     @property
     def sampler(self) -> Sampler:
-        return Sampler(self._sitting.match, self.seat)
+        return Sampler(self)
 
 
 def legal_moves(ask: Ask) -> list[str] | None:

@@ -1,0 +1,118 @@
+"""Worlds that one seat cannot tell from the true one, found from what it saw and did.
+
+A new match of the game is steered, depth first, along the seat's log: its own moves are those that it made,
+everybody else's and chance are drawn, and a branch is left as soon as its view is neither what it was nor
+what the log has next. What is found is kept: at the seat's next decision each world is led on from where it
+stood, and only what is then missing is sought from the start.
+
+The effort is bounded by steps (matches begun and moves applied), never by time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from gymposium.games.protocol import Game, Match
+from gymposium.players.search.viewlog import Item, ViewLog
+
+TRIES = 64
+"""How often what is not the seat's own is drawn at one position before the branch is given up: more than there are
+outcomes to one roll or card."""
+STEPS_PER_BRANCH = 400
+"""After so many steps a search that has found nothing begins anew: its mistake lies far back."""
+FIRST = 10
+"""For the first world this many times the steps of one; where they find none, none is likely to be found."""
+
+
+class Worlds:
+    """One seat's worlds in one match."""
+
+    __slots__ = ("_at", "_found", "_game", "_seat", "_steps")
+
+    def __init__(self, game: Game, seat: int) -> None:
+        self._game, self._seat = game, seat
+        self._found: list[Match] = []
+        self._at = 0
+        """How much of the log the worlds found agree with."""
+        self._steps = 0
+
+    def update(
+        self, log: ViewLog, legal: Sequence[str], count: int, steps_per_world: int, rng: random.Random
+    ) -> list[Match]:
+        """Up to `count` worlds that agree with all of `log` and in which the seat is to move with these legal moves, in
+        `count * steps_per_world` steps at most; [] where the first `FIRST * steps_per_world` found none."""
+        items, self._steps = log.items, count * steps_per_world
+        give_up = self._steps - FIRST * steps_per_world
+        starts, self._found = self._found, []
+        at, self._at = self._at, len(items)
+        for world in starts:
+            if len(self._found) == count:
+                break
+            self._add(self._steer(world, at, items, legal, rng))
+        while len(self._found) < count and self._steps > (0 if self._found else max(give_up, 0)):
+            self._steps -= 1
+            world = self._game.new(rng.getrandbits(48))
+            if world.view(self._seat) == items[0].text:
+                self._add(self._steer(world, 1, items, legal, rng))
+        return self._found
+
+    def _add(self, world: Match | None) -> None:
+        if world is not None:
+            self._found.append(world)
+
+    def _steer(
+        self, start: Match, at: int, items: Sequence[Item], legal: Sequence[str], rng: random.Random
+    ) -> Match | None:
+        """A world that continues `start`, which agrees with `items[:at]`, to the end of the log."""
+        least = max(self._steps - STEPS_PER_BRANCH, 0)
+        branch = [(start, at, self._moves(start, at, items, rng))]
+        while branch:
+            match, at, moves = branch[-1]
+            if at == len(items) and self._seat in match.to_move():
+                if match.legal_moves(self._seat) == legal:
+                    return match
+                branch.pop()
+                continue
+            joint = next(moves, None)
+            if joint is None:
+                branch.pop()
+                continue
+            if self._steps == least:
+                return None
+            self._steps -= 1
+            child = match.fork(rng)
+            child.apply(joint)
+            after = self._agrees(child.view(self._seat), at + (self._seat in joint), items)
+            if after:
+                branch.append((child, after, self._moves(child, after, items, rng)))
+        return None
+
+    def _agrees(self, view: str, at: int, items: Sequence[Item]) -> int:
+        """How much of the log is used up where the seat has this view next; 0 where the log speaks against it."""
+        if at < len(items) and items[at] == ("saw", view):
+            return at + 1
+        last = at - 1
+        while items[last].kind == "did":
+            last -= 1
+        return at if items[last].text == view else 0
+
+    def _moves(self, match: Match, at: int, items: Sequence[Item], rng: random.Random) -> Iterator[dict[int, str]]:
+        """Joint moves to try: the seat's own as it made it, the others' at random."""
+        seats, own = match.to_move(), {}
+        if self._seat in seats:
+            if at == len(items) or items[at].kind != "did":
+                return
+            if items[at].text not in (match.legal_moves(self._seat) or ()):
+                return
+            own = {self._seat: items[at].text}
+        others = {seat: match.legal_moves(seat) or [] for seat in seats if seat != self._seat}
+        if not seats:
+            return
+        if len(others) == 1 and not self._game.spec.chance:  # each once is all there is
+            ((seat, legal),) = others.items()
+            for move in rng.sample(legal, len(legal)):
+                yield {**own, seat: move}
+            return
+        for _ in range(TRIES if others or self._game.spec.chance else 1):
+            yield {**own, **{seat: legal[int(rng.random() * len(legal))] for seat, legal in others.items()}}
