@@ -41,7 +41,7 @@ from benchmarks.bare_torch import (
     update_bare,
 )
 from benchmarks.report import RESULTS, about, table, write
-from gymposium import load_game, make_player
+from gymposium import load_game, make_player, make_reward
 from gymposium.driver import FORFEIT
 from gymposium.reading import reader
 from gymposium_agents.engine import TransformersEngine, base_of
@@ -161,7 +161,8 @@ def play(loaded: LoadedModel, matches: int) -> Rolled:
     start = time.process_time()
     rollout = roll_out(jobs, lambda played: None)
     spent = time.process_time() - start - engine.noting_seconds
-    rows, _ = rows_of(rollout, CONFIG.grpo)
+    reward = make_reward(CONFIG.reward)
+    rows, _ = rows_of(rollout.groups, [reward(group) for group in rollout.groups], CONFIG.grpo)
     return Rolled(Work(engine.rounds, rows), rollout.readings, spent, engine.seconds)
 
 

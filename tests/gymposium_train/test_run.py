@@ -173,6 +173,8 @@ def test_a_model_directory_instead_of_one_made_here(tmp_path: Path, model_direct
         (["--game", "tic_tac_toe", "--on-illegal", "shrug"], "forfeit"),
         (["--game", "tic_tac_toe", "--eval-matches", "7"], "multiple of 2"),
         (["--game", "tic_tac_toe", "--on-illegal", "random"], "cannot be trained with"),
+        (["--game", "tic_tac_toe", "--reward", "winnings"], "no reward called 'winnings'"),
+        (["--game", "tic_tac_toe", "--reward", "weighted(acuracy=1)"], "Did you mean 'accuracy'"),
         (["--resume", "nowhere"], "not a run directory"),
         (["--resume", "nowhere", "--steps", "5"], "leave out steps"),
     ],
@@ -183,6 +185,34 @@ def test_bad_input_is_told_before_any_work(tmp_path: Path, arguments: list[str],
     assert done.returncode == 2
     assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_that_is_paid_by_weighted_criteria_reports_each(tmp_path: Path) -> None:
+    """One of them is the user's own, from a module beside."""
+    (tmp_path / "own_rewards.py").write_text("def moves(group):\n    return [-len(t.turns) for t in group]\n")
+    arguments = "--steps 2 --group-size 8 --cold-start-steps 6 --cold-start-games 100 --eval-matches 4"
+    reward = "weighted(accuracy=1,efficiency=0.2,own_rewards:moves=0.01)"
+    done = subprocess.run(
+        [*COMMAND, *arguments.split(), "--game", "tic_tac_toe", "--eval-opponents", "random", "--reward", reward]
+        + ["--out", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**ONE_THREAD, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    run, config = RunDirectory.open(tmp_path / "run")
+    assert config.reward == reward
+    steps = [entry for entry in run.metrics() if entry["stage"] == "grpo"]
+    for entry in steps:
+        parts = entry["reward_parts"]
+        assert entry["reward"] == pytest.approx(
+            parts["accuracy"] + 0.2 * parts["efficiency"] + 0.01 * parts["own_rewards:moves"]
+        )
+        assert parts["own_rewards:moves"] < 0
+    page = run.report.read_text(encoding="utf-8")
+    assert reward in page
+    assert "own_rewards:moves" in re.sub(re.escape(reward), "", page)
 
 
 def test_a_directory_in_use_is_refused(finished: tuple[RunDirectory, TrainConfig, str]) -> None:

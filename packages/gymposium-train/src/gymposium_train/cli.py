@@ -59,6 +59,14 @@ def command(
     reply: Annotated[str, typer.Option(help="move, tags or json.")] = "move",
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest reply.")] = 8,
     on_illegal: Annotated[str, typer.Option(metavar="POLICY", help="What a failed reply costs.")] = "forfeit",
+    reward: Annotated[
+        str,
+        typer.Option(
+            metavar="REWARD",
+            help="What is learned from: returns, score, weighted(accuracy=1,efficiency=0.2), or another of gymposium "
+            "list. Measures stay what they are.",
+        ),
+    ] = "returns",
     eval_opponents: Annotated[
         str, typer.Option("--eval-opponents", metavar="A,B", help="Against whom the model is measured.")
     ] = ",".join(_EVAL.opponents),
@@ -87,6 +95,7 @@ def command(
     \b
     gymposium train --game tic_tac_toe --control
     gymposium train --game kuhn_poker --opponent mcts-50 --steps 40 --out runs/kuhn
+    gymposium train --game tic_tac_toe --reward "weighted(accuracy=1,efficiency=0.2)"
     gymposium train --game connect_four --model Qwen/Qwen3-0.6B --cold-start-steps 0 --prompt full --group-size 16
     gymposium train --resume runs/kuhn
     """
@@ -117,6 +126,7 @@ def command(
                     reply=reply,
                     max_tokens=max_tokens,
                     on_illegal=on_illegal,
+                    reward=reward,
                     checkpoint_every=checkpoint_every,
                     control=control,
                     cold_start=replace(_COLD, steps=cold_start_steps, games=cold_start_games),

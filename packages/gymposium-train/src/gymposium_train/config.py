@@ -108,6 +108,9 @@ class TrainConfig:
     max_tokens: int = 8
     """Longest reply; a longer one is cut off, which costs what an illegal one does."""
     on_illegal: str = "forfeit"
+    reward: str = "returns"
+    """What is learned from, as `gymposium list` shows it: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`.
+    It changes no measure: those are of returns and results."""
     token_budget: int = 4_096
     """Tokens in one forward pass of the learner."""
     checkpoint_every: int = 10

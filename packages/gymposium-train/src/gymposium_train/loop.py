@@ -2,6 +2,7 @@
 
     for each step:
         rollout   = groups of matches through the driver          who plays
+        reward    = what each trajectory of a group gets          what is wanted
         advantage = reward relative to the group                  who deserves what
         update    = clipped policy gradient on the turns' tokens  who learns
 
@@ -13,7 +14,7 @@ sequence-mean (losses are means over tokens, as in DAPO, so long and short repli
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +22,16 @@ from gymposium.driver import Played
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
+from gymposium.rewards.protocol import Reward, RewardFunction
 from gymposium.streams import stream
+from gymposium.trajectories import Trajectory
 from gymposium_agents.engine import TransformersEngine
 from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.tokens import TurnTokens
 from gymposium_train.config import Grpo, TrainConfig
 from gymposium_train.credit import group_advantages
 from gymposium_train.learner import Learner
-from gymposium_train.rollout import Rollout, group_jobs, roll_out
+from gymposium_train.rollout import group_jobs, roll_out
 from gymposium_train.rows import Row
 
 
@@ -44,7 +48,13 @@ class Trainee:
 
 
 def train_step(
-    step: int, config: TrainConfig, game: Game, trainee: Trainee, opponent: Player, each: Callable[[Played], object]
+    step: int,
+    config: TrainConfig,
+    game: Game,
+    trainee: Trainee,
+    opponent: Player,
+    reward: RewardFunction,
+    each: Callable[[Played], object],
 ) -> dict[str, Any]:
     """One step of the loop. Returns its metrics."""
     settings, started = config.grpo, time.process_time()
@@ -60,7 +70,8 @@ def train_step(
     )
     rollout = roll_out(jobs, each)
     played_at = time.process_time()
-    rows, groups_kept = rows_of(rollout, settings)
+    paid = [list(reward(group)) for group in rollout.groups]
+    rows, groups_kept = rows_of(rollout.groups, paid, settings)
     learning_rate, entropy = settings.learning_rate_at(step), settings.entropy_at(step)
     update: dict[str, float] = {}
     if rows:
@@ -69,12 +80,14 @@ def train_step(
             rows, settings, learning_rate=learning_rate, entropy_weight=entropy, seed=seed
         )
         trainee.engine.policy_version = trainee.learner.policy_version
-    rewards = [t.reward for t in rollout.trajectories]
+    rewards = [one for group in paid for one in group]
+    wins = sum(trajectory.result == "win" for group in rollout.groups for trajectory in group)
     return {
         "stage": "grpo",
         "step": step + 1,
-        "reward": sum(rewards) / len(rewards) if rewards else None,
-        "win": sum(t.result == "win" for t in rollout.trajectories) / max(1, len(rewards)),
+        "reward": sum(one.total for one in rewards) / len(rewards) if rewards else None,
+        "reward_parts": mean_parts(rewards),
+        "win": wins / max(1, len(rewards)),
         "groups_kept": groups_kept,
         "dropped": rollout.dropped,
         "turns": sum(rollout.readings.values()),
@@ -88,17 +101,29 @@ def train_step(
     }
 
 
-def rows_of(rollout: Rollout, settings: Grpo) -> tuple[list[Row], int]:
-    """The turns of every trajectory whose group can teach something, and how many groups can."""
-    trajectories = rollout.trajectories
-    advantages = group_advantages(
-        [t.reward for t in trajectories], [t.group for t in trajectories], normalise=settings.normalise
-    )
-    rows = [
-        Row(turn.prompt, turn.completion.ids, turn.completion.logprobs, advantage)
-        for trajectory, advantage in zip(trajectories, advantages, strict=True)
-        if advantage is not None
-        for turn in trajectory.turns
-    ]
-    kept = {t.group for t, advantage in zip(trajectories, advantages, strict=True) if advantage is not None}
-    return rows, len(kept)
+def rows_of(
+    groups: Sequence[Sequence[Trajectory]], paid: Sequence[Sequence[Reward]], settings: Grpo
+) -> tuple[list[Row], int]:
+    """The turns of every trajectory whose group can teach something, and how many groups can. `paid` holds each
+    group's rewards, in its order."""
+    rows: list[Row] = []
+    kept = 0
+    for group, rewards in zip(groups, paid, strict=True):
+        advantages = group_advantages([reward.total for reward in rewards], normalise=settings.normalise)
+        if advantages is None:
+            continue
+        kept += 1
+        for trajectory, advantage in zip(group, advantages, strict=True):
+            for turn in trajectory.turns:
+                tokens: TurnTokens = turn.trace
+                rows.append(Row(tokens.prompt, tokens.completion.ids, tokens.completion.logprobs, advantage))
+    return rows, kept
+
+
+def mean_parts(rewards: Sequence[Reward]) -> dict[str, float]:
+    """The mean of each part, over the rewards that have it."""
+    values: dict[str, list[float]] = {}
+    for reward in rewards:
+        for name, value in reward.parts.items():
+            values.setdefault(name, []).append(value)
+    return {name: sum(found) / len(found) for name, found in values.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -57,14 +58,21 @@ def learning_curve(config: TrainConfig, results: dict[str, Any], metrics: list[d
 
 
 def training_curves(metrics: list[dict[str, Any]]) -> str:
-    """Reward, entropy and KL of the training steps, as SVG."""
+    """Reward, its parts, entropy and KL of the training steps, as SVG."""
     steps = [m for m in metrics if m["stage"] == "grpo" and "entropy" in m]
     names = (("reward", "mean reward"), ("entropy", "entropy (nats a token)"), ("approx_kl", "approx. KL of a step"))
-    figure, panels = _figure(columns=len(names))
-    for axes, (key, label) in zip(panels, names, strict=True):
+    figure, panels = _figure(columns=len(names) + 1)
+    for axes, (key, label) in zip(panels, names, strict=False):
         axes.plot([m["step"] for m in steps], [m[key] for m in steps], color="#2563eb")
-        axes.set_xlabel("GRPO step")
         axes.set_title(label, fontsize="medium")
+    for part in dict.fromkeys(name for m in steps for name in m["reward_parts"]):
+        values = [m["reward_parts"].get(part, math.nan) for m in steps]
+        panels[-1].plot([m["step"] for m in steps], values, label=part)
+    panels[-1].set_title("parts of the reward, means", fontsize="medium")
+    if panels[-1].lines:
+        panels[-1].legend(fontsize="x-small")
+    for axes in panels:
+        axes.set_xlabel("GRPO step")
     return _svg(figure)
 
 

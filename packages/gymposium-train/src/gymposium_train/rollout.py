@@ -10,25 +10,15 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 from gymposium.streams import stream
-from gymposium_agents.tokens import TurnTokens
-
-
-@dataclass(slots=True)
-class Trajectory:
-    """One seat's turns in one match, and what it got."""
-
-    group: int
-    seat: int
-    turns: list[TurnTokens]
-    reward: float
-    result: str
+from gymposium.trajectories import Trajectory
 
 
 @dataclass(slots=True)
 class Rollout:
     """What one step of playing gave."""
 
-    trajectories: list[Trajectory]
+    groups: list[list[Trajectory]]
+    """The learner's trajectories, those that share a baseline together; their turns' traces hold the tokens."""
     dropped: int
     """Trajectories left out because an opponent forfeited: what they got says nothing about them."""
     readings: dict[str, int]
@@ -69,17 +59,17 @@ def group_jobs(
 def roll_out(jobs: Sequence[tuple[MatchJob, int, int]], each: Callable[[Played], object]) -> Rollout:
     """Play the jobs at once. `each` is called with every finished match."""
     place = {job.id: (group, seat) for job, group, seat in jobs}
+    groups: dict[int, list[Trajectory]] = {group: [] for _, group, _ in jobs}
     rollout = Rollout([], 0, {})
     for played in play((job for job, _, _ in jobs), at_once=len(jobs)):
         each(played)
         group, seat = place[played.job.id]
-        mine = [turn for turn in played.turns if turn.seat == seat]
-        for turn in mine:
+        mine = Trajectory.of(played, seat)
+        for turn in mine.turns:
             rollout.readings[turn.reading] = rollout.readings.get(turn.reading, 0) + 1
         if played.forfeit is not None and played.forfeit != seat:
             rollout.dropped += 1
             continue
-        turns = [turn.trace for turn in mine]
-        rollout.trajectories.append(Trajectory(group, seat, turns, played.returns[seat], played.result(seat)))
-    rollout.trajectories.sort(key=lambda t: t.group)  # matches end in an order of their own
+        groups[group].append(mine)
+    rollout.groups = [group for group in groups.values() if group]
     return rollout

@@ -25,6 +25,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.reading import Reader, reader
 from gymposium.records import RecordWriter
+from gymposium.rewards.grammar import make_reward
 from gymposium.streams import stream
 from gymposium_agents.evaluate import check_share, evaluate
 from gymposium_agents.loading import LoadedModel, check_model, load_model
@@ -58,6 +59,7 @@ class Run:
         self.reader: Reader = reader(config.reply)
         self.opponent: Player = make_player(config.opponent)
         self.on_illegal = FailurePolicy.parse(config.on_illegal)
+        self.reward = make_reward(config.reward)
         self._interrupted = Interruption()
         self._recorded: dict[str, set[str]] = {}
         """Ids in each record file when this process began."""
@@ -200,7 +202,7 @@ class Run:
         with stage("GRPO", steps, lines=20) as bar, self._recorder("train") as record:
             bar.advance(steps=first)
             for step in range(first, steps):
-                metrics = train_step(step, config, self.game, trainee, self.opponent, record)
+                metrics = train_step(step, config, self.game, trainee, self.opponent, self.reward, record)
                 cpu += metrics["cpu_rollout"] + metrics["cpu_update"]
                 self.directory.log(metrics)
                 done = step + 1
@@ -213,7 +215,7 @@ class Run:
                 tied = 0 if metrics["groups_kept"] else tied + 1
                 if tied == MAX_TIED_STEPS:
                     raise GymposiumError(
-                        f"In {tied} steps in a row every match of each group ended alike, so there was nothing to "
+                        f"In {tied} steps in a row every match of each group was paid alike, so there was nothing to "
                         f"learn from. Replies were read as {metrics['readings']}. Try a longer cold start, a weaker "
                         f"opponent, larger groups or, for replies that are cut off, more --max-tokens."
                     )
@@ -322,10 +324,11 @@ def _note(metrics: dict[str, Any]) -> str:
 
 
 def check(config: TrainConfig) -> None:
-    """Raises a `GymposiumError` for whatever would stop the run later: unknown names, a missing model,
+    """Raises a `GymposiumError` for whatever would stop the run later: unknown names, wrong weights, a missing model,
     matches that the seats cannot share."""
     game = load_game(config.game)
     reader(config.reply)
+    make_reward(config.reward)
     if FailurePolicy.parse(config.on_illegal).kind not in ("forfeit", "penalty"):
         raise BadOption(
             f"on_illegal={config.on_illegal!r} cannot be trained with: a reply that was not played would share the "

@@ -43,7 +43,7 @@ class CheckedReward:
             for name, value in {"total": reward.total, **reward.parts}.items():
                 if not math.isfinite(value):
                     raise BadReward(
-                        f"Reward {self.name}: {name} of trajectory {number} is {value}, which no learner survives."
+                        f"Reward {self.name}: {name} of trajectory {number} is {value}; give a finite number."
                     )
             if reward.parts.keys() != rewards[0].parts.keys():
                 raise BadReward(
