@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Source
 from gymposium.players.search import engine
@@ -21,7 +20,8 @@ from gymposium.players.search.refusal import refuse
 from gymposium.players.search.tree import search
 from gymposium.reading import READERS, Reader
 
-MOST_WORLDS = 50
+LEAST_WORLDS, MOST_WORLDS = 10, 50
+"""One for every four simulations, but no fewer than the one and no more than the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,16 @@ class MctsPlayer:
         if len(legal) == 1:
             self.counts["forced"] += 1
             return Reply(legal[0], trace=Thought(None, 0, 0))
-        source, worlds = ask.sampler.worlds(min(self.simulations, MOST_WORLDS), ask.rng)
+        count = min(self.simulations, MOST_WORLDS, max(LEAST_WORLDS, self.simulations // 4))
+        source, worlds = ask.sampler.worlds(count, ask.rng)
         if not worlds:
             self.counts["no world"] += 1
             return Reply(legal[int(ask.rng.random() * len(legal))], trace=Thought(source, 0, 0))
         if source == "position" and engine.is_searched(worlds[0]):
-            assert isinstance(worlds[0], OpenSpielMatch)
             return engine.EngineSearch(worlds[0], ask.seat, self.simulations, ask.rng)
-        move = search(worlds, ask.seat, self.simulations, ask.rng)
+        bare = engine.bare_worlds(worlds)
+        if bare:
+            move = legal[ask.legal_actions.index(search(bare, ask.seat, self.simulations, ask.rng))]
+        else:
+            move = search(worlds, ask.seat, self.simulations, ask.rng)
         return Reply(move, trace=Thought(source, len(worlds), self.simulations))

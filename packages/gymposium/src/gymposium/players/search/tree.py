@@ -13,20 +13,41 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Generic, Protocol, Self, TypeVar
 
-from gymposium.games.protocol import Match
+from gymposium.errors import NoSampler
+
+M = TypeVar("M")
+"""A move: text in a `Match`; whatever is quicker where a world is made for search alone."""
+
+
+class World(Protocol[M]):
+    """What search asks of a world. Every `Match` with listed moves is one."""
+
+    def to_move(self) -> tuple[int, ...]: ...
+
+    def legal_moves(self, seat: int) -> list[M] | None: ...
+
+    def view(self, seat: int) -> str: ...
+
+    def apply(self, moves: Mapping[int, M]) -> None: ...
+
+    def returns(self) -> tuple[float, ...]: ...
+
+    def fork(self, rng: random.Random) -> Self: ...
+
 
 EXPLORATION = 1.0
 """Weight of UCB1's second term, for returns scaled to [0, 1]."""
 
 
-class _Node:
+class _Node(Generic[M]):
     """One seat's choice, as often as it was met with the same knowledge."""
 
     __slots__ = ("met", "moves", "totals", "untried", "visits")
 
-    def __init__(self, moves: list[str], rng: random.Random) -> None:
+    def __init__(self, moves: list[M], rng: random.Random) -> None:
         self.moves = moves
         self.met = 0
         self.visits = [0] * len(moves)
@@ -47,34 +68,40 @@ class _Node:
         return choice
 
 
-def search(worlds: Sequence[Match], seat: int, simulations: int, rng: random.Random) -> str:
+def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.Random) -> M:
     """The move of `seat` that `simulations` playouts, begun in `worlds` in turn, tried most often; of several, the one
     with the greatest mean return.
 
-    Returns are scaled by the least and greatest that this search has met: a game's own bounds may be far away."""
-    seats = worlds[0].game.seats
-    nodes: dict[tuple[int, str], _Node] = {}
-    low, high = [math.inf] * seats, [-math.inf] * seats
+    Returns are scaled by the least and greatest that this search has met: a game's own bounds may be far away.
+    Raises `NoSampler` where positions with equal views differ in their legal moves."""
+    nodes: dict[tuple[int, str], _Node[M]] = {}
+    least: dict[int, float] = {}
+    most: dict[int, float] = {}
     for number in range(simulations):
-        match = worlds[number % len(worlds)].fork(rng)
-        path: list[tuple[_Node, int, int]] = []
+        world = worlds[number % len(worlds)].fork(rng)
+        path: list[tuple[_Node[M], int, int]] = []
         new = False
-        while not new and (movers := match.to_move()):
+        while not new and (movers := world.to_move()):
             joint = {}
             for mover in movers:
-                key = (mover, match.view(mover))
+                key, legal = (mover, world.view(mover)), world.legal_moves(mover) or []
                 node = nodes.get(key)
                 if node is None:
-                    node = nodes[key] = _Node(match.legal_moves(mover) or [], rng)
+                    node = nodes[key] = _Node(legal, rng)
                     new = True
-                choice = node.choose(low[mover], high[mover])
+                elif legal != node.moves:
+                    raise NoSampler(
+                        f"Search goes by what seats know, and in this game seat {mover} has different legal moves in "
+                        f"positions that its view() does not tell apart. Use the random player instead."
+                    )
+                choice = node.choose(least.get(mover, 0.0), most.get(mover, 0.0))
                 path.append((node, choice, mover))
                 joint[mover] = node.moves[choice]
-            match.apply(joint)
-        _play_out(match, rng)
-        returns = match.returns()
+            world.apply(joint)
+        _play_out(world, rng)
+        returns = world.returns()
         for mover, value in enumerate(returns):
-            low[mover], high[mover] = min(low[mover], value), max(high[mover], value)
+            least[mover], most[mover] = min(least.get(mover, value), value), max(most.get(mover, value), value)
         for node, choice, mover in path:
             node.met += 1
             node.visits[choice] += 1
@@ -84,12 +111,12 @@ def search(worlds: Sequence[Match], seat: int, simulations: int, rng: random.Ran
     return root.moves[best]
 
 
-def _play_out(match: Match, rng: random.Random) -> None:
+def _play_out(world: World[M], rng: random.Random) -> None:
     """To the end, uniformly at random."""
     draw = rng.random
-    while movers := match.to_move():
+    while movers := world.to_move():
         joint = {}
         for mover in movers:
-            legal = match.legal_moves(mover) or []
+            legal = world.legal_moves(mover) or []
             joint[mover] = legal[int(draw() * len(legal))]
-        match.apply(joint)
+        world.apply(joint)
