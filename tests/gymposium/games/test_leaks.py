@@ -31,8 +31,8 @@ OPEN = ["tic_tac_toe", "connect_four", "connect_four(rows=5,columns=4,x_in_row=3
 @pytest.mark.parametrize("name", HIDING)
 def test_games_that_hide_something_leak_nothing(name: str) -> None:
     report = assert_no_leaks(load_game(name))
-    assert report.altered >= 20, report
-    assert report.from_scratch >= 5, report
+    assert report.found["altered"] >= 20, report
+    assert report.found["from scratch"] >= 5, report
 
 
 @pytest.mark.parametrize("name", OPEN)

@@ -16,13 +16,12 @@ from pathlib import Path
 from gymposium.driver import MatchJob, Played, play
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.games.registry import load_game
-from gymposium.players.random import RandomPlayer
 from gymposium.plugins.host import Host
 from gymposium.plugins.specs import GameSpec
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
-from gymposium.testing.leaks import STYLES
-from gymposium.testing.walk import positions
+from gymposium.testing.sight import STYLES
+from gymposium.testing.walk import AnyPlayer, positions
 
 SEED = 1
 
@@ -30,7 +29,7 @@ SEED = 1
 def transcript(game: Game, seed: int = SEED) -> str:
     """One match of random players as plain text: the events, each seat's prompt in both styles at each of
     its decisions (what never changes is written once, at the head), and the returns."""
-    player = RandomPlayer()
+    player = AnyPlayer()
     [played] = play([MatchJob("golden", game, [player] * game.seats, seed)])
     return "\n".join(_lines(game, seed, played))
 

@@ -1,0 +1,178 @@
+"""`gymposium plugins check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from gymposium.cli.matches import JsonOption, SeedOption, match_bar
+from gymposium.cli.text import complain, note, out, print_json, printable
+from gymposium.errors import BadOption
+from gymposium.plugins.host import host
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What became of one check on one subject."""
+
+    subject: str
+    family: str
+    check: str
+    result: str
+    """`passed`, `failed`, or `does not apply`."""
+    message: str = ""
+
+
+def check_plugins(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Plugins or games, as in gymposium list; parameters may be given. Without any: every plugin that is "
+            "installed or loaded with --plugin; the built-in games only where they are named.",
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A first look, in seconds.")] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Before a release: some minutes for each game.")] = False,
+    matches: Annotated[
+        int | None,
+        typer.Option("-n", "--matches", min=1, help="Random matches of each game that must end cleanly (1000)."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="CHECK", help="Only this check, or this family of checks.")
+    ] = None,
+    seed: SeedOption = 0,
+    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and stop.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold games to what a game must keep, and say what to do where one does not.
+
+    Each game is checked with every parameter set that its spec gives as an example: seeds, legal moves, hostile
+    replies, leaks of hidden information, prompts, returns, replaying, forking, Gymnasium's and PettingZoo's own
+    checks, weight and length. Equal seeds check the same. The exit code is 1 where a check fails.
+
+    The same checks run in pytest, one test each: derive from gymposium.testing.GameConformance, or
+    pytest --pyargs gymposium.testing.suite. They need the extra: pip install "gymposium[testing]".
+
+    Examples:
+
+        gymposium --plugin my_game.py plugins check
+        gymposium plugins check my_plugin --thorough
+        gymposium plugins check "goofspiel(num_cards=5)" --quick
+        gymposium plugins check builtin --only length --matches 1000
+    """
+    from gymposium.testing.registry import CHECKS, Check
+
+    if list_checks:
+        _list(CHECKS, as_json)
+        return
+    if quick and thorough:
+        raise BadOption("--quick and --thorough: give one of them.")
+    from gymposium.testing import NORMAL, QUICK, THOROUGH, NotApplicable
+    from gymposium.testing.failed import CheckFailed
+    from gymposium.testing.subjects import installed_subjects, named_subjects
+
+    wanted = [check for check in CHECKS if only in (None, check.name, check.family)]
+    if not wanted:
+        raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
+    effort = QUICK if quick else THOROUGH if thorough else NORMAL
+    effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
+    broken = [plugin for plugin in host().plugins if plugin.status == "broken" and not names]
+    subjects = [s for name in names for s in named_subjects(name)] if names else installed_subjects()
+    if not subjects and not broken:
+        raise BadOption(
+            "There is nothing to check: no plugin with games is installed. Name a game, or load a file:  "
+            "gymposium --plugin my_game.py plugins check"
+        )
+    outcomes = [_Outcome(p.name, "plugin", "loads", "failed", p.error) for p in broken]
+    pairs: list[tuple[Any, Check]] = [(s, check) for s in subjects for check in s.checks() if check in wanted]
+    with match_bar() as bar:
+        task = bar.add_task("", total=len(pairs))
+        for subject, check in pairs:
+            _tell(bar, task, f"{subject.label}: {check.name}")
+            outcome = _Outcome(subject.label, check.family, check.name, "passed")
+            try:
+                check.run(subject.of, seed, effort)
+            except NotApplicable as reason:
+                outcome.result, outcome.message = "does not apply", str(reason)
+            except CheckFailed as error:
+                outcome.result, outcome.message = "failed", str(error)
+            outcomes.append(outcome)
+            bar.advance(task)
+    _report(outcomes, effort.name, effort.matches, seed, as_json)
+    if any(outcome.result == "failed" for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _tell(bar: Progress, task: Any, text: str) -> None:
+    bar.update(task, description=printable(text))
+
+
+def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
+    """A line for each game with a mark for each family, then what failed in full."""
+    failed = [outcome for outcome in outcomes if outcome.result == "failed"]
+    if as_json:
+        print_json(
+            {
+                "effort": effort,
+                "matches": matches,
+                "seed": seed,
+                "passed": sum(outcome.result == "passed" for outcome in outcomes),
+                "failed": len(failed),
+                "checks": [
+                    {
+                        "game": outcome.subject,
+                        "family": outcome.family,
+                        "check": outcome.check,
+                        "result": outcome.result,
+                        "message": outcome.message or None,
+                    }
+                    for outcome in outcomes
+                ],
+            }
+        )
+        return
+    console = out()
+    table = Table("family", "check", box=None)
+    games = list(dict.fromkeys(outcome.subject.removesuffix(" (spec)") for outcome in outcomes))
+    for number in range(len(games)):
+        table.add_column(str(number + 1), justify="center")
+    found = {(o.check, o.subject.removesuffix(" (spec)")): o for o in outcomes}
+    family = ""
+    for check, its in {outcome.check: outcome.family for outcome in outcomes}.items():
+        cells = [_mark(found.get((check, game))) for game in games]
+        table.add_row("" if its == family else its, check, *cells)
+        family = its
+    for number, game in enumerate(games, start=1):
+        console.print(f"{number}  {game}")
+    console.print(table)
+    for outcome in failed:
+        complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
+    passed = sum(outcome.result == "passed" for outcome in outcomes)
+    note(
+        f"{passed} checks passed, {len(failed)} failed, {len(outcomes) - passed - len(failed)} did not apply (–). "
+        f"Effort {effort}, seed {seed}, {matches} random matches of each game."
+    )
+
+
+def _mark(outcome: _Outcome | None) -> Text:
+    if outcome is None:
+        return Text("")
+    return {"passed": Text("✓", "green"), "failed": Text("✗", "bold red")}.get(outcome.result, Text("–", "dim"))
+
+
+def _list(checks: Any, as_json: bool) -> None:
+    if as_json:
+        print_json({"checks": [{"family": c.family, "check": c.name, "of": c.of, "what": c.summary} for c in checks]})
+        return
+    table = Table("family", "check", "what it holds a game to", box=None)
+    family = ""
+    for check in checks:
+        table.add_row("" if check.family == family else check.family, check.name, check.summary)
+        family = check.family
+    out().print(table)

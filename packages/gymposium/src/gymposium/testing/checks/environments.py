@@ -1,0 +1,99 @@
+"""Environments: Gymnasium's and PettingZoo's own checks, with warnings as errors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from gymnasium.utils.env_checker import check_env
+
+from gymposium.envs.aec import env as aec_env
+from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.parallel import TextGameParallelEnv
+from gymposium.envs.views import KINDS
+from gymposium.errors import MissingExtra
+from gymposium.games.protocol import Game
+from gymposium.testing.effort import NORMAL, Effort
+from gymposium.testing.failed import CheckFailed, NotApplicable, short
+from gymposium.testing.walk import AnyPlayer
+
+_OF_EVERY_DICT = (
+    "Observation is not a NumPy array",
+    "Observation space for each agent probably should be",
+    "The observation contains negative numbers",
+)
+"""What PettingZoo says of every dict observation but its own, and of harmless numbers."""
+
+
+def _pettingzoo() -> Any:
+    """PettingZoo's tests, which import pytest."""
+    try:
+        import pettingzoo.test
+    except ImportError as error:
+        raise MissingExtra("pytest, which PettingZoo's own tests import,", '"gymposium[testing]"') from error
+    return pettingzoo.test
+
+
+@contextlib.contextmanager
+def _strictly(what: str, game: Game) -> Iterator[None]:
+    """Warnings are errors, prints are swallowed, and whatever fails is a failed check."""
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("error")
+            for message in _OF_EVERY_DICT:
+                warnings.filterwarnings("ignore", message=message)
+            yield
+    except MissingExtra:
+        raise
+    except Exception as error:  # whatever the checker, or a stranger's game, may raise
+        raise CheckFailed(
+            f"{what} fails: {type(error).__name__}: {short(str(error))}",
+            where=game.name,
+            do="the environments are the core's: look for what the game shows or pays that is not what it promises.",
+        ) from error
+
+
+def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`check_env` passes without a warning: each seat, each kind of observation, each way of answering."""
+    replies = ("move", "tags", "json")
+    for number, kind in enumerate(KINDS):
+        if kind == "tensor" and game.tensor_shape is None:
+            continue
+        for seat in range(game.seats):
+            env = TextGameEnv(
+                game,
+                seat=seat,
+                observation=kind,
+                reply=replies[(number + seat) % 3],
+                prompt="full" if (number + seat) % 2 else "compact",
+                opponent=[AnyPlayer()] * (game.seats - 1),
+            )
+            with _strictly(f"Gymnasium's check_env ({kind}, seat {seat})", game):
+                check_env(env, skip_render_check=True)
+
+
+def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`api_test` passes, with no warning that other environments do not get too."""
+    if game.spec.free_text or game.tensor_shape is None:
+        raise NotApplicable("PettingZoo's test knows no observation or action that is text alone")
+    with _strictly("PettingZoo's api_test", game):
+        _pettingzoo().api_test(aec_env(game=game), num_cycles=max(20, min(effort.decisions, 1000)))
+
+
+def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`parallel_api_test` passes where all seats move at once."""
+    if game.spec.dynamics != "simultaneous":
+        raise NotApplicable("its seats take turns")
+    with _strictly("PettingZoo's parallel_api_test", game):
+        _pettingzoo().parallel_api_test(TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000)))
+
+
+def pettingzoo_checks_its_seeds(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`seed_test` passes: equal seeds, equal observations."""
+    if game.spec.free_text:
+        raise NotApplicable("PettingZoo's test draws actions from spaces, and text needs a reader")
+    with _strictly("PettingZoo's seed_test", game):
+        _pettingzoo().seed_test(lambda: aec_env(game=game), num_cycles=max(20, min(effort.decisions, 500)))

@@ -1,0 +1,135 @@
+"""Moves: the list of legal ones, their indices, and their texts."""
+
+from __future__ import annotations
+
+import random
+
+from gymposium.envs.gym import TextGameEnv
+from gymposium.errors import WrongSeat
+from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.protocol import Game, Match
+from gymposium.reading import READERS, read
+from gymposium.testing.effort import NORMAL, Effort
+from gymposium.testing.failed import CheckFailed, NotApplicable, after, short
+from gymposium.testing.sight import difference, position
+from gymposium.testing.walk import AnyPlayer, any_moves, match_seed, played
+
+
+def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Moves and their indices stand side by side, each once, in order, within the action space; seats that wait
+    have none; and an OpenSpiel game has the engine's own."""
+    for match in played(game, seed, effort.decisions):
+        for seat in range(game.seats):
+            moves, actions = match.legal_moves(seat), match.legal_actions(seat)
+            for style in ("full", "compact"):
+                if (seen := match.observe(seat, "full" if style == "full" else "compact")).legal_moves != moves:
+                    _wrong(match, seat, f"observe() lists {short(seen.legal_moves)}, legal_moves() {short(moves)}")
+            if game.spec.free_text:
+                if moves is not None or actions != []:
+                    _wrong(match, seat, f"a game of free text lists {short(moves)} and {short(actions)}")
+                continue
+            if moves is None:
+                _wrong(match, seat, "there is no list, but the spec says free_text=False")
+                continue
+            if bool(moves) != (seat in match.to_move()):
+                _wrong(match, seat, f"{match.to_move()} are to move, and the list is {short(moves)}")
+            if len(moves) != len(actions) or len(set(moves)) != len(moves):
+                _wrong(match, seat, f"moves {short(moves)} do not stand beside indices {short(actions)}, each once")
+            if actions != sorted(set(actions)) or (actions and not 0 <= actions[0] <= actions[-1] < game.num_actions):
+                _wrong(match, seat, f"indices {short(actions)} are not ascending and below {game.num_actions}")
+            if isinstance(match, OpenSpielMatch) and (engines := match.state.legal_actions(seat)) != actions:
+                _wrong(match, seat, f"indices {short(actions)} are not the engine's, {short(engines)}")
+
+
+def _wrong(match: Match, seat: int, what: str) -> None:
+    raise CheckFailed(
+        f"{what}.",
+        where=after(match, seat),
+        do="list each legal move once, by ascending index, for the seats to move; [] for those that wait, and "
+        "None and [] for free text.",
+    )
+
+
+def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Each legal move's text, in each way of answering, is read as that move, and has the shape of a move."""
+    if game.spec.free_text:
+        raise NotApplicable("any text is a move")
+    known: set[str] = set()
+    for match in played(game, seed, effort.decisions):
+        for seat in match.to_move():
+            legal = match.legal_moves(seat) or []
+            for move in legal:
+                if move in known:
+                    continue
+                known.add(move)
+                if not move.isprintable():
+                    _unreadable(match, seat, move, "it is not printable on one line")
+                if game.move_pattern is not None and not game.move_pattern.fullmatch(move):
+                    _unreadable(match, seat, move, f"move_pattern {game.move_pattern.pattern!r} does not match it")
+                for how in READERS.values():
+                    reading = read(how.answer(move), legal, how, game.move_pattern)
+                    if reading.kind != "move" or reading.move != move:
+                        _unreadable(match, seat, move, f"as {how.answer(move)!r} it reads as {reading}")
+
+
+def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
+    raise CheckFailed(
+        f"the legal move {move!r} cannot be played by writing it: {why}.",
+        where=after(match, seat),
+        do="use short printable texts without < and without white space around them, and let move_pattern match all.",
+    )
+
+
+def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """In an environment, the text of a move and its index in the mask do the same."""
+    if game.spec.free_text:
+        raise NotApplicable("there are no indices")
+    left, number = effort.decisions // 2, 0
+    others = [AnyPlayer()] * (game.seats - 1)
+    while left > 0:
+        by_text, by_index = (TextGameEnv(game, opponent=others) for _ in range(2))
+        infos = [env.reset(seed=match_seed(seed, number))[1] for env in (by_text, by_index)]
+        rng, over = random.Random(match_seed(seed, number)), by_text.played is not None
+        while not over:
+            mask = by_index.action_masks()
+            actions = [int(action) for action in mask.nonzero()[0]]
+            chosen = int(rng.random() * len(actions))
+            over = by_text.step(infos[0]["legal_moves"][chosen])[2]
+            infos = [{"legal_moves": by_text.match.legal_moves(0)}]
+            by_index.step(actions[chosen])
+            if by_text.match.events != by_index.match.events:
+                raise CheckFailed(
+                    f"the move {by_text.match.events[-1].move!r} and its index {actions[chosen]} do different things.",
+                    where=after(by_index.match, 0),
+                    do="let legal_moves[i] be the name of legal_actions[i].",
+                )
+            left -= 1
+        number += 1
+
+
+def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`apply` without a seat that must move, with one that waits, or after the end, is WrongSeat."""
+    rng = random.Random(seed)
+    for match in played(game, seed, effort.decisions // 2):
+        moves = any_moves(match, rng)
+        some = next(iter(moves.values()), "x")
+        wrong = [{}, {**moves, game.seats: some}] if moves else [{0: some}]
+        wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
+        wrong += [{seat: moves[seat]} for seat in moves if len(moves) > 1]
+        before = list(match.events), position(match)
+        for given in wrong:
+            try:
+                match.apply(given)
+            except WrongSeat:
+                if list(match.events) == before[0] and difference(before[1], position(match)) is None:
+                    continue
+                what = "is refused, but the match has changed"
+            except Exception as error:  # noqa: BLE001 (whatever a stranger's game may raise)
+                what = f"raises {type(error).__name__}: {short(str(error))}"
+            else:
+                what = "is accepted"
+            raise CheckFailed(
+                f"apply() with moves of seats {sorted(given)} where {match.to_move()} are to move {what}.",
+                where=after(match),
+                do="raise WrongSeat(moves, self.to_move()) before anything is changed.",
+            )

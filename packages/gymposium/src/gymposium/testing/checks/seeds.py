@@ -1,0 +1,117 @@
+"""Seeds: equal ones give equal matches, whatever else goes on in the process, and other ones give others."""
+
+from __future__ import annotations
+
+import random
+
+from gymposium.envs.gym import TextGameEnv
+from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.streams import stream
+from gymposium.testing.effort import NORMAL, Effort
+from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
+from gymposium.testing.sight import difference, position
+from gymposium.testing.walk import AnyPlayer, any_moves, ended, match_seed, play_out, played, steps
+
+_DO = "draw chance from gymposium.streams.stream(seed, 'chance') alone, and let matches share nothing that changes."
+
+
+def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Two matches with one seed and the same moves are equal at every decision."""
+    left, number = effort.decisions, 0
+    while left > 0:
+        one, other = (game.new(match_seed(seed, number)) for _ in range(2))
+        given: list[dict[int, str]] = []
+        for match in steps(one, stream(seed, "moves", number), given):
+            if given:
+                other.apply(given[-1])
+            _same(match.events == other.events, f"events {told(match.events)} and {told(other.events)}", after(match))
+            differs = difference(here := position(match), there := position(other))
+            _same(
+                differs is None,
+                f"{differs}: {short(here.get(differs or ''))} and {short(there.get(differs or ''))}",
+                after(match),
+            )
+            left -= 1
+        number += 1
+
+
+def _same(holds: bool, what: str, where: str) -> None:
+    if not holds:
+        raise CheckFailed(f"equal seeds and moves give unequal matches: {what}.", where=where, do=_DO)
+
+
+def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A match goes the same way alone as between the steps of another match and of environments."""
+    left, number = effort.decisions // 2, 0
+    while left > 0:
+        alone = game.new(match_seed(seed, number))
+        moves = play_out(alone, stream(seed, "moves", number))
+        expected = list(alone.events), position(alone)
+        match = game.new(match_seed(seed, number))
+        beside = game.new(match_seed(seed, number + 1000))
+        env = TextGameEnv(game, opponent=[AnyPlayer()] * (game.seats - 1))
+        rng = stream(seed, "beside", number)
+        for one in moves:
+            if not beside.to_move():
+                beside = game.new(rng.getrandbits(31))
+            beside.apply(any_moves(beside, rng))
+            env.reset(seed=rng.getrandbits(31))
+            match.apply(one)
+            left -= 1
+        differs = difference(expected[1], now := position(match))
+        if list(match.events) != expected[0] or differs is not None:
+            raise CheckFailed(
+                f"a match goes another way where another is stepped in between: events {told(match.events)} instead "
+                f"of {told(expected[0])}; {differs}: {short(now.get(differs or ''))}.",
+                where=after(alone),
+                do=_DO,
+            )
+        number += 1
+
+
+def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Playing draws nothing from Python's or NumPy's global generator, and seeds neither."""
+    import numpy as np
+
+    def states() -> tuple[object, object]:
+        kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (it is what must not change)
+        return random.getstate(), (kind, keys.tobytes() if hasattr(keys, "tobytes") else keys, *rest)
+
+    before = states()
+    for match in played(game, seed, effort.decisions // 4):
+        position(match)
+    game.load(match.events).fork(random.Random(seed))
+    for name, one, other in zip(("Python's random", "NumPy's random"), before, states()):
+        if one != other:
+            raise CheckFailed(
+                f"playing a match draws from, or seeds, {name}: every other user of it in the process is disturbed.",
+                where=game.name,
+                do="use gymposium.streams.stream(seed, …), or random.Random and numpy.random.Generator of your own.",
+            )
+
+
+def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A game that says chance=True draws other outcomes for other seeds."""
+    if not game.spec.chance:
+        raise NotApplicable("the game says chance=False")
+    drawn: set[tuple[Event, ...]] = set()
+    matches = 0
+    for match in ended(game, seed, max(effort.decisions, 20)):
+        drawn.add(tuple(event for event in match.events if event.seat == CHANCE))
+        matches += 1
+    for number in range(matches, 16):
+        match = game.new(match_seed(seed, number))
+        play_out(match, stream(seed, "moves", number))
+        drawn.add(tuple(event for event in match.events if event.seat == CHANCE))
+    if drawn == {()}:
+        if game.params != game.spec.check_params({}):
+            raise NotApplicable("nothing is left to chance with these parameters")
+        raise CheckFailed(
+            "the spec says chance=True, but chance did nothing in any match.",
+            where=game.name,
+            do="record what chance does as events with seat CHANCE, or say chance=False.",
+        )
+    if len(drawn) == 1 and len({event.move for event in next(iter(drawn))}) > 1:
+        raise CheckFailed(
+            f"chance does the same whatever the seed: {told(next(iter(drawn)))}.", where=game.name, do=_DO
+        )

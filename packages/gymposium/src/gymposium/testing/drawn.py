@@ -1,0 +1,73 @@
+"""Games by spec: with given parameters, and with parameters drawn within their bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from gymposium.errors import BadParameter, MissingExtra
+from gymposium.games.protocol import Game
+from gymposium.plugins.specs import GameSpec, Parameter, resolve
+
+if TYPE_CHECKING:
+    import hypothesis
+    from hypothesis.strategies import SearchStrategy
+
+
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game:
+    """The game that the spec's entry point makes, new each time."""
+    return cast(Game, resolve(spec.entry_point)(spec, spec.check_params(params)))
+
+
+def needs_hypothesis() -> None:
+    """Raises `MissingExtra` where hypothesis is not installed."""
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("hypothesis, which the conformance kit draws with,", '"gymposium[testing]"') from error
+
+
+def settings(draws: int, **more: Any) -> hypothesis.settings:
+    """The same draws on every machine, no files, no deadlines."""
+    from hypothesis import HealthCheck, settings
+
+    return settings(
+        max_examples=draws,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        **more,
+    )
+
+
+def for_drawn_parameters(spec: GameSpec, draws: int, use: Callable[[dict[str, Any]], None]) -> None:
+    """Call `use` with parameter sets drawn within their bounds; where it fails, hypothesis looks for the
+    simplest set with which it does. Sets that the game itself refuses with `BadParameter` are passed over."""
+    needs_hypothesis()
+    from hypothesis import assume, given, strategies as st
+
+    @settings(draws)
+    @given(st.fixed_dictionaries({parameter.name: _values(parameter) for parameter in spec.parameters}))
+    def draw(params: dict[str, Any]) -> None:
+        try:
+            use(params)
+        except BadParameter:
+            assume(False)
+
+    draw()
+
+
+def _values(parameter: Parameter) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st
+
+    if parameter.choices is not None:
+        return st.sampled_from(parameter.choices)
+    if isinstance(parameter.default, bool):
+        return st.booleans()
+    if isinstance(parameter.default, str) or parameter.low is None or parameter.high is None:
+        return st.just(parameter.default)  # nothing says what else is allowed
+    if isinstance(parameter.default, int):
+        return st.integers(math.ceil(parameter.low), math.floor(parameter.high))
+    return st.floats(parameter.low, parameter.high, allow_nan=False)

@@ -1,0 +1,124 @@
+"""Every check, in the order in which they are run: what must hold for the later ones to mean something comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gymposium.errors import MissingExtra
+from gymposium.games.protocol import Game
+from gymposium.plugins.specs import GameSpec
+from gymposium.testing.checks import (
+    environments,
+    forking,
+    hiding,
+    length,
+    moves,
+    prompts,
+    replay,
+    replies,
+    returns,
+    seeds,
+    spec,
+    weight,
+)
+from gymposium.testing.effort import NORMAL, Effort
+from gymposium.testing.failed import CheckFailed, NotApplicable, short
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. `of` says what it is asked of: a spec, once, or each game that its examples make."""
+
+    family: str
+    of: Literal["spec", "game"]
+    function: Callable[[Any, int, Effort], None]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it holds a game to, in a sentence or two."""
+        return " ".join((self.function.__doc__ or "").split())
+
+    def run(self, subject: GameSpec | Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+        """Raises `CheckFailed` (whatever else the game raises becomes one too) or `NotApplicable`."""
+        try:
+            self.function(subject, seed, effort)
+        except (CheckFailed, NotApplicable, MissingExtra):
+            raise
+        except Exception as error:  # whatever a stranger's game may raise
+            raise CheckFailed(
+                f"{type(error).__name__}: {short(str(error), 600)}",
+                where=f"{subject.name}, check {self.name}",
+                do="the traceback above this error shows the line; no call of the protocol may fail like that.",
+            ) from error
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("spec", "spec", spec.spec_is_whole),
+    Check("spec", "spec", spec.bad_parameters_are_refused),
+    Check("spec", "spec", spec.bounds_can_be_played),
+    Check("spec", "game", spec.game_is_what_its_spec_says),
+    Check("spec", "game", spec.matches_are_what_the_spec_says),
+    Check("seeds", "game", seeds.equal_seeds_give_equal_matches),
+    Check("seeds", "game", seeds.other_matches_change_nothing),
+    Check("seeds", "game", seeds.the_global_generators_are_left_alone),
+    Check("seeds", "game", seeds.seeds_decide_what_chance_does),
+    Check("moves", "game", moves.legal_lists_agree),
+    Check("moves", "game", moves.moves_read_back),
+    Check("moves", "game", moves.text_and_index_play_alike),
+    Check("moves", "game", moves.wrong_seats_are_refused),
+    Check("replies", "game", replies.hostile_replies_are_read),
+    Check("replies", "game", replies.refused_moves_change_nothing),
+    Check("replies", "game", replies.hostile_players_end_their_matches),
+    Check("hiding", "game", hiding.hiding_is_declared),
+    Check("hiding", "game", hiding.open_games_hide_nothing),
+    Check("hiding", "game", hiding.nothing_hidden_shows),
+    Check("hiding", "game", hiding.everything_known_is_told),
+    Check("hiding", "game", hiding.environments_show_nothing_hidden),
+    Check("hiding", "game", hiding.sampled_worlds_are_possible),
+    Check("prompts", "game", prompts.rules_are_well_formed),
+    Check("prompts", "game", prompts.prompts_are_whole),
+    Check("prompts", "spec", prompts.parameters_are_told),
+    Check("prompts", "spec", prompts.drawn_parameters_play),
+    Check("returns", "game", returns.returns_stay_in_range),
+    Check("returns", "game", returns.returns_are_of_their_kind),
+    Check("returns", "game", returns.rewards_add_up),
+    Check("replay", "game", replay.events_make_the_match),
+    Check("replay", "game", replay.pieces_load_and_play_on),
+    Check("replay", "game", replay.false_records_are_refused),
+    Check("replay", "game", replay.records_verify),
+    Check("forking", "game", forking.forks_stand_apart),
+    Check("forking", "game", forking.later_chance_is_fresh),
+    Check("forking", "game", forking.any_order_of_calls_is_fine),
+    Check("environments", "game", environments.gymnasium_checks_it),
+    Check("environments", "game", environments.pettingzoo_checks_it),
+    Check("environments", "game", environments.pettingzoo_checks_it_in_parallel),
+    Check("environments", "game", environments.pettingzoo_checks_its_seeds),
+    Check("weight", "spec", weight.nothing_heavy_is_imported),
+    Check("length", "game", length.random_matches_end),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is checked: a spec, or a game with certain parameters."""
+
+    of: GameSpec | Game
+
+    @property
+    def is_spec(self) -> bool:
+        return isinstance(self.of, GameSpec)
+
+    @property
+    def label(self) -> str:
+        """`nim (spec)` or `nim(sticks=4)`."""
+        return f"{self.of.name} (spec)" if self.is_spec else self.of.name
+
+    def checks(self) -> Iterator[Check]:
+        """The checks that are asked of it."""
+        return (check for check in CHECKS if (check.of == "spec") == self.is_spec)

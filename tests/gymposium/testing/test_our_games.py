@@ -1,0 +1,35 @@
+"""gymposium's own games, and those of its plugins, keep what the kit holds any game to."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from gymposium.plugins.host import Host, host
+from gymposium.plugins.specs import GameSpec
+from gymposium.testing import NORMAL, Check
+from gymposium.testing.conformance import parametrize, run_as_test
+from gymposium.testing.registry import Subject
+from gymposium.testing.subjects import subjects_of
+
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+
+
+def first_party() -> list[GameSpec]:
+    """The built-in games, and those of every distribution in `plugins/`."""
+    names = set()
+    for project in sorted(PLUGINS.glob("*/pyproject.toml")):
+        names |= set(tomllib.loads(project.read_text())["project"]["entry-points"].get("gymposium", {}))
+    missing = names - {plugin.name for plugin in host().plugins if plugin.status == "active"}
+    assert not missing, f"not installed, or broken: {missing}"
+    theirs = [s for p in host().plugins if p.name in names for s in p.specs if isinstance(s, GameSpec)]
+    return [*Host(autoload=False).games.values(), *theirs]
+
+
+def pytest_generate_tests(metafunc: Any) -> None:
+    parametrize(metafunc, [subject for spec in first_party() for subject in subjects_of(spec)])
+
+
+def test_conforms(check: Check, subject: Subject) -> None:
+    run_as_test(check, subject, 0, NORMAL)
