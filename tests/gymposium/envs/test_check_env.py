@@ -1,4 +1,5 @@
-"""Gymnasium's own checker on every registered game, for each way of observing, answering and prompting."""
+"""Gymnasium's own checker for each way of observing, answering and prompting; the conformance kit runs it on
+every game."""
 
 from __future__ import annotations
 
@@ -16,21 +17,20 @@ from gymposium import load_game
 from gymposium.envs.spaces import Moves, UnicodeText
 from gymposium.plugins.host import host
 
-GAMES = sorted(host().games)
+GAMES = ["connect_four", "goofspiel", "kuhn_poker", "leduc_poker", "tic_tac_toe"]
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_every_form_passes_without_a_warning(name: str) -> None:
     spec = host().games[name]
-    kinds = ["text", "dict"] + (["tensor"] if load_game(name).tensor_shape else [])
-    for kind, reply, prompt in product(kinds, ("move", "tags", "json"), ("full", "compact")):
+    for kind, reply, prompt in product(("text", "dict", "tensor"), ("move", "tags", "json"), ("full", "compact")):
         env = gymnasium.make(spec.env_id, observation=kind, reply=reply, prompt=prompt)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize("name", [n for n in GAMES if host().games[n].seats > 1])
+@pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("seat", [1, "random"])
 def test_the_second_seat_passes_too(name: str, seat: int | str) -> None:
     env = gymnasium.make(host().games[name].env_id, seat=seat, on_illegal="penalty(0.5)")
@@ -39,7 +39,7 @@ def test_the_second_seat_passes_too(name: str, seat: int | str) -> None:
         check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize("name", [n for n in GAMES if load_game(n).tensor_shape])
+@pytest.mark.parametrize("name", GAMES)
 def test_spaces_are_what_learners_know(name: str) -> None:
     game, env_id = load_game(name), host().games[name].env_id
     shape = game.tensor_shape

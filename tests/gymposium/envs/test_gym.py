@@ -18,7 +18,6 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Style
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, Reader
 from gymposium.records import Record, first_difference
 
@@ -131,7 +130,7 @@ def test_a_player_that_does_not_answer_once_is_named() -> None:
 
     env = TextGameEnv("tic_tac_toe", opponent=Silent("silent", []))
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"1 asks, 0 replies .*silent"):
+    with pytest.raises(ValueError, match=r"silent gave 0 replies to 1 asks"):
         env.step("a1")
 
 
@@ -372,7 +371,7 @@ def test_joint_moves_are_the_engines_own(seed: int, cards: int) -> None:
 # -- what is shown
 
 
-@pytest.mark.parametrize("name", [spec.name for spec in host().games.values()])
+@pytest.mark.parametrize("name", [*GAMES[:-2], "goofspiel"])
 def test_the_end_is_told_and_no_answer_is_asked_for(name: str) -> None:
     env = TextGameEnv(name)
     seen, _ = play(env, random.Random(3), 3)

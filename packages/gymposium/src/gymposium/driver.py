@@ -13,7 +13,7 @@ from typing import Any
 
 from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
-from gymposium.games.protocol import Event, Game, Match, Reports, seat_result
+from gymposium.games.protocol import Event, Game, Match, seat_result
 from gymposium.players.protocol import Ask, Player, Reply, Sitting, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import Kind, read, read_action
@@ -98,17 +98,25 @@ def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
     sees there how it stands.
 
     Raises `EngineError` with the match so far where the game's engine fails."""
-    if underway is None:
-        underway = Underway(job.game.new(job.seed))
     try:
+        if underway is None:
+            underway = Underway(job.game.new(job.seed))
         return (yield from _play_match(job, underway))
     except Exception as error:
         if isinstance(error, GymposiumError) and not isinstance(error, IllegalMove | WrongSeat):
             raise  # it says itself what to do
         # what a player raises does not pass through here: this is the game's own
-        in_words = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        so_far = Played(job, underway.match.events, underway.turns, (), None, underway.penalties, error=in_words)
-        raise EngineError(so_far, error) from error
+        raise broken_off(job, underway, error) from error
+
+
+def broken_off(job: MatchJob, underway: Underway | None, error: Exception) -> EngineError:
+    """What is to be raised where the game's engine raised `error`: with the match so far, and nothing of it where
+    the game could not even begin."""
+    in_words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if underway is None:
+        return EngineError(Played(job, [], [], (), error=in_words), error)
+    events, turns, penalties = underway.match.events, underway.turns, underway.penalties
+    return EngineError(Played(job, events, turns, (), None, penalties, error=in_words), error)
 
 
 def _play_match(job: MatchJob, underway: Underway) -> Asking:
@@ -153,7 +161,9 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                 return Played(job, match.events, turns, utilities, loser, penalties, tuple(timed_out))
             asks = again
         match.apply(moves)
-    reports = tuple(dict(match.report(seat)) for seat in range(game.seats)) if isinstance(match, Reports) else ()
+    # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
+    report = getattr(match, "report", None)
+    reports = () if report is None else tuple(dict(report(seat)) for seat in range(game.seats))
     return Played(job, match.events, turns, match.returns(), None, penalties, reports=reports)
 
 
@@ -216,9 +226,9 @@ def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
     stays where the watchdog fired."""
     desks: dict[int, tuple[Player, list[tuple[Live, int]]]] = {}
     for one in live:
-        for index, ask in enumerate(one.asks):
-            if one.replies[index] is None:
-                player = one.job.players[ask.seat]
+        for index, reply in enumerate(one.replies):
+            if reply is None:
+                player = one.job.players[one.asks[index].seat]
                 desks.setdefault(id(player), (player, []))[1].append((one, index))
     for player, places in desks.values():
         asks = [one.asks[index] for one, index in places]
@@ -227,8 +237,8 @@ def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
             continue
         if len(replies) != len(places):
             raise ValueError(f"player {player.name} gave {len(replies)} replies to {len(places)} asks.")
-        for (one, index), reply in zip(places, replies, strict=True):
-            one.replies[index] = reply
+        for (one, index), given in zip(places, replies, strict=True):
+            one.replies[index] = given
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:

@@ -10,8 +10,9 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from gymposium.driver import Played
-from gymposium.envs.agents import METADATA, Agents
-from gymposium.envs.gym import as_reply
+from gymposium.envs.actions import as_reply
+from gymposium.envs.agents import Agents
+from gymposium.envs.options import METADATA
 from gymposium.games.protocol import Game, Match
 from gymposium.players.protocol import Reply
 
@@ -51,8 +52,8 @@ class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a match from `seed`, or from a seed drawn after the last one given. `options` are not used."""
-        self._agents.begin(seed)
+        """Begin a match from `seed`, or from a seed drawn after the last one given. There are no `options`."""
+        self._agents.begin(seed, options)
         self._given = {}
         self.agents = self.possible_agents.copy()
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -71,8 +72,9 @@ class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo
 
     def step(self, action: Any) -> None:
         """The reply of `agent_selection`; None once it is done."""
+        self._agents.check_open()
         episode = self._agents.episode
-        if not self.agents:
+        if not self.agents or episode.error is not None:
             raise ResetNeeded("The match is over: call reset() before the next step().")
         agent = self.agent_selection
         if self.terminations[agent]:
@@ -101,12 +103,13 @@ class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo
         return self._agents.render(self.agent_selection)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """End it: no more resets, steps and renders."""
+        self._agents.close()
 
     @property
     def match(self) -> Match:
         """The match of this episode; its `events` are its record. To be looked at, not to be changed."""
-        return self._agents.episode.match
+        return self._agents.episode.look_at_match()
 
     @property
     def played(self) -> Played | None:

@@ -10,16 +10,24 @@ from gymnasium import Space
 from gymnasium.error import ResetNeeded
 
 from gymposium.driver import Played
-from gymposium.envs.episode import Caller, Episode
-from gymposium.envs.options import RENDER_MODES, check_render_mode, fresh_seed, open_game, open_policy, show
+from gymposium.envs.episode import Caller, Episode, go_on
+from gymposium.envs.options import (
+    check_open,
+    check_options,
+    check_render_mode,
+    fresh_seed,
+    open_game,
+    open_policy,
+    show,
+)
 from gymposium.envs.views import Views
+from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Reply
 from gymposium.reading import reader
 
 KEYWORDS = ("on_illegal", "reply", "prompt", "render_mode")
-METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
 
 class Agents:
@@ -48,13 +56,25 @@ class Agents:
         self._rng: np.random.Generator | None = None
         self._episode: Episode | None = None
         self._returns = [0.0] * self.game.seats
+        self._closed = False
 
-    def begin(self, seed: int | None) -> Episode:
-        """A new match, from `seed` or from a seed drawn after the last one given."""
+    def begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        """A new match, from `seed` or from a seed drawn after the last one given. Raises `EngineError` where the
+        game's engine fails, `BadOption` for any option but the one that PettingZoo's own tests give."""
+        self.check_open()
+        check_options(options, ("options",))
         match_seed, self._rng = fresh_seed(seed, self._rng)
         self._returns = [0.0] * self.game.seats
         self._episode = Episode(self.game, self._players, match_seed, self._policy)
-        return self._episode
+        self._go_on(self._episode)
+
+    def check_open(self) -> None:
+        """Raises `ClosedEnvironmentError` after `close`."""
+        check_open(self._closed)
+
+    def close(self) -> None:
+        """No more resets, steps and renders."""
+        self._closed = True
 
     @property
     def episode(self) -> Episode:
@@ -65,19 +85,29 @@ class Agents:
 
     @property
     def played(self) -> Played | None:
-        return None if self._episode is None else self._episode.played
+        if self._episode is None:
+            return None
+        return self._episode.played if self._episode.error is None else self._episode.error.played
 
     def answer(self, given: Mapping[int, Reply]) -> dict[str, float]:
-        """Play one reply of each seat that is asked. What it brought each agent."""
+        """Play one reply of each seat that is asked. What it brought each agent. Raises `EngineError`."""
         self.episode.answer(given)
+        self._go_on(self.episode)
         rewards = {}
         for name, seat in self.seats.items():
             now = self.episode.return_of(seat)
             rewards[name], self._returns[seat] = now - self._returns[seat], now
         return rewards
 
+    def _go_on(self, episode: Episode) -> None:
+        go_on([episode])
+        if episode.error is not None:
+            raise episode.error
+
     def observe(self, name: str) -> dict[str, Any]:
-        """What the agent's seat may see now."""
+        """What the agent's seat may see now. Raises `BadOption` where there is no such agent."""
+        if name not in self.seats:
+            raise BadOption(f"{name!r} is no agent of {self.game.name}: there are {', '.join(self.names)}.")
         seen: dict[str, Any] = self.views.observe(self.episode, self.seats[name], "dict")
         return seen
 
@@ -87,6 +117,7 @@ class Agents:
 
     def render(self, *names: str) -> str | None:
         """The views of these agents' seats: returned for `ansi`, printed for `human`."""
+        self.check_open()
         drawn = [self.views.drawn(self.episode, self.seats[name]) for name in names]
         if len(names) > 1:
             drawn = [f"{name}:\n{text}" for name, text in zip(names, drawn, strict=True)]

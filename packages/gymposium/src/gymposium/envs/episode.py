@@ -1,17 +1,18 @@
 """One match with some seats answered from outside: what all environments are views of.
 
-The driver plays it, with its failures, retries, penalties and joint moves; nothing here steps a game.
+The driver plays it, with its failures, retries, penalties and joint moves; nothing here steps a game. Many
+episodes go on together, so that a player who sits in all of them is asked once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
-from gymposium.driver import MatchJob, Played, Underway, play_match
-from gymposium.errors import GymposiumError
+from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, broken_off
+from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game, Style
+from gymposium.games.protocol import Game, Match, Style
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import Kind, Reader
 
@@ -32,63 +33,60 @@ class Caller:
 
 
 class Episode:
-    """A match up to the next reply that has to come from outside, or to its end."""
+    """A match up to the next reply that has to come from outside, or to its end. `go_on` must be called after
+    it is made, and after every `answer`."""
 
-    __slots__ = ("_asking", "_asks", "_outside", "_players", "asks", "match", "played", "underway")
+    __slots__ = ("_asks_players", "_due", "_live", "_outside", "asks", "error", "job", "match", "played", "underway")
 
     def __init__(self, game: Game, players: Sequence[Player], seed: int, on_illegal: FailurePolicy) -> None:
-        """`players` holds one for each seat; the seats of a `Caller` are answered from outside."""
-        self._players = players
+        """`players` holds one for each seat; the seats of a `Caller` are answered from outside. A match that the
+        game's engine cannot even begin has broken off already, and has no `match`."""
+        self.job = job = MatchJob(f"env-{next(_numbers)}", game, players, seed, on_illegal=on_illegal)
         self._outside = [isinstance(player, Caller) for player in players]
-        self.match = game.new(seed)
-        self.underway = Underway(self.match)
         self.played: Played | None = None
         """The finished match; None while it goes on."""
+        self.error: EngineError | None = None
+        """Why the match broke off, where it did."""
         self.asks: dict[int, Ask] = {}
         """What waits for a reply from outside, by seat."""
-        job = MatchJob(f"env-{next(_numbers)}", game, players, seed, on_illegal=on_illegal)
-        self._asking = play_match(job, self.underway)
-        self._asks = next(self._asking)  # every game asks at least once
-        self._go_on()
+        underway: Underway | None = None
+        self._due = False  # whether it can go on without a reply from outside
+        try:
+            self.match = game.new(seed)
+            self.underway = underway = Underway(self.match)
+            self._live = Live.begin(job, underway)
+        except EngineError as error:
+            self.error = error
+        except GymposiumError:
+            raise  # it says itself what to do
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            self.error = broken_off(job, underway, error)
+        else:
+            self._look()
 
     def answer(self, replies: Mapping[int, Reply]) -> None:
-        """Go on with one reply for each seat in `asks`; the others of a joint decision are asked now."""
-        given = self._collect(replies)
+        """Give one reply for each seat in `asks`; the others of a joint decision are asked when it goes on."""
+        live = self._live
+        live.replies = [replies.get(ask.seat) for ask in live.asks]
+        self._asks_players = len(replies) < len(live.asks)
         self.asks = {}
-        try:
-            self._asks = self._asking.send(given)
-        except StopIteration as end:
-            self.played = end.value
-        else:
-            self._go_on()
+        self._due = True
 
-    def _go_on(self) -> None:
-        """Let the players answer until somebody outside has to, or the match is over."""
-        try:
-            while True:
-                for ask in self._asks:
-                    if self._outside[ask.seat]:
-                        self.asks[ask.seat] = ask
-                if self.asks:
-                    return
-                self._asks = self._asking.send(self._collect({}))
-        except StopIteration as end:
-            self.played = end.value
+    @property
+    def over(self) -> bool:
+        """Whether it is finished or broke off."""
+        return self.played is not None or self.error is not None
 
-    def _collect(self, given: Mapping[int, Reply]) -> list[Reply]:
-        """One reply for each ask: the one given from outside, or the player's."""
-        replies: list[Reply] = []
-        for ask in self._asks:
-            if self._outside[ask.seat]:
-                replies.append(given[ask.seat])
-            else:
-                replies.extend(self._players[ask.seat].act((ask,)))
-        if len(replies) != len(self._asks):
-            names = ", ".join(player.name for player in self._players)
-            raise ValueError(
-                f"A player must give one reply to each ask: {len(self._asks)} asks, {len(replies)} replies ({names})."
-            )
-        return replies
+    def break_off(self, error: Exception) -> None:
+        """End it here, because the game's engine raised `error`."""
+        self.error = error if isinstance(error, EngineError) else broken_off(self.job, self.underway, error)
+        self.asks, self._due = {}, False
+
+    def look_at_match(self) -> Match:
+        """The match, for whoever looks on. Raises `EngineError` where the engine could not begin it."""
+        if self.error is not None and not hasattr(self, "match"):
+            raise self.error
+        return self.match
 
     def reading(self, seat: int, since: int) -> Kind | None:
         """What the seat's first reply after the first `since` turns was read as; None where it gave none."""
@@ -102,3 +100,47 @@ class Episode:
         if self.played is not None:
             return self.played.returns[seat]
         return self.match.returns()[seat] - self.underway.penalties.get(seat, 0.0)
+
+    def _look(self) -> None:
+        outside = self._outside
+        self.asks = {ask.seat: ask for ask in self._live.asks if outside[ask.seat]}
+        self._due = self._asks_players = not self.asks
+
+    def _fails_to_show(self) -> bool:
+        """Whether the engine cannot show a player what it has to, and so is why the player could not reply."""
+        try:
+            for ask in self._live.asks:
+                ask.observe(self.job.players[ask.seat].style)
+        except GymposiumError:
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            self.break_off(error)
+            return True
+        return False
+
+
+def go_on(episodes: Iterable[Episode]) -> None:
+    """Let the players reply until each match waits for somebody outside, or is over. A player that sits in
+    several is asked for all of them in one call, and where one breaks off (`Episode.error`) the others go on."""
+    due = [episode for episode in episodes if episode._due]
+    while due:
+        try:
+            if asking := [episode._live for episode in due if episode._asks_players]:
+                ask_players(asking)
+        except Exception:
+            failed = [episode for episode in due if episode._fails_to_show()]
+            if not failed:
+                raise  # the player's own
+            due = [episode for episode in due if episode not in failed]
+            continue
+        for episode in due:
+            try:
+                played = episode._live.go_on()
+            except EngineError as error:
+                episode.break_off(error)
+                continue
+            if played is None:
+                episode._look()
+            else:
+                episode.played, episode._due = played, False
+        due = [episode for episode in due if episode._due]

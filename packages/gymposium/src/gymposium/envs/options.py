@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import logger
+from gymnasium.error import ClosedEnvironmentError
 from gymnasium.utils.seeding import np_random
 
 from gymposium.errors import BadOption, BadParameter, UnknownName
@@ -19,6 +20,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 
 RENDER_MODES = ("ansi", "human")
+METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
 
 def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
@@ -58,12 +60,29 @@ def show(text: str, render_mode: str | None) -> str | None:
     return None
 
 
+def check_open(closed: bool) -> None:
+    """Raises Gymnasium's own error after `close`, which PettingZoo has none of."""
+    if closed:
+        raise ClosedEnvironmentError("The environment is closed: make a new one.")
+
+
 def fresh_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:
     """The seed of the next match, and the generator that later ones are drawn from."""
     if seed is not None:
         return seed, np_random(seed)[0]
     rng = rng or np_random()[0]
     return draw_seed(rng), rng
+
+
+def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> None:
+    """Refuse what `reset` does not know. Raises `BadOption`."""
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise BadOption(f"options={options!r}: give a dict, or None.")
+    for key in options:
+        if key not in known:
+            raise BadOption(str(UnknownName("option of reset", str(key), known)))
 
 
 def draw_seed(rng: np.random.Generator) -> int:

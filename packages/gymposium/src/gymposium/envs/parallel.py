@@ -10,8 +10,9 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from pettingzoo import ParallelEnv
 
 from gymposium.driver import Played
-from gymposium.envs.agents import METADATA, Agents
-from gymposium.envs.gym import as_reply
+from gymposium.envs.actions import as_reply
+from gymposium.envs.agents import Agents
+from gymposium.envs.options import METADATA
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 
@@ -47,8 +48,8 @@ class TextGameParallelEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begin a match from `seed`, or from a seed drawn after the last one given. `options` are not used."""
-        self._agents.begin(seed)
+        """Begin a match from `seed`, or from a seed drawn after the last one given. There are no `options`."""
+        self._agents.begin(seed, options)
         self.agents = self.possible_agents.copy()
         if self.render_mode == "human":
             self.render()
@@ -58,12 +59,15 @@ class TextGameParallelEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # 
         self, actions: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """One reply of each seat that is asked, played together."""
+        self._agents.check_open()
         episode, names = self._agents.episode, self.possible_agents
-        if episode.played is not None:
+        if episode.over:
             raise ResetNeeded("The match is over: call reset() before the next step().")
         missing = [names[seat] for seat in episode.asks if names[seat] not in actions]
         if missing:
             raise InvalidAction(f"{', '.join(missing)} must move too, but no action was given.")
+        if strangers := [name for name in actions if name not in names]:
+            raise InvalidAction(f"{', '.join(map(str, strangers))}: no such agent. There are {', '.join(names)}.")
         since = len(episode.underway.turns)
         rewards = self._agents.answer({seat: as_reply(actions[names[seat]], self.game) for seat in episode.asks})
         over = episode.played is not None
@@ -87,12 +91,13 @@ class TextGameParallelEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # 
         return self._agents.render(*self.possible_agents)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """End it: no more resets, steps and renders."""
+        self._agents.close()
 
     @property
     def match(self) -> Match:
         """The match of this episode; its `events` are its record. To be looked at, not to be changed."""
-        return self._agents.episode.match
+        return self._agents.episode.look_at_match()
 
     @property
     def played(self) -> Played | None:

@@ -80,6 +80,20 @@ class Views:
             info["result"] = episode.played.result(seat)
         return info
 
+    def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
+        """What the seat observes of a match that broke off, and its info: nothing of the position, since the
+        engine has failed, and no word of what it said, since that may be of what the seat must not know."""
+        why = f"The match broke off: the engine of {self.game.name} failed."
+        tensor = np.zeros(self.game.tensor_shape or (), np.float32)
+        info: dict[str, Any] = {"seat": seat, "error": why}
+        parts: dict[str, Any] = {"text": f"{why}\n"}
+        if self._listed:
+            info["legal_moves"] = []
+            parts["action_mask"] = np.zeros(self.game.num_actions, np.int8)
+        if self.game.tensor_shape is not None:
+            parts["observation"] = tensor
+        return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
+
     def text(self, episode: Episode, seat: int) -> str:
         """The prompt of a seat that is asked, with the reason where its last reply was not accepted. A seat
         that waits sees the position; after the end, with how it ended."""
