@@ -1,0 +1,80 @@
+"""Blackjack in words: one player against the dealer, one deck, no stakes beyond win or lose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MOVES = ("hit", "stand")
+_END = {1: "You win", 0: "It is a tie", -1: "You lose"}
+
+
+class Blackjack:
+    """Words for `blackjack`."""
+
+    move_pattern = re.compile(r"hit|stand")
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _MOVES
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return "blackjack, one deck, dealer draws to 17, you against the dealer\n"
+        return (
+            "Blackjack for one player against the dealer, with one deck of 52 cards. The cards 2 to 9 count their "
+            "number, T, J, Q and K 10, and an ace 11, or 1 where 11 would bring the total above 21.\n"
+            "You and the dealer are dealt two cards each; one of the dealer's is hidden. hit draws a card: above 21 "
+            "you lose at once. stand ends your turn: the dealer shows the hidden card and draws while the dealer's "
+            "total is 16 or less. If the dealer comes above 21 you win; otherwise the higher total wins, and equal "
+            "totals are a tie. An ace with a ten is worth no more than any other 21.\n"
+            "Your result is 1 if you win, 0 for a tie, -1 if you lose.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        lines = state.observation_string(seat).splitlines()  # phase, player to move, then the cards of both
+        mine, dealers = _cards(lines[2]), _cards(lines[3])
+        over = state.is_terminal()
+        total = _total(mine)
+        if style == "compact":
+            end = f"result {int(state.player_return(seat)):+d}\nlegal none\n" if over else "legal hit stand\n"
+            return f"cards {' '.join(mine)}\ntotal {total}\ndealer {' '.join(dealers)}\n{end}"
+        own = f"Your cards: {' '.join(mine)} (total {total})."
+        if not over:
+            return f"{own} The dealer shows {dealers[1]}; the dealer's other card is hidden.\n"
+        end = _END[int(state.player_return(seat))]
+        return f"{own} The dealer's cards: {' '.join(dealers)} (total {_total(dealers)}). {end}.\n"
+
+
+def _cards(line: str) -> list[str]:
+    """`Dealer: Cards: ?? HA` → `?`, `Ah`."""
+    return [card[1] + card[0].lower() if card != "??" else "?" for card in line.partition("Cards: ")[2].split()]
+
+
+def _total(cards: Sequence[str]) -> int:
+    ranks = [card[0] for card in cards]
+    total = sum([10 if rank in "TJQK" else 1 if rank == "A" else int(rank) for rank in ranks])
+    return total + 10 if "A" in ranks and total <= 11 else total
+
+
+class BlackjackGame(OpenSpielGame):
+    """Blackjack, seen as the engine's observation: it holds all that was dealt, and at the end the hidden card too."""
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        view: str = state.observation_string(seat)
+        return view
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> BlackjackGame:
+    return BlackjackGame(spec, params, engine_game("blackjack", {}), Blackjack())

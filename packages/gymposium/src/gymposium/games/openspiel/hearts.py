@@ -1,0 +1,251 @@
+"""Hearts in words: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_RANKS, _SUITS = "23456789TJQKA", "cdhs"
+_CARDS = [f"{rank}{suit}" for rank in _RANKS for suit in _SUITS]
+_SEATS = ("North", "East", "South", "West")
+_WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
+"""How many seats further on the cards go, for each of the engine's directions."""
+_SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
+
+
+class Trick(NamedTuple):
+    """Cards in the order in which they were played, from the leader's on."""
+
+    leader: int
+    cards: list[str]
+
+    def winner(self) -> int:
+        """Who takes it, or would as it stands."""
+        led = self.cards[0][1]
+        best = max(range(len(self.cards)), key=lambda i: (self.cards[i][1] == led, _RANKS.index(self.cards[i][0])))
+        return (self.leader + best) % 4
+
+    def players(self) -> list[tuple[int, str]]:
+        return [((self.leader + i) % 4, card) for i, card in enumerate(self.cards)]
+
+
+class Hearts:
+    """Words for `hearts`."""
+
+    move_pattern = re.compile(r"[2-9TJQKA][cdhs]")
+
+    def __init__(
+        self,
+        pass_cards: bool,
+        no_pts_on_first_trick: bool,
+        can_lead_any_club: bool,
+        jd_bonus: bool,
+        avoid_all_tricks_bonus: bool,
+        must_break_hearts: bool,
+        qs_breaks_hearts: bool,
+        can_lead_hearts_instead_of_qs: bool,
+    ) -> None:
+        self.pass_cards = pass_cards
+        self.no_points_first = no_pts_on_first_trick
+        self.any_club = can_lead_any_club
+        self.jd_bonus = jd_bonus
+        self.no_tricks_bonus = avoid_all_tricks_bonus
+        self.must_break = must_break_hearts
+        self.queen_breaks = qs_breaks_hearts
+        self.hearts_instead = can_lead_hearts_instead_of_qs
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _CARDS
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        me = _SEATS[seat]
+        breaks = "a heart or Qs" if self.queen_breaks else "a heart"
+        if style == "compact":
+            notes = [
+                "pass three cards" if self.pass_cards else "no passing",
+                "any club may lead the first trick" if self.any_club else "2c leads",
+                f"no points on the first trick: {'yes' if self.no_points_first else 'no'}",
+                f"{breaks} breaks hearts" if self.must_break else "hearts may always be led",
+                *(["hearts may be led instead of a lone Qs"] if self.must_break and self.hearts_instead else []),
+                *(["Jd -10"] if self.jd_bonus else []),
+                *(["no tricks -5"] if self.no_tricks_bonus else []),
+            ]
+            return (
+                f"hearts, seats N E S W in turn, you are {me[0]}; {'; '.join(notes)}\n"
+                f"a trick is its leader and the cards in order\n"
+            )
+        seats = "The seats are North, East, South and West, and turns go round in that order."
+        lines = [f"Hearts for four players, one hand with 52 cards, 13 for each; few points are good. {seats}"]
+        if self.pass_cards:
+            lines.append(
+                "First a direction is drawn: left (to the next seat in turn), across, right (to the seat before), or "
+                "no pass, each as likely. Unless there is no pass, everybody chooses three cards, one at a time, and "
+                "passes them that way; nobody sees the cards received before all have chosen."
+            )
+        else:
+            lines.append("No cards are passed.")
+        lead = "leads any club" if self.any_club else "leads it"
+        lines.append(
+            f"Whoever holds 2c {lead} to the first trick. You must follow the suit that was led if you can; otherwise "
+            f"you may play any card. The highest card of the suit led (2 3 4 5 6 7 8 9 T J Q K A) takes the trick, "
+            f"and its player leads the next."
+        )
+        if self.no_points_first:
+            lines.append("On the first trick nobody may play a heart or Qs, unless holding nothing else.")
+        if self.must_break:
+            but = " or nothing but hearts and Qs" if self.hearts_instead else ""
+            lines.append(
+                f"Hearts may not be led before {breaks} has been played (hearts are then broken), unless you hold "
+                f"nothing but hearts{but}."
+            )
+        else:
+            lines.append("Hearts may be led at any time.")
+        bonus = ", Jd takes 10 points off" if self.jd_bonus else ""
+        lines.append(
+            f"Each heart in the tricks that you take is 1 point, Qs 13{bonus}. If one player takes all hearts and Qs "
+            f"(shoots the moon), that player's points go down by 26 and everybody else's up by 26."
+        )
+        if self.no_tricks_bonus:
+            lines.append("Whoever takes no trick has 5 points taken off, unless somebody shot the moon.")
+        lines.append(f"Your result is 26 less your points; the greatest result wins.\nYou are {me}.")
+        return "\n".join(lines) + "\n"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        view = _read(state.information_state_string(seat))
+        over = state.is_terminal()
+        result = int(state.player_return(seat))
+        tricks = view.tricks
+        if style == "compact":
+            legal = " ".join([_CARDS[action] for action in state.legal_actions(seat)])
+            played = [f"{_SEATS[trick.leader][0]} {' '.join(trick.cards)}" for trick in tricks]
+            gave, got = " ".join(view.passed) or "none", " ".join(view.received) or "none"
+            mine = "" if over else f"hand {' '.join(view.hand)}\npass {view.way.lower()} gave {gave} got {got}\n"
+            points = " ".join([f"{name[0]} {n}" for name, n in zip(_SEATS, view.points, strict=True)])
+            end = f"result {result:+d}\n" if over else ""
+            return f"{mine}tricks {', '.join(played) or 'none'}\npoints {points}\n{end}legal {legal or 'none'}\n"
+        lines = []
+        if not over:
+            lines += [f"Your hand: {_by_suit(view.hand)}.", *self._passing(view, seat)]
+        names = [*_SEATS[:seat], "you", *_SEATS[seat + 1 :]]
+        for number, trick in enumerate(tricks, start=1):
+            cards = ", ".join([f"{names[s]} {card}" for s, card in trick.players()])
+            winner = trick.winner()
+            took = f"; {names[winner]} {'take' if winner == seat else 'takes'} it"
+            lines.append(f"Trick {number}: {cards}{took if len(trick.cards) == 4 else ' (under way)'}.")
+        if tricks:
+            lines.append(f"Points: {', '.join([f'{name} {n}' for name, n in zip(names, view.points, strict=True)])}.")
+        if over:
+            lines.append(f"The hand is over. Your result: {result}.")
+        elif tricks:
+            lines += self._known(tricks, names)
+        return "\n".join(lines) + "\n"
+
+    def _passing(self, view: _View, seat: int) -> list[str]:
+        way = _WAYS[view.way]
+        if not way:
+            return ["Nobody passes cards in this hand."] if self.pass_cards else []
+        to, source = _SEATS[(seat + way) % 4], _SEATS[(seat - way) % 4]
+        told = f"Pass {view.way.lower()}, to {to}. "
+        if view.received:
+            return [f"{told}You passed {' '.join(view.passed)} and got {' '.join(view.received)} from {source}."]
+        left = 3 - len(view.passed)
+        if left:
+            told += f"Chosen so far: {' '.join(view.passed) or 'none'}; {left} more to choose."
+        else:
+            told += f"You chose {' '.join(view.passed)}; others have yet to choose."
+        return [told]
+
+    def _known(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
+        """What the tricks show."""
+        void = [
+            f"{names[seat]} in {', '.join([name for suit, name in _SUIT_NAMES.items() if suit in suits])}"
+            for seat, suits in enumerate(voids(tricks))
+            if suits
+        ]
+        lines = [f"Out of a suit, as seen: {'; '.join(void) or 'nobody'}."]
+        if self.must_break:
+            played = [card for trick in tricks for card in trick.cards]
+            broken = any(card[1] == "h" or (card == "Qs" and self.queen_breaks) for card in played)
+            lines.append(f"Hearts are {'broken' if broken else 'not broken'}.")
+        return lines
+
+
+def voids(tricks: Sequence[Trick]) -> list[set[str]]:
+    """For each seat, the suits that it has failed to follow."""
+    out: list[set[str]] = [set(), set(), set(), set()]
+    for trick in tricks:
+        led = trick.cards[0][1]
+        for seat, card in trick.players():
+            if card[1] != led:
+                out[seat].add(led)
+    return out
+
+
+class _View(NamedTuple):
+    """The engine's information state, taken apart. After the end the hand is the one first dealt."""
+
+    way: str
+    hand: list[str]
+    passed: list[str]
+    received: list[str]
+    tricks: list[Trick]
+    points: list[int]
+
+
+def _read(view: str) -> _View:
+    lines = iter(view.split("\n"))
+    way = next(lines).removeprefix("Pass Direction: ")
+    hand: list[str] = []
+    passed: list[str] = []
+    received: list[str] = []
+    tricks: list[Trick] = []
+    points = [0, 0, 0, 0]
+    for line in lines:
+        if line == "Hand: ":
+            for suit in "shdc":
+                ranks = next(lines)[2:]
+                hand += [rank + suit for rank in ranks if ranks != "none"]
+        elif line.startswith("Passed Cards: "):
+            passed = _cards(line)
+        elif line.startswith("Received Cards: "):
+            received = _cards(line)
+        elif line == "Tricks:":
+            next(lines)  # `N  E  S  W  N  E  S`: three columns for each seat
+            while trick := next(lines):
+                cards = trick.lstrip(" ")
+                tricks.append(Trick((len(trick) - len(cards)) // 3, [_card(card) for card in cards.split()]))
+        elif line == "Points:":
+            points = [int(next(lines)[3:]) for _ in range(4)]
+    return _View(way, hand, passed, received, tricks, points)
+
+
+def _cards(line: str) -> list[str]:
+    """`Passed Cards: 6S JC` → `6s`, `Jc`."""
+    return [_card(card) for card in line.partition(": ")[2].split()]
+
+
+def _card(card: str) -> str:
+    return card[0] + card[1].lower()
+
+
+def _by_suit(hand: Sequence[str]) -> str:
+    return ", ".join([" ".join(suit) for suit in ([card for card in hand if card[1] == s] for s in "shdc") if suit])
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    hearts = OpenSpielGame(spec, params, engine_game("hearts", params), Hearts(**params))
+    # The engine says 36 for every rule set (hearts.h, kMaxScore), which needs the bonus for Jd.
+    hearts.utility_range = (0.0, 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0)
+    return hearts
