@@ -1,0 +1,135 @@
+"""`gymposium plugins new`: a package with a game, a player, tests and a workflow, that passes its own checks.
+
+The files are those of `gymposium/template`, as they are but for the names in them."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated, Literal
+
+import typer
+
+from gymposium.cli.text import note, out, show
+from gymposium.errors import BadOption
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import GameSpec
+
+License = Literal["Apache-2.0", "MIT"]
+
+FILES = {
+    "pyproject.toml": "pyproject.toml",
+    "README.md": "README.md",
+    "tox.ini": "tox.ini",
+    "gitignore": ".gitignore",
+    "workflow.yml": ".github/workflows/check.yml",
+    "init.py": "src/$package/__init__.py",
+    "plugin.py": "src/$package/plugin.py",
+    "game.py": "src/$package/game.py",
+    "players.py": "src/$package/players.py",
+    "py.typed": "src/$package/py.typed",
+    "check_game.py": "tests/test_game.py",
+    "golden": "tests/golden/$game.txt",
+}
+"""Each template and the file that it becomes."""
+
+_LONGEST = 40
+
+
+def new_plugin(
+    name: Annotated[str, typer.Argument(help="The package's name, as pip will know it: card-swap.")],
+    directory: Annotated[
+        Path, typer.Option(help="The folder in which the package's own folder is made.", show_default="here")
+    ] = Path(),
+    namespace: Annotated[
+        str, typer.Option(help="Stands before the environment's id: NAMESPACE/TextCardSwap-v0.", show_default="NAME")
+    ] = "",
+    author: Annotated[str, typer.Option(help="Who is named as its author.", show_default="The NAME authors")] = "",
+    license_name: Annotated[License, typer.Option("--license", help="The licence that it is under.")] = "Apache-2.0",
+) -> None:
+    """Write a plugin: a package with a game, a player, tests and a workflow for CI.
+
+    It works as it is, and its tests pass: a small card game with a hidden card, to be replaced by your own rules
+    piece by piece. The game is called like the package, without a leading gymposium-.
+
+    Examples:
+
+        gymposium plugins new card-swap
+        gymposium plugins new gymposium-dice --directory ~/src --namespace me --author "My Name" --license MIT
+    """
+    folder = directory.expanduser() / name
+    if folder.exists():
+        raise BadOption(f"{folder} is there already. Choose another name, or another place with --directory.")
+    words = fill_in(name, namespace, author, license_name)
+    for path, text in render(words).items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="\n")
+    show(
+        out(),
+        f"{folder} is a plugin with the game {words['game']} and the player {words['game']}-greedy. Next:\n\n"
+        f"  cd {folder}\n"
+        f"  python -m pip install --group test -e .\n"
+        f"  python -m pytest\n"
+        f"  gymposium play {words['game']} --opponent {words['game']}-greedy\n\n"
+        f"Your own rules go into {Path('src', words['package'], 'game.py')}; README.md says where the rest is.\n"
+        f"After each change:  gymposium plugins check {words['game']}",
+    )
+    note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
+
+
+def fill_in(name: str, namespace: str, author: str, license_name: License) -> dict[str, str]:
+    """What the templates' names stand for. Raises `BadOption` where something cannot be called so."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", name) or len(name) > _LONGEST:
+        raise BadOption(
+            f"{name!r} cannot be the name of a plugin. Write lower-case letters and digits, with - or _ between "
+            f"words, {_LONGEST} characters at most: card-swap."
+        )
+    package = name.replace("-", "_")
+    game = package.removeprefix("gymposium_")
+    namespace = namespace or game
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", namespace):
+        raise BadOption(f"--namespace {namespace!r}: write letters, digits, - and _.")
+    if not author.isprintable() or '"' in author or "\\" in author:
+        raise BadOption(f"--author {author!r}: write it without quotation marks, backslashes and line breaks.")
+    if keyword.iskeyword(package):
+        raise BadOption(f"{package!r} is a word of Python, so no package can be called so. Choose another name.")
+    if importlib.util.find_spec(package) is not None:
+        raise BadOption(f"{name!r} would hide a module that Python knows already, {package}. Choose another name.")
+    for plugin in host().plugins:
+        taken = {spec.name for spec in plugin.specs if isinstance(spec, GameSpec)} | {plugin.name}
+        if game in taken:
+            raise BadOption(f"The plugin {plugin.name!r} is or has a game called {game!r}. Choose another name.")
+    title = game.replace("_", " ").capitalize()
+    spec = GameSpec(name=game, title=title, summary=title, entry_point=f"{package}.game:game", namespace=namespace)
+    major, minor = map(int, version("gymposium").split(".")[:2])
+    return {
+        "name": name,
+        "package": package,
+        "game": game,
+        "title": title,
+        "namespace": namespace,
+        "env_id": spec.env_id,
+        "author": author or f"The {name} authors",
+        "license": license_name,
+        "year": str(datetime.now(UTC).year),
+        "versions": f">={major}.{minor},<{major}.{minor + 1}",
+    }
+
+
+def render(words: Mapping[str, str]) -> dict[str, str]:
+    """Every file of the new package: its path and its text."""
+    folder = files("gymposium") / "template"
+    return {
+        Template(path).substitute(words): Template((folder / f"{template}.txt").read_text(encoding="utf-8")).substitute(
+            words
+        )
+        for template, path in {**FILES, words["license"]: "LICENSE"}.items()
+    }

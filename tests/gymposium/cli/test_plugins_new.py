@@ -1,0 +1,128 @@
+"""`gymposium plugins new`: what it writes is a plugin whose own tests pass, and what it cannot write it refuses.
+
+That the package also builds, installs and passes where there is no checkout is `tests/workspace/stranger.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from gymposium.cli.plugins.new import FILES, fill_in, render
+from gymposium.errors import BadOption
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def stage(package: Path, site: Path) -> dict[str, str]:
+    """The package on a path of its own with the metadata that an installation has; the environment for it."""
+    project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [source] = [folder for folder in (package / "src").iterdir() if folder.is_dir()]
+    info = site / f"{source.name}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    (site / source.name).symlink_to(source)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    [(name, value)] = project["entry-points"]["gymposium"].items()
+    (info / "entry_points.txt").write_text(f"[gymposium]\n{name} = {value}\n")
+    return {"PYTHONPATH": str(site), "GYMPOSIUM_PLUGINS": project["name"], "GYMPOSIUM_PLUGINS_STRICT": "1"}
+
+
+def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
+    made = gymposium(
+        "plugins", "new", "gymposium-card-swap", "--namespace", "me", "--author", "Ada L.", "--license", "MIT"
+    )
+    assert made.returncode == 0, made.stderr
+    package = tmp_path / "gymposium-card-swap"
+    assert f"cd {package.name}\n" in made.stdout
+    assert "gymposium play card_swap --opponent card_swap-greedy" in made.stdout
+    environment = stage(package, tmp_path / "site")
+    [plugin] = [
+        plugin
+        for plugin in json.loads(gymposium("plugins", "list", "--json", env=environment).stdout)["plugins"]
+        if plugin["distribution"] == "gymposium-card-swap"
+    ]
+    assert (plugin["status"], plugin["adds"]["games"], plugin["adds"]["players"]) == (
+        "active",
+        ["card_swap"],
+        ["card_swap-greedy"],
+    )
+    ran = gymposium("run", "card_swap(cards=5)", "--players", "card_swap-greedy,random", "-n", "4", env=environment)
+    assert ran.returncode == 0, ran.stderr
+    wrong_game = gymposium("run", "kuhn_poker", "--players", "card_swap-greedy,random", "-n", "1", env=environment)
+    assert "card_swap-greedy plays card_swap only, not kuhn_poker" in wrong_game.stderr
+    tests = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=package,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tests.returncode == 0, tests.stdout
+    licence = (package / "LICENSE").read_text(encoding="utf-8")
+    assert licence.startswith("MIT License")
+    assert "Ada L." in licence
+    readme = (package / "README.md").read_text(encoding="utf-8")
+    assert 'gymnasium.make("gymposium:me/TextCardSwap-v0"' in readme
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "author", "reason"),
+    [
+        ("Card", "", "", "'Card' cannot be the name of a plugin. Write lower-case letters"),
+        ("9lives", "", "", "cannot be the name of a plugin"),
+        ("card--swap", "", "", "cannot be the name of a plugin"),
+        ("card/swap", "", "", "cannot be the name of a plugin"),
+        ("c" * 41, "", "", "40 characters at most"),
+        ("class", "", "", "'class' is a word of Python"),
+        ("json", "", "", "would hide a module that Python knows already, json"),
+        ("kuhn-poker", "", "", "The plugin 'builtin' is or has a game called 'kuhn_poker'"),
+        ("x1", "a/b", "", "--namespace 'a/b': write letters, digits, - and _"),
+        ("x1", "", 'Jo "J" X', "write it without quotation marks"),
+        ("x1", "", "Jo\nX", "line breaks"),
+    ],
+)
+def test_what_cannot_be_called_so_is_refused(name: str, namespace: str, author: str, reason: str) -> None:
+    with pytest.raises(BadOption, match=reason):
+        fill_in(name, namespace, author, "MIT")
+
+
+@pytest.mark.parametrize(("name", "reason"), [("there", "there is there already. Choose another"), ("Card", "cannot")])
+def test_what_it_refuses_it_does_not_begin(name: str, reason: str, gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    done = gymposium("plugins", "new", name)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_every_template_is_used_and_every_name_in_them_filled_in() -> None:
+    words = fill_in("dice", "", "", "Apache-2.0")
+    written = render(words)
+    assert (words["namespace"], words["env_id"], words["author"]) == ("dice", "dice/TextDice-v0", "The dice authors")
+    templates = {file.name.removesuffix(".txt") for file in (files("gymposium") / "template").iterdir()}
+    assert templates == {*FILES, "Apache-2.0", "MIT"}
+    assert len(written) == len(FILES) + 1
+    for path, text in written.items():
+        assert "$" not in path
+        assert "$" not in text.replace("${{ matrix.python }}", "").replace("$ ", ""), path
+    for path in (path for path in written if path.endswith(".py")):
+        compile(written[path], path, "exec")
+
+
+def test_it_depends_on_this_gymposium_and_on_no_later_minor_one() -> None:
+    project = tomllib.loads(render(fill_in("dice", "", "", "MIT"))["pyproject.toml"])
+    major, minor = version("gymposium").split(".")[:2]
+    for line in (*project["project"]["dependencies"], project["dependency-groups"]["test"][-1]):
+        wanted = Requirement(line).specifier
+        assert wanted.contains(version("gymposium"))
+        assert not wanted.contains(f"{major}.{int(minor) + 1}.0")
