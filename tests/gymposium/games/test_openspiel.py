@@ -115,7 +115,8 @@ def test_side_by_side_with_the_engine(name: str, seed: int) -> None:
     assert decisions <= game.max_decisions
     if name in BUILT_IN:
         assert all(low <= value <= high for value in match.returns())
-        assert sum(match.returns()) == 0
+        if game.spec.utility == "zero_sum":
+            assert sum(match.returns()) == 0
     assert match.game.load(match.events).events == match.events
     assert looks(match.game.load(match.events)) == looks(match)
 
@@ -139,14 +140,13 @@ def test_spec_and_engine_agree(name: str) -> None:
 def test_tensors_are_the_engines(name: str) -> None:
     match = play_out(load_game(name).new(4), random.Random(4), 2)
     state, kind = state_of(match), engine_of(match.game).get_type()
-    for seat in range(2):
+    for seat in range(match.game.seats):
         tensor = match.tensor(seat)
-        hides = match.game.spec.information == "imperfect"
+        hides = match.game.spec.information == "imperfect" and kind.provides_information_state_tensor
         theirs = state.information_state_tensor(seat) if hides else state.observation_tensor(seat)
         assert tensor.shape == match.game.tensor_shape
         assert tensor.dtype == np.float32
         assert tensor.ravel().tolist() == pytest.approx(theirs)
-    assert kind.provides_observation_tensor
 
 
 def test_plain_rules_do_not_say_who_begins() -> None:
@@ -158,8 +158,8 @@ def test_plain_rules_do_not_say_who_begins() -> None:
 def test_a_game_that_only_openspiel_has_is_named_in_the_error() -> None:
     with pytest.raises(UnknownName, match=r"no game called 'chess'. OpenSpiel has one: write 'openspiel:chess'"):
         load_game("chess")
-    with pytest.raises(UnknownName, match=r"write 'openspiel:hex'"):
-        load_game("hex(board_size=4)")
+    with pytest.raises(UnknownName, match=r"write 'openspiel:go'"):
+        load_game("go(board_size=5)")
     with pytest.raises(UnknownName) as caught:
         load_game("no_such_game")
     assert "OpenSpiel" not in str(caught.value)
@@ -248,6 +248,8 @@ def test_wrong_events_are_refused(name: str, seed: int, data: st.DataObject) -> 
     kind = data.draw(st.sampled_from(sorted(wrong)))
     if kind in ("missing", "twice") and (number == len(events) - 1 or name.startswith(("tic", "connect"))):
         return  # what is left may be a legal, shorter match
+    if kind == "missing" and name == "blackjack":
+        return  # the dealer may come to an end with a card less
     if kind in ("missing", "twice") and event.seat == CHANCE:
         pass
     elif kind in ("missing", "twice") and game.spec.dynamics == "sequential":
