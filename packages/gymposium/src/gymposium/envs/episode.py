@@ -13,7 +13,7 @@ from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, brok
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Match, Style
-from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.players.protocol import Ask, Player, Reply, legal_moves
 from gymposium.reading import Kind, Reader
 
 _numbers = count()
@@ -110,6 +110,7 @@ class Episode:
         """Whether the engine cannot show a player what it has to, and so is why the player could not reply."""
         try:
             for ask in self._live.asks:
+                legal_moves(ask)
                 ask.observe(self.job.players[ask.seat].style)
         except GymposiumError:
             return False
@@ -121,7 +122,8 @@ class Episode:
 
 def go_on(episodes: Iterable[Episode]) -> None:
     """Let the players reply until each match waits for somebody outside, or is over. A player that sits in
-    several is asked for all of them in one call, and where one breaks off (`Episode.error`) the others go on."""
+    several is asked for all of them in one call, and where one breaks off (`Episode.error`) the others go on. Where
+    that comes out only as a player looks, the player is asked again for the others, and draws again for them."""
     due = [episode for episode in episodes if episode._due]
     while due:
         try:

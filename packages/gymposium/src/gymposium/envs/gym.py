@@ -68,6 +68,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     def _shown(self, told: _T) -> _T:
         """`told`, if the match did not break off."""
         if (error := self._learner.episode.error) is not None:
+            self._learner.over = True
             raise error
         if self.render_mode == "human":
             self._learner.render()

@@ -31,11 +31,14 @@ KEYWORDS = ("opponent", "seat", "on_illegal", "reply", "prompt", "observation", 
 
 
 class Setting:
-    """The keywords of `make`, opened: a game, how it is shown, and who plays the other seats."""
+    """The keywords of `make`, opened: a game, how it is shown, and who plays the other seats. `keywords` are all
+    there are, for the error that names what a misspelled one may have meant."""
 
     def __init__(
         self,
         game: str | Game,
+        keywords: Sequence[str] = KEYWORDS,
+        /,
         *,
         opponent: str | Player | Sequence[str | Player] = "random",
         seat: int | str = 0,
@@ -46,7 +49,7 @@ class Setting:
         render_mode: str | None = None,
         **params: Any,
     ) -> None:
-        self.game = open_game(game, params, KEYWORDS)
+        self.game = open_game(game, params, keywords)
         self.render_mode = check_render_mode(render_mode)
         self.policy = open_policy(on_illegal)
         how = reader(reply)

@@ -16,7 +16,13 @@ def register_envs() -> None:
         kwargs = {"game": spec.name}
         if not _known(gymnasium.registry.get(spec.env_id), kwargs):
             # The env refuses steps out of order by itself, so that it needs no wrapper for it.
-            gymnasium.register(spec.env_id, "gymposium.envs.gym:TextGameEnv", order_enforce=False, kwargs=kwargs)
+            gymnasium.register(
+                spec.env_id,
+                "gymposium.envs.gym:TextGameEnv",
+                vector_entry_point="gymposium.envs.vector:TextGameVectorEnv",
+                order_enforce=False,
+                kwargs=kwargs,
+            )
         if not _known(pettingzoo.aec_registry.get(spec.env_id), kwargs):
             pettingzoo.register("aec", spec.env_id, "gymposium.envs.aec:env", kwargs=kwargs)
         if all_move_at_once(spec) and not _known(pettingzoo.parallel_registry.get(spec.env_id), kwargs):

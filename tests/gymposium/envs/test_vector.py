@@ -1,0 +1,351 @@
+"""The vector environment: the same matches as single environments, in all autoreset modes; one call for all asks;
+one broken engine leaves the others going."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.vector import TextGameVectorEnv
+from gymposium.errors import BadOption, BadParameter, EngineError
+from gymposium.games.protocol import Event, Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.reading import READERS, Reader
+from gymposium.records import Record, first_difference
+
+KINDS = ("text", "dict", "tensor")
+MODES = tuple(AutoresetMode)
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, so that what environments hand out compares."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return plain(value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+def events(env: TextGameVectorEnv, i: int) -> list[Event]:
+    match = env.matches[i]
+    assert match is not None
+    return match.events
+
+
+def pick(rng: random.Random, info: dict[str, Any], i: int) -> Any:
+    """A legal move as text, and now and then nonsense; anything where the match is over."""
+    legal = info["legal_moves"][i]
+    return rng.choice(legal) if legal and rng.random() > 0.05 else "nonsense"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=3)"])
+def test_it_agrees_with_single_environments(game: str, kind: str) -> None:
+    """Text actions, `Disabled`: each place is a single environment with its own seed, reset when it is over."""
+    n, keywords = 5, {"seat": "random", "observation": kind, "on_illegal": "retry(1)"}
+    many = TextGameVectorEnv(game, num_envs=n, autoreset_mode="Disabled", **keywords)
+    singles = [TextGameEnv(game, **keywords) for _ in range(n)]
+    _, infos = many.reset(seed=7)
+    told = [single.reset(seed=7 + i) for i, single in enumerate(singles)]
+    rng = random.Random(game + kind)
+    for _ in range(25):
+        assert plain(many.action_masks()) == [plain(single.action_masks()) for single in singles]
+        actions = [pick(rng, infos, i) for i in range(n)]
+        seen, rewards, over, truncated, infos = many.step(actions)
+        told = [single.step(action) for single, action in zip(singles, actions, strict=True)]
+        for i, (one_seen, reward, one_over, one_truncated, info) in enumerate(told):
+            mine = {k: part[i] for k, part in seen.items()} if kind == "dict" else seen[i]
+            assert plain(mine) == plain(one_seen)
+            assert (rewards[i], over[i], truncated[i]) == (reward, one_over, one_truncated)
+            assert {key: infos[key][i] for key in info} == info
+            assert all(infos[f"_{key}"][i] == (key in info) for key in infos if not key.startswith("_"))
+            assert events(many, i) == singles[i].match.events
+        assert [played.returns for played in many.ended] == [one.played.returns for one in singles if one.played]
+        if over.any():
+            _, begun = many.reset(options={"reset_mask": over})
+            again = [single.reset()[1] if over[i] else None for i, single in enumerate(singles)]
+            for i, info in enumerate(again):
+                assert begun["_legal_moves"][i] == (info is not None)
+                if info is not None:
+                    assert begun["legal_moves"][i] == info["legal_moves"]
+                    infos["legal_moves"][i] = info["legal_moves"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_agrees_with_gymnasiums_own_vector_environment(kind: str, mode: AutoresetMode) -> None:
+    """Indices, all modes, all that Gymnasium hands out, to the shape of the infos."""
+    n = 4
+    keywords = {"num_envs": n, "observation": kind, "seat": "random", "num_cards": 3}
+    ours = gymnasium.make_vec("TextGoofspiel-v0", autoreset_mode=mode, **keywords)
+    theirs = gymnasium.make_vec(
+        "TextGoofspiel-v0", vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **keywords
+    )
+    assert isinstance(ours, TextGameVectorEnv)
+    assert (ours.observation_space, ours.action_space) == (theirs.observation_space, theirs.action_space)
+    assert ours.metadata == theirs.metadata
+    one, two = ours.reset(seed=11), theirs.reset(seed=11)
+    assert plain(one) == plain(two)
+    for _ in range(12):
+        masks = ours.action_masks()
+        actions = np.array([np.flatnonzero(mask)[-1] if mask.any() else 0 for mask in masks])
+        one, two = ours.step(actions), theirs.step(actions)
+        assert one[0] in ours.observation_space
+        assert plain(one) == plain(two)
+        assert [part.dtype for part in one[1:4]] == [part.dtype for part in two[1:4]]
+        over = one[2] | one[3]
+        if mode is AutoresetMode.DISABLED and over.any():
+            assert plain(ours.reset(options={"reset_mask": over})) == plain(
+                theirs.reset(options={"reset_mask": over.copy()})
+            )
+
+
+def test_text_spaces_are_one_object() -> None:
+    space: Any = TextGameVectorEnv("tic_tac_toe", num_envs=256).observation_space
+    assert len(space) == 256
+    assert len({id(part) for part in space}) == 1
+    assert len(pickle.dumps(space)) < 20_000
+    space.seed(3)
+    samples = space.sample()
+    assert samples in space
+    assert len(set(samples)) > 200
+
+
+class Counting(RandomPlayer):
+    """The random player, and how many asks it was handed at once."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.calls.append(len(asks))
+        return super().act(asks)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_opponents_are_asked_for_all_matches_in_one_call(seat: int) -> None:
+    opponent = Counting()
+    env = TextGameVectorEnv("connect_four", num_envs=32, opponent=opponent, seat=seat)
+    env.reset(seed=0)
+    env.step([3] * 32)
+    env.step([2] * 32)
+    assert opponent.calls == [32] * (2 + seat)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_episode_statistics_are_those_of_the_matches(mode: AutoresetMode) -> None:
+    env = RecordEpisodeStatistics(gymnasium.make_vec("TextTicTacToe-v0", num_envs=8, autoreset_mode=mode))
+    env.reset(seed=1)
+    episodes = 0
+    for _ in range(40):
+        masks = env.unwrapped.action_masks()  # type: ignore[attr-defined]
+        _, _, over, _, infos = env.step([int(np.flatnonzero(mask)[0]) if mask.any() else 0 for mask in masks])
+        ended = env.unwrapped.ended  # type: ignore[attr-defined]
+        assert len(ended) == over.sum()
+        if over.any():
+            assert infos["episode"]["r"][over].tolist() == [played.returns[0] for played in ended]
+            moves = [sum(event.seat == 0 for event in played.events) for played in ended]
+            assert infos["episode"]["l"][over].tolist() == moves
+            assert all(first_difference(Record.of(played)) is None for played in ended)
+            episodes += len(ended)
+            if mode is AutoresetMode.DISABLED:
+                env.reset(options={"reset_mask": over})
+    assert episodes > 40
+
+
+# -- one engine that fails
+
+
+class Fails:
+    """Passes on all that a game is, and fails where the match of a seed is asked for `where`."""
+
+    def __init__(self, game: Any, seed: int, where: str) -> None:
+        self._game, self._seed, self._where = game, seed, where
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
+
+    def __deepcopy__(self, memo: Any) -> Fails:
+        return self
+
+    def new(self, seed: int) -> Any:
+        if seed == self._seed and self._where == "new":
+            raise RuntimeError("no cards left")
+        match = self._game.new(seed)
+        return FailingMatch(match, self._where) if seed == self._seed else match
+
+
+class FailingMatch:
+    def __init__(self, match: Any, where: str) -> None:
+        self._match, self._where = match, where
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._where and len(self._match.events) >= 2:
+            raise RuntimeError(f"{name} is broken")
+        return getattr(self._match, name)
+
+
+@pytest.fixture(scope="module")
+def tic_tac_toe() -> Any:
+    from gymposium import load_game
+
+    return load_game("tic_tac_toe")
+
+
+@pytest.mark.parametrize("where", ["new", "apply", "legal_moves", "observe", "returns", "tensor"])
+@pytest.mark.parametrize("mode", MODES)
+def test_one_broken_engine_leaves_the_others_going(tic_tac_toe: Any, where: str, mode: AutoresetMode) -> None:
+    n, broken = 3, 1
+    keywords = {"observation": "dict", "opponent": "mcts-2" if where == "observe" else "random"}
+    env = TextGameVectorEnv(
+        Fails(tic_tac_toe, 21, where),
+        num_envs=n,
+        autoreset_mode=mode,
+        **keywords,  # type: ignore[arg-type]
+    )
+    whole = TextGameVectorEnv(tic_tac_toe, num_envs=n, autoreset_mode=mode, **keywords)
+    env.reset(seed=20)
+    whole.reset(seed=20)
+    truncated = np.zeros(n, np.bool_)
+    for _ in range(3):
+        legal = [np.flatnonzero(mask) for mask in whole.action_masks()]
+        actions = [int(choice[0]) if len(choice) else 0 for choice in legal]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            seen, rewards, over, truncated, infos = env.step(actions)
+        other = whole.step(actions)
+        for i in (0, 2):  # as if nothing had happened
+            if where == "legal_moves":  # the opponent found out, and drew again for the others
+                assert not truncated[i]
+                continue
+            assert events(env, i) == events(whole, i)
+            assert (rewards[i], over[i], truncated[i]) == (other[1][i], other[2][i], False)
+            assert seen["text"][i] == other[0]["text"][i]
+        if truncated[broken]:
+            break
+    assert truncated.tolist() == [False, True, False]
+    assert (rewards[broken], over[broken]) == (0.0, False)
+    (warning,) = caught
+    assert "Match 1 of 3 broke off, the others go on. The engine of tic_tac_toe failed" in str(warning.message)
+    (played,) = env.ended
+    assert played.error is not None
+    assert played.error.startswith("RuntimeError")
+    assert len(played.events) == (0 if where == "new" else 2 if where == "apply" else len(played.events))
+    last = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
+    assert last["error"][broken] == "The match broke off: the engine of tic_tac_toe failed."
+    assert last["_error"].tolist() == [False, True, False]
+    assert last["legal_moves"][broken] == []
+    if mode is AutoresetMode.DISABLED:
+        with pytest.raises(ResetNeeded, match=r"\[1\] are over"):
+            env.step(actions)
+        _, begun = env.reset(options={"reset_mask": truncated})
+    elif mode is AutoresetMode.NEXT_STEP:
+        begun = env.step(actions)[4]
+    else:
+        begun = infos
+    assert len(begun["legal_moves"][broken]) == 9
+    assert not begun.get("_error", np.zeros(n))[broken]
+
+
+@pytest.mark.parametrize("where", ["new", "apply", "observe"])
+def test_a_single_environment_raises_it_with_the_match_so_far(tic_tac_toe: Any, where: str) -> None:
+    env = TextGameEnv(Fails(tic_tac_toe, 4, where))  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match=r"tic_tac_toe .*seed 4") as caught:  # noqa: PT012 - by one or another
+        env.reset(seed=4)
+        env.step("b2")
+        env.step(env.match._match.legal_moves(0)[0])  # type: ignore[attr-defined]
+    assert env.played is caught.value.played
+    assert env.played.job.seed == 4
+    with pytest.raises(ResetNeeded):
+        env.step("a1")
+    env.reset(seed=5)
+    assert not env.step("b2")[2]
+
+
+class Raises:
+    name = "raises"
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        raise OSError("no connection")
+
+
+def test_a_player_that_raises_is_no_broken_engine() -> None:
+    env = TextGameVectorEnv("tic_tac_toe", num_envs=2, opponent=Raises())
+    env.reset(seed=0)
+    with pytest.raises(OSError, match="no connection"):
+        env.step([0, 0])
+
+
+# -- what is refused
+
+
+def test_wrong_use_is_refused_before_anything_is_played() -> None:
+    env = TextGameVectorEnv("tic_tac_toe", num_envs=2, autoreset_mode="Disabled")
+    with pytest.raises(ResetNeeded):
+        env.step([0, 0])
+    env.reset(seed=0)
+    with pytest.raises(InvalidAction, match="3 actions were given for 2"):
+        env.step([0, 0, 0])
+    with pytest.raises(InvalidAction, match="from 0 to 8"):
+        env.step([0, 9])
+    assert [events(env, i) for i in range(2)] == [[], []]
+    env.close()
+    for use in (env.reset, env.render, lambda: env.step([0, 0])):
+        with pytest.raises(ClosedEnvironmentError):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "told"),
+    [
+        ({"autoreset_mode": "Next"}, "'NextStep', 'SameStep', 'Disabled'"),
+        ({"num_envs": 0}, "num_envs=0: must be 1 or more"),
+        ({"seat": 2}, "seat=2: write a seat from 0 to 1"),
+    ],
+)
+def test_wrong_keywords_say_what_is_right(keywords: dict[str, Any], told: str) -> None:
+    with pytest.raises(BadOption, match=told):
+        gymnasium.make_vec("TextTicTacToe-v0", **{"num_envs": 2, **keywords})
+
+
+def test_a_misspelled_keyword_names_the_nearest() -> None:
+    with pytest.raises(BadParameter, match="autoreset_mode"):
+        gymnasium.make_vec("TextTicTacToe-v0", num_envs=2, autoreset="NextStep")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"reset_masks": None}, "'reset_mask'"),
+        ({"reset_mask": [True, False]}, "a NumPy array of 2 bools"),
+        ({"reset_mask": np.zeros(2, np.bool_)}, "at least one"),
+        ({"seat": 2}, "from 0 to 1"),
+    ],
+)
+def test_wrong_options_say_what_is_right(options: dict[str, Any], told: str) -> None:
+    env = TextGameVectorEnv("tic_tac_toe", num_envs=2)
+    env.reset(seed=0)
+    with pytest.raises(BadOption, match=told):
+        env.reset(options=options)
+
+
+def test_lists_of_seeds_are_of_one_length() -> None:
+    env = TextGameVectorEnv("kuhn_poker", num_envs=2)
+    with pytest.raises(BadOption, match="3 seeds were given for 2"):
+        env.reset(seed=[1, 2, 3])
+    env.reset(seed=[5, 5])
+    assert events(env, 0) == events(env, 1)
