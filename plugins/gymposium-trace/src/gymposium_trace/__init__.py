@@ -1,0 +1,1 @@
+"""Code tracing for gymposium: predict exactly what a Python program prints."""

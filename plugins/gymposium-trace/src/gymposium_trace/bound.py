@@ -1,0 +1,299 @@
+"""Where which names are definitely bound: a definite-assignment analysis over the control flow of one scope.
+
+A module, a function and a class body are one scope each. Statements are followed in order with the set of
+names that are bound on every way that leads there; where ways meet, only what is bound on all of them stays.
+Where something cannot be known the answer is the careful one: a name that may be unbound is left out.
+
+- A loop may run no times, so what only its body binds is not bound after it. `while True` ends by `break` alone.
+- An exception may leave a `try` at any statement: a handler begins with what was bound before, less whatever
+  the body may unbind. The same holds for `finally`, and for what follows a `with`, whose context manager may
+  swallow an exception.
+- `del x`, and the end of `except E as x`, unbind; also when an inner function does it to a `global` or
+  `nonlocal` name, whenever that may be called.
+- After `return`, `raise`, `break` and `continue` nothing is reached.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Scope: TypeAlias = ast.Module | Function | ast.ClassDef
+State: TypeAlias = frozenset[str] | None
+"""The names that are bound; None where no way leads."""
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass(slots=True)
+class Point:
+    """A place between statements: before or after `statement`, in the block that holds it."""
+
+    statement: ast.stmt
+    after: bool
+    bound: frozenset[str]
+    """What is definitely bound there."""
+    fresh: frozenset[str]
+    """What has just been bound: by the statement before it, by the head of the loop, as a parameter."""
+
+
+def points(tree: ast.Module) -> list[Point]:
+    """Every place in the program that may be reached, in order of the text, with what is bound there."""
+    found: list[Point] = []
+    for scope in scopes(tree):
+        found += _Analysis(scope).run()
+    return sorted(found, key=lambda p: (p.statement.end_lineno or 0) if p.after else p.statement.lineno - 0.5)
+
+
+def scopes(tree: ast.Module) -> Iterator[Scope]:
+    """The module, and every function and class body in it."""
+    yield tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+
+
+@dataclass(slots=True)
+class _Loop:
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+class _Analysis:
+    """The analysis of one scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._loops: list[_Loop] = []
+        self._seen: dict[tuple[int, bool], Point] = {}
+        self._never = _unbound_from_within(scope) | _dull(scope)
+
+    def run(self) -> list[Point]:
+        given = frozenset(_parameters(self._scope)) if isinstance(self._scope, Function) else frozenset[str]()
+        self._block(self._scope.body, given, given)
+        for point in self._seen.values():
+            point.bound -= self._never
+            point.fresh -= self._never
+        return list(self._seen.values())
+
+    # -- places
+
+    def _note(self, statement: ast.stmt, after: bool, state: frozenset[str], fresh: Iterable[str]) -> None:
+        """A way leads here with this state. Loops are followed more than once: what was bound each time counts."""
+        point = self._seen.get((id(statement), after))
+        if point is None:
+            self._seen[id(statement), after] = Point(statement, after, state, state & frozenset(fresh))
+        else:
+            point.bound &= state
+            point.fresh &= state
+
+    def _block(self, body: Sequence[ast.stmt], state: State, fresh: Iterable[str] = ()) -> State:
+        """Follow a block; returns the state at its end."""
+        if state is not None:
+            self._note(body[0], False, state, fresh)
+        for statement in body:
+            if state is None:
+                return None
+            state = self._statement(statement, state)
+            if state is not None:
+                self._note(statement, True, state, bound_by(statement))
+        return state
+
+    # -- statements
+
+    def _statement(self, statement: ast.stmt, state: frozenset[str]) -> State:
+        match statement:
+            case ast.Return() | ast.Raise():
+                return None
+            case ast.Break():
+                self._loops[-1].breaks.append(state)
+                return None
+            case ast.Continue():
+                self._loops[-1].continues.append(state)
+                return None
+            case ast.Delete():
+                return state - bound_by(statement)
+            case ast.If():
+                return _meet(self._block(statement.body, state), self._else(statement.orelse, state))
+            case ast.For() | ast.AsyncFor() | ast.While():
+                return self._loop(statement, state)
+            case ast.With() | ast.AsyncWith():
+                targets = bound_by(statement)
+                end = self._block(statement.body, state | targets, targets)
+                return _meet(end, state - unbound_by(statement.body))
+            case ast.Try() | ast.TryStar():
+                return self._try(statement, state)
+            case ast.Match():
+                return self._match(statement, state)
+            case _:
+                return state | bound_by(statement)
+
+    def _else(self, body: Sequence[ast.stmt], state: State) -> State:
+        return self._block(body, state) if body else state
+
+    def _loop(self, loop: ast.For | ast.AsyncFor | ast.While, state: frozenset[str]) -> State:
+        targets = bound_by(loop)
+        endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+        while True:  # until a further turn of the loop finds nothing more unbound; the state can only shrink
+            ways = _Loop()
+            self._loops.append(ways)
+            end = self._block(loop.body, state | targets, targets)
+            self._loops.pop()
+            again = _meet(state, end, *ways.continues)
+            assert again is not None
+            if again == state:
+                break
+            state = again
+        return _meet(None if endless else self._else(loop.orelse, state), *ways.breaks)
+
+    def _try(self, statement: ast.Try | ast.TryStar, state: frozenset[str]) -> State:
+        outer = self._loops
+        inner = [_Loop() for _ in outer]
+        self._loops = inner
+        thrown = state - unbound_by(statement.body)
+        ends = [self._block(statement.body, state)]
+        if ends[0] is not None:
+            ends[0] = self._else(statement.orelse, ends[0])
+        for handler in statement.handlers:
+            name = frozenset([handler.name] if handler.name else [])
+            end = self._block(handler.body, thrown | name, name)
+            ends.append(None if end is None else end - name)
+        self._loops = outer
+        final = statement.finalbody
+        caught = frozenset(handler.name for handler in statement.handlers if handler.name)
+        gone = caught | unbound_by(final)  # a break or continue leaves the handler and goes through `finally`, too
+        for loop, ways in zip(outer, inner, strict=True):
+            loop.breaks += [way - gone for way in ways.breaks if way is not None]
+            loop.continues += [way - gone for way in ways.continues if way is not None]
+        end = _meet(*ends)
+        if not final:
+            return end
+        bodies = [statement.body, statement.orelse, *(handler.body for handler in statement.handlers)]
+        self._block(final, state - caught - unbound_by([s for body in bodies for s in body]))  # by an exception
+        return None if end is None else self._block(final, end)
+
+    def _match(self, statement: ast.Match, state: frozenset[str]) -> State:
+        ends: list[State] = []
+        for case in statement.cases:
+            captured = frozenset(_captures(case.pattern))
+            ends.append(self._block(case.body, state | captured, captured))
+            if case.guard is None and _takes_all(case.pattern):
+                return _meet(*ends)
+        return _meet(state, *ends)
+
+
+def _meet(*ways: State) -> State:
+    """What is bound on every way that leads here."""
+    open_ways = [way for way in ways if way is not None]
+    return frozenset.intersection(*open_ways) if open_ways else None
+
+
+def bound_by(statement: ast.stmt) -> frozenset[str]:
+    """The names that the statement itself binds (or deletes): targets, imports, definitions. What is bound in the
+    middle of an expression (`:=`) may not happen and is left out."""
+    match statement:
+        case ast.Assign() | ast.Delete():
+            return frozenset(name for target in statement.targets for name in _names(target))
+        case ast.AnnAssign():
+            return frozenset(_names(statement.target) if statement.value is not None else ())
+        case ast.AugAssign() | ast.For() | ast.AsyncFor():
+            return frozenset(_names(statement.target))
+        case ast.With() | ast.AsyncWith():
+            return frozenset(name for i in statement.items if i.optional_vars for name in _names(i.optional_vars))
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return frozenset([statement.name])
+        case ast.Import() | ast.ImportFrom():
+            return frozenset((alias.asname or alias.name).split(".")[0] for alias in statement.names)
+        case _:
+            return frozenset()
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    """The names in a target; attributes and items bind none."""
+    match target:
+        case ast.Name():
+            yield target.id
+        case ast.Tuple() | ast.List():
+            for part in target.elts:
+                yield from _names(part)
+        case ast.Starred():
+            yield from _names(target.value)
+        case _:
+            pass
+
+
+def _captures(pattern: ast.pattern) -> Iterator[str]:
+    for node in ast.walk(pattern):
+        if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest
+
+
+def _takes_all(pattern: ast.pattern) -> bool:
+    """`case _:` and `case name:`, after which nothing is left over."""
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
+
+
+def unbound_by(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """Every name that these statements may unbind in their own scope, at any depth."""
+    return frozenset(name for node in _within(body) for name in _unbinds(node))
+
+
+def _unbinds(node: ast.AST) -> Iterable[str]:
+    if isinstance(node, ast.Delete):
+        return bound_by(node)
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        return (node.name,)
+    return ()
+
+
+def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of a scope, without those of the functions and classes inside it."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _parameters(function: Function) -> Iterator[str]:
+    given = function.args
+    for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]:
+        if argument is not None:
+            yield argument.arg
+
+
+def _unbound_from_within(scope: Scope) -> frozenset[str]:
+    """Names of the scope that an inner scope declares `global` or `nonlocal` and may unbind."""
+    found: set[str] = set()
+    for node in ast.walk(scope):
+        if node is not scope and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found |= _declared(node) & unbound_by(node.body)
+    return frozenset(found)
+
+
+def _declared(scope: Scope) -> frozenset[str]:
+    kinds = ast.Global | ast.Nonlocal
+    return frozenset(name for node in _within(scope.body) if isinstance(node, kinds) for name in node.names)
+
+
+def _dull(scope: Scope) -> frozenset[str]:
+    """Names that are not shown: those of other scopes, of functions, classes and modules, and private ones."""
+    dull: set[str] = set(_declared(scope)) if not isinstance(scope, ast.Module) else set()
+    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+    names: set[str] = set(_parameters(scope)) if isinstance(scope, Function) else set()
+    for node in _within(scope.body):
+        if isinstance(node, defines):
+            dull |= bound_by(node)
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.pattern):
+            names |= set(_captures(node))
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+    return frozenset(dull | {name for name in names if name.startswith("_")})

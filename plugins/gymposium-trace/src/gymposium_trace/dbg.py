@@ -1,0 +1,46 @@
+"""The debug print: `dbg("__DBG_3__", total, name)` prints `__DBG_3__ 15 'ada'`.
+
+A value is printed as `repr` writes it where that is sure to be the same everywhere: int, float, str, bool, None, and
+lists, tuples and dicts of these, up to four inside one another. Any other value, and one whose text would be longer
+than 200 characters, is printed as the name of its type. No method of the program's own classes is called, what the
+program does to the names of builtins or to `sys.stdout` changes nothing here, and nothing raises.
+
+This file is run inside the subprocess, beside the program: it stands alone.
+"""
+
+import sys
+
+_MOST = 200
+_DEEPEST = 4
+_out, _print, _repr, _type, _len, _all = sys.stdout, print, repr, type, len, all
+_int, _str, _list, _tuple, _dict, _simple = int, str, list, tuple, dict, frozenset({float, str, bool, _type(None)})
+
+
+def _plain(value: object, depth: int) -> bool:
+    kind = _type(value)
+    if kind is _int:
+        return value.bit_length() < 4 * _MOST  # type: ignore[attr-defined, no-any-return]
+    if kind in (_list, _tuple, _dict):
+        if depth == 0 or _len(value) > _MOST:  # type: ignore[arg-type]
+            return False
+        parts = [*value, *value.values()] if kind is _dict else value  # type: ignore[attr-defined, misc]
+        return _all([_plain(part, depth - 1) for part in parts])  # type: ignore[attr-defined]
+    if kind is _str:
+        return _len(value) <= _MOST  # type: ignore[arg-type]
+    return kind in _simple
+
+
+def _text(value: object) -> str:
+    if _plain(value, _DEEPEST):
+        text = _repr(value)
+        if _len(text) <= _MOST:
+            return text
+    return _type(value).__name__
+
+
+def dbg(mark: str, *values: object) -> None:
+    """Print a line: the mark, then the values."""
+    words = [mark]
+    for value in values:
+        words.append(_text(value))  # noqa: PERF401
+    _print(*words, file=_out)

@@ -1,0 +1,173 @@
+"""Debug prints put into a program: `dbg("__DBG_3__", total, name)` between its statements.
+
+They go in as lines of text, so that the rest of the program stays as it was written, comments and all; what comes
+out is parsed again and must be the program that went in. Names are shown only where they are definitely bound.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from gymposium.errors import GymposiumError
+from gymposium_trace.bound import Point, points
+from gymposium_trace.drawing import Draw
+
+_LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())
+"""A program that uses one of these could see what is put into it, or unbind names unseen: it gets no debug prints."""
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_REST = re.compile(rb"[ \t\f]*(#.*)?")
+
+
+class Uninjectable(GymposiumError):
+    """The program is no Python, or cannot be taken apart and put together again; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a line can go in: before the line with this index, this far to the right."""
+
+    index: int
+    indent: str
+    point: Point
+
+
+def inject(program: str, count: int, draw: Draw) -> str:
+    """The program with up to `count` debug prints, fewer where it has not so many places for them.
+
+    Raises `Uninjectable` where it does not parse.
+    """
+    try:
+        return _inject(program, count, draw)
+    except RecursionError as error:  # an expression of thousands of terms
+        raise Uninjectable("its expressions are too deep") from error
+
+
+def _inject(program: str, count: int, draw: Draw) -> str:
+    program = "\n".join(_NEWLINE.split(program)).rstrip() + "\n"
+    tree = _parse(program)
+    if count == 0 or _looks_into_itself(tree):
+        return program
+    lines = program.split("\n")
+    places = _places(tree, lines)
+    if not places:
+        return program
+    name = _free_name(tree)
+    chosen = [places[index] for index in sorted(_choose(places, count, draw))]
+    alias = "" if name == "dbg" else f" as {name}"
+    added: dict[int, list[str]] = {_first_line(tree): [f"from dbg import dbg{alias}", ""]}
+    for number, place in enumerate(chosen):
+        shown = ", ".join(_names_to_show(place.point, draw))
+        added.setdefault(place.index, []).append(f'{place.indent}{name}("__DBG_{number}__", {shown})')
+    result = "\n".join(line for index, old in enumerate(lines) for line in (*added.get(index, ()), old))
+    if ast.dump(_without(_parse(result), name)) != ast.dump(tree):
+        raise Uninjectable("its lines are laid out in a way that debug prints cannot be put between")
+    return result
+
+
+def _parse(program: str) -> ast.Module:
+    try:
+        return ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes; thousands of brackets
+        raise Uninjectable(f"it is not Python ({error})") from error
+
+
+def _looks_into_itself(tree: ast.Module) -> bool:
+    for node in ast.walk(tree):
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if name in _LOOKS_INTO_ITSELF or (isinstance(node, ast.FunctionDef) and node.name in _LOOKS_INTO_ITSELF):
+            return True
+    return False
+
+
+def _free_name(tree: ast.Module) -> str:
+    taken = {value for node in ast.walk(tree) for _, value in ast.iter_fields(node) if isinstance(value, str)}
+    taken |= {name for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    name, number = "dbg", 1
+    while name in taken:
+        number += 1
+        name = f"dbg_{number}"
+    return name
+
+
+def _first_line(tree: ast.Module) -> int:
+    """The index of the line before which the import goes: after the docstring and `from __future__`."""
+    line = 0
+    for number, statement in enumerate(tree.body):
+        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not future and not (number == 0 and _is_docstring(statement)):
+            break
+        line = statement.end_lineno or 0
+    return line
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _places(tree: ast.Module, lines: list[str]) -> list[_Place]:
+    """Where something is bound and a line of its own fits, in the order of the text."""
+    first = _first_line(tree)
+    found = []
+    for point in points(tree):
+        place = _place(point, lines)
+        if place is not None and point.bound and place.index >= first:
+            found.append(place)
+    # what ends on one line ends from the inside out
+    return sorted(found, key=lambda place: (place.index, -len(place.indent)))
+
+
+def _place(point: Point, lines: list[str]) -> _Place | None:
+    statement = point.statement
+    first, end_line, end = statement.lineno, statement.end_lineno, statement.end_col_offset
+    assert end_line is not None
+    assert end is not None
+    line = lines[first - 1].encode()
+    indent, text = line[: statement.col_offset], line[statement.col_offset :]
+    if indent.strip() or (isinstance(statement, ast.If) and text.startswith(b"elif")):
+        return None
+    if point.after:
+        if not _REST.fullmatch(lines[end_line - 1].encode()[end:]):  # another statement on the same line
+            return None
+        return _Place(end_line, indent.decode(), point)
+    if _is_docstring(statement):
+        return None
+    decorators = getattr(statement, "decorator_list", [])
+    return _Place(min([first, *(d.lineno for d in decorators)]) - 1, indent.decode(), point)
+
+
+def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
+    """Indices of places. Those where something has just been bound come first: there is something to follow."""
+    fresh = [index for index, place in enumerate(places) if place.point.fresh]
+    stale = [index for index, place in enumerate(places) if not place.point.fresh]
+    chosen = draw.some(fresh, count)
+    return chosen + draw.some(stale, count - len(chosen))
+
+
+def _names_to_show(point: Point, draw: Draw) -> list[str]:
+    """One to three names: one that is new here where there is one, then any."""
+    shown = draw.some(sorted(point.fresh), 1)
+    others = sorted(point.bound - set(shown))
+    return shown + draw.some(others, draw.between(1, 3) - len(shown))
+
+
+def _without(tree: ast.Module, name: str) -> ast.Module:
+    """The program with what was put in taken out again."""
+
+    class Remover(ast.NodeTransformer):
+        def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+            call = node.value
+            ours = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name
+            return None if ours else node
+
+        def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+            return None if node.module == "dbg" and (node.names[0].asname or "dbg") == name else node
+
+    cleaned: ast.Module = Remover().visit(tree)
+    return cleaned

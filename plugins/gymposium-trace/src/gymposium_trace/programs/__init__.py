@@ -1,0 +1,29 @@
+"""Programs of our own, drawn from a stream: `program(difficulty, draw)`.
+
+They end, print something, and use what every Python since 3.11 does alike: no sets in their order, no hashes, no
+clocks, no messages of errors. The five grades of difficulty: 1, branches and loops over numbers and strings;
+2, lists, `while` and functions; 3, dicts, comprehensions, nested loops and nested calls; 4, recursion, exceptions,
+early ways out; 5, classes, generators, closures, context managers.
+"""
+
+from __future__ import annotations
+
+from gymposium_trace.drawing import Draw
+from gymposium_trace.programs.definitions import define
+from gymposium_trace.programs.statements import Statements
+from gymposium_trace.programs.writer import Scope, Writer
+
+GRADES = (1, 2, 3, 4, 5)
+
+
+def program(difficulty: int, draw: Draw) -> str:
+    """The text of one program of this grade."""
+    writer = Writer()
+    scope = Scope()
+    for _ in range({1: 0, 2: 1, 3: 2, 4: 2, 5: 2}[difficulty]):
+        define(writer, scope, difficulty, draw)
+    main = Statements(writer, scope, difficulty, draw)
+    main.begin()
+    main.some({1: 3, 2: 3, 3: 4, 4: 4, 5: 4}[difficulty])
+    main.end()
+    return writer.text()

@@ -1,0 +1,153 @@
+"""Expressions of a kind, from the names of a scope. None of them can raise, and none lets a number grow beyond
+bounds where a loop repeats it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from gymposium_trace.drawing import Draw
+from gymposium_trace.programs.writer import WORDS, Function, Kind, Scope
+
+_ATOM = re.compile(r"""\w+(\.\w+)?(\([^()]*\)|\[[^\[\]]*\])?""")
+"""A name, a number, or one call or item with nothing in brackets inside."""
+
+
+class Expressions:
+    """Writes expressions for one scope."""
+
+    def __init__(self, scope: Scope, difficulty: int, draw: Draw) -> None:
+        self.scope, self.difficulty, self.draw = scope, difficulty, draw
+
+    def of(self, kind: Kind, depth: int = 2) -> str:
+        return {
+            "int": self.number,
+            "str": self.string,
+            "ints": self.numbers,
+            "words": self.words,
+            "counts": self.counts,
+        }[kind](depth)
+
+    def number(self, depth: int = 2) -> str:
+        draw, scope = self.draw, self.scope
+        if depth <= 0 or draw.chance(0.2):
+            names = scope.of("int")
+            return draw.pick(names) if names and draw.chance(0.75) else str(draw.between(1, 12))
+        options: list[Callable[[], str]] = [
+            lambda: f"{self.number(depth - 1)} + {self.number(depth - 1)}",
+            lambda: f"{self.number(depth - 1)} - {self.term(depth - 1)}",
+            lambda: f"{self.term(depth - 1)} * {draw.between(2, 4)}",
+            lambda: f"{self.term(depth - 1)} // {draw.between(2, 5)}",
+            lambda: f"{self.term(depth - 1)} % {draw.between(3, 9)}",
+            lambda: f"{draw.pick(['max', 'min'])}({self.number(depth - 1)}, {self.number(depth - 1)})",
+            lambda: f"abs({self.number(depth - 1)})",
+        ]
+        options += [partial(self._number_from, name) for name in scope.of("str", "ints", "counts", "words")] * 2
+        return self._call("int", depth) or draw.pick(options)()
+
+    def _number_from(self, name: str) -> str:
+        """A number that a string, list or dict tells."""
+        draw, kind = self.draw, self.scope.variables[name]
+        if kind == "str":
+            return draw.pick([f"len({name})", f'{name}.count("{draw.pick("aeionlr")}")'])
+        if kind == "words":
+            return f"len({name}[{draw.pick([0, -1])}])"
+        if kind == "counts":
+            return draw.pick([f"{name}.get({self.string(0)}, {draw.between(0, 5)})", f"sum({name}.values())"])
+        forms = [f"{name}[{draw.pick([0, -1])}]", f"{name}[{self.term(0)} % len({name})]"]
+        return draw.pick([*forms, f"{draw.pick(['sum', 'max', 'min', 'len'])}({name})"])
+
+    def term(self, depth: int) -> str:
+        """A number that can stand beside any operator."""
+        text = self.number(depth)
+        return text if _ATOM.fullmatch(text) else f"({text})"
+
+    def string(self, depth: int = 2) -> str:
+        draw, scope = self.draw, self.scope
+        if depth <= 0 or draw.chance(0.25):
+            names = scope.of("str")
+            return draw.pick(names) if names and draw.chance(0.7) else f'"{draw.pick(WORDS)}"'
+        options: list[Callable[[], str]] = [
+            lambda: f"{self.piece(depth - 1)}.upper()",
+            lambda: f"{self.piece(depth - 1)}[::-1]",
+            lambda: f"{self.piece(depth - 1)}[{draw.between(1, 2)}:]",
+            lambda: f"{self.piece(depth - 1)}[:{draw.between(2, 4)}]",
+            lambda: f'{self.piece(depth - 1)}.replace("{draw.pick("aeo")}", "{draw.pick("uyi")}")',
+            lambda: f"str({self.number(depth - 1)})",
+        ]
+        if self.scope.loops == 0:
+            options.append(lambda: f"{self.piece(depth - 1)} + {self.piece(depth - 1)}")
+        options += [partial(self._string_from, name) for name in scope.of("words")]
+        return self._call("str", depth) or draw.pick(options)()
+
+    def _string_from(self, name: str) -> str:
+        if self.scope.loops or self.draw.chance(0.5):
+            return f"{name}[{self.term(0)} % len({name})]"
+        return f'"{self.draw.pick("-+/ ")}".join({name})'
+
+    def piece(self, depth: int) -> str:
+        """A string that a method can be called on."""
+        text = self.string(depth)
+        return f"({text})" if " + " in text and not text.endswith(")") else text
+
+    def numbers(self, depth: int = 2) -> str:
+        draw = self.draw
+        names = self.scope.of("ints")
+        if names and draw.chance(0.5):
+            name = draw.pick(names)
+            forms = [f"sorted({name})", f"{name}[::-1]", f"{name} + [{self.number(0)}]"]
+            if self.difficulty >= 3:
+                forms += [f"[n {self._operator()} for n in {name}]", f"[n for n in {name} if {self._odd()}] + [0]"]
+            return draw.pick(forms)
+        return f"[{', '.join(str(draw.between(1, 20)) for _ in range(draw.between(3, 5)))}]"
+
+    def _operator(self) -> str:
+        return f"{self.draw.pick('+-*%')} {self.draw.between(2, 6)}"
+
+    def _odd(self) -> str:
+        draw = self.draw
+        return draw.pick([f"n > {draw.between(4, 12)}", f"n % {draw.between(2, 3)} == {draw.between(0, 1)}"])
+
+    def words(self, depth: int = 2) -> str:
+        draw = self.draw
+        names = self.scope.of("words")
+        if names and self.difficulty >= 3 and draw.chance(0.4):
+            name = draw.pick(names)
+            return draw.pick([f"sorted({name})", f"{name}[::-1]", f"[w[:{draw.between(1, 3)}] for w in {name}]"])
+        return "[" + ", ".join(f'"{word}"' for word in draw.some(WORDS, draw.between(3, 4))) + "]"
+
+    def counts(self, depth: int = 2) -> str:
+        draw = self.draw
+        if self.scope.of("words") and draw.chance(0.3):
+            return f"{{w: len(w) for w in {draw.pick(self.scope.of('words'))}}}"
+        keys = draw.some(WORDS, draw.between(2, 4))
+        return "{" + ", ".join(f'"{key}": {draw.between(1, 15)}' for key in keys) + "}"
+
+    def condition(self, depth: int = 1) -> str:
+        draw, scope = self.draw, self.scope
+        if depth > 0 and self.difficulty >= 2 and draw.chance(0.2):
+            return f"{self.condition(0)} {draw.pick(['and', 'or'])} {self.condition(0)}"
+        options: list[Callable[[], str]] = [
+            lambda: f"{self.number(1)} {draw.pick(['<', '>', '<=', '>=', '!='])} {self.number(0)}",
+            lambda: f"{self.term(1)} % {draw.between(2, 4)} == {draw.between(0, 1)}",
+        ]
+        options += [partial(self._contains, name) for name in scope.of("str", "words", "counts", "ints")]
+        return draw.pick(options)()
+
+    def _contains(self, name: str) -> str:
+        kind = self.scope.variables[name]
+        if kind == "str":
+            return f'"{self.draw.pick("aeiolnr")}" in {name}'
+        return f"{self.number(0) if kind == 'ints' else self.string(0)} in {name}"
+
+    def _call(self, kind: Kind, depth: int) -> str | None:
+        """Sometimes a call that gives this kind, where there is one to make."""
+        functions = [f for f in self.scope.functions if f.gives == kind]
+        if not functions or self.scope.loops > 1 or not self.draw.chance(0.3):
+            return None
+        return self.call(self.draw.pick(functions), depth - 1 if self.difficulty >= 3 else 0)
+
+    def call(self, function: Function, depth: int) -> str:
+        """A call of the function, with arguments of this depth."""
+        return f"{function.name}({', '.join(self.of(kind, depth) for kind in function.takes)})"

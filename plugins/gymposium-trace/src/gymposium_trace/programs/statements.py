@@ -1,0 +1,339 @@
+"""Statements: what the body of a program or of a function is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gymposium_trace.drawing import Draw
+from gymposium_trace.programs.expressions import Expressions
+from gymposium_trace.programs.writer import Function, Kind, Scope, Writer
+
+_KINDS: dict[int, tuple[Kind, ...]] = {
+    1: ("int", "str"),
+    2: ("int", "str", "ints", "words"),
+    3: ("int", "str", "ints", "words", "counts"),
+}
+_DEEPEST = 2
+"""Blocks inside blocks."""
+
+
+class Statements:
+    """Writes statements into one scope."""
+
+    def __init__(self, writer: Writer, scope: Scope, difficulty: int, draw: Draw, *, prints: bool = True) -> None:
+        self.writer, self.scope, self.difficulty, self.draw = writer, scope, difficulty, draw
+        self.expressions = Expressions(scope, difficulty, draw)
+        self.prints = prints
+        self._depth = 0
+
+    def begin(self) -> None:
+        """The first variables, after whatever is defined above."""
+        self.writer.gap()
+        for kind in ("int", *self.draw.some(_KINDS[min(self.difficulty, 3)], 1 + min(self.difficulty, 3))):
+            self.assign(kind)
+        for function in self.scope.functions:
+            self.call(function)
+
+    def call(self, function: Function) -> None:
+        """What is defined above is used at least once."""
+        call = self.expressions.call(function, 1)
+        if self.draw.chance(0.5):
+            self.writer.line(f"print({call})")
+        else:
+            name = self.scope.fresh(function.gives, self.draw)
+            self.writer.line(f"{name} = {call}")
+            self.scope.add(name, function.gives)
+
+    def some(self, count: int) -> None:
+        """So many statements, the first of them one that is new in this grade."""
+        for number in range(count):
+            kinds = self._options()
+            self.draw.pick(kinds[-1] if number == 0 else [one for group in kinds for one in group])()
+
+    def end(self) -> None:
+        """Prints what came of it."""
+        shown = self.draw.some(list(self.scope.variables), 3)
+        for name in shown[:-1]:
+            self.writer.line(f"print({name})")
+        self.writer.line(f'print(f"{shown[-1]}: {{{shown[-1]}}}")')
+
+    def _options(self) -> list[list[Callable[[], None]]]:
+        """What may be written here, by grade."""
+        first: list[Callable[[], None]] = [self.change, self.new]
+        if self.prints:
+            first.append(self.show)
+        if self._depth < _DEEPEST:
+            first += [self.branch, self.count_up]
+        grades = [first]
+        if self.difficulty >= 2:
+            grades.append([self.run_over, self.count_down] if self._depth < _DEEPEST else [self.new])
+            if self.scope.changeable("ints", "words"):
+                grades[-1].append(self.extend)
+        if self.difficulty >= 3:
+            grades.append([self.tally, self.swap])
+            if self._depth < _DEEPEST:
+                grades[-1] += [self.numbered, self.leave_early]
+        if self.difficulty >= 4 and self._depth < _DEEPEST:
+            grades.append([self.attempt, self.search, self.until])
+        if self.difficulty >= 5 and self._depth < _DEEPEST:
+            grades.append([self.match])
+        return grades
+
+    def _block(self, head: str, count: int, *, loop: bool = False) -> None:
+        """A block of `count` statements. What is bound in it is not used after it."""
+        with self.writer.block(head):
+            self.inside(lambda: self._fill(count), loop=loop)
+
+    def inside(self, write: Callable[[], None], *, loop: bool = False) -> None:
+        """Write something that may not run: what it binds is not used afterwards."""
+        before = dict(self.scope.variables)
+        self._depth += 1
+        self.scope.loops += loop
+        write()
+        self.scope.loops -= loop
+        self._depth -= 1
+        self.scope.variables = before
+
+    def _fill(self, count: int) -> None:
+        for _ in range(count):
+            self.draw.pick([one for group in self._options() for one in group])()
+
+    # -- grade 1
+
+    def assign(self, kind: Kind) -> None:
+        name = self.scope.fresh(kind, self.draw)
+        depth = 2 if self.scope.variables else 0
+        self.writer.line(f"{name} = {self.expressions.of(kind, depth)}")
+        self.scope.add(name, kind)
+
+    def new(self) -> None:
+        self.assign(self.draw.pick(_KINDS[min(self.difficulty, 3)]))
+
+    def change(self) -> None:
+        """Something that is there already takes another value."""
+        names = self.scope.changeable("int", "str")
+        if not names:
+            return self.assign("int")
+        name, draw = self.draw.pick(names), self.draw
+        if self.scope.variables[name] == "str":
+            cut = draw.pick([f"[:{draw.between(4, 8)}]", f"[-{draw.between(4, 8)}:]"])
+            return self.writer.line(f"{name} = ({name} + {self.expressions.string(1)}){cut}")
+        if draw.chance(0.3):
+            return self.writer.line(
+                f"{name} = ({name} * {draw.between(2, 5)} + {self.expressions.number(1)}) % {draw.between(7, 50)}"
+            )
+        return self.writer.line(f"{name} {draw.pick('+-')}= {self._small()}")
+
+    def _small(self) -> str:
+        """A number that stays small where a loop repeats it."""
+        if self.scope.loops:
+            return f"{self.expressions.term(1)} % {self.draw.between(5, 20)}"
+        return self.expressions.number(1)
+
+    def show(self) -> None:
+        names = self.draw.some(list(self.scope.variables), self.draw.between(1, 2))
+        if self.draw.chance(0.4):
+            name = names[0]
+            self.writer.line(f'print(f"{name} is {{{name}}}")')
+        elif self.draw.chance(0.3):
+            self.writer.line(f"print({self.expressions.number()})")
+        else:
+            self.writer.line(f"print({', '.join(names)})")
+
+    def branch(self) -> None:
+        self._block(f"if {self.expressions.condition()}:", self.draw.between(1, 2))
+        if self.draw.chance(0.3):
+            self._block(f"elif {self.expressions.condition()}:", 1)
+        if self.draw.chance(0.6):
+            self._block("else:", self.draw.between(1, 2))
+
+    def count_up(self) -> None:
+        draw = self.draw
+        low, length, step = draw.between(0, 3), draw.between(2, 4), draw.pick([1, 1, 2, 3])
+        forms = [f"{length + 1}"] if step == 1 else []
+        forms.append(f"{low}, {low + length * step}" + (f", {step}" if step > 1 else ""))
+        self._loop("int", "ijk", lambda name: f"for {name} in range({draw.pick(forms)}):")
+
+    def _loop(self, kind: Kind, names: str, head: Callable[[str], str], over: str = "") -> None:
+        """A `for` whose variable is not changed in its body, nor what it runs over."""
+        name = self.scope.free(names.split() if " " in names else list(names), self.draw)
+        fixed = {name, over} - self.scope.fixed
+        self.scope.fixed |= fixed
+
+        def body() -> None:
+            self.scope.add(name, kind)
+            self._fill(self.draw.between(1, 3))
+
+        with self.writer.block(head(name)):
+            self.inside(body, loop=True)
+        self.scope.fixed -= fixed
+        self.scope.taken.discard(name)
+
+    # -- grade 2
+
+    def run_over(self) -> None:
+        names = self.scope.of("ints", "words")
+        if not names:
+            return self.count_up()
+        over = self.draw.pick(names)
+        if self.scope.variables[over] == "ints":
+            return self._loop("int", "n m x y", lambda name: f"for {name} in {over}:", over)
+        return self._loop("str", "w item piece entry", lambda name: f"for {name} in {over}:", over)
+
+    def count_down(self) -> None:
+        """A `while` that ends: nothing else changes its counter."""
+        draw, scope = self.draw, self.scope
+        name = scope.free(["left", "countdown", "remaining", "fuel", "turns"], draw)
+        step = draw.between(1, 4)
+        self.writer.line(f"{name} = {draw.between(4, 9)}")
+        scope.add(name, "int")
+        scope.fixed.add(name)
+        condition = f"{name} > {draw.between(0, 2)}"
+        with self.writer.block(f"while {condition}:"):
+            self.writer.line(draw.pick([f"{name} -= {step}", f"{name} = {name} // {step + 1}"]))
+            self.inside(lambda: self._fill(draw.between(1, 2)), loop=True)
+
+    def extend(self) -> None:
+        name = self.draw.pick(self.scope.changeable("ints", "words"))
+        one = self.expressions.number(1) if self.scope.variables[name] == "ints" else self.expressions.string(1)
+        where = self.draw.pick([f"append({one})", f"insert({self.draw.between(0, 2)}, {one})"])
+        self.writer.line(f"{name}.{where}")
+
+    # -- grade 3
+
+    def tally(self) -> None:
+        names = self.scope.changeable("counts")
+        if not names:
+            return self.assign("counts")
+        name, key = self.draw.pick(names), self.expressions.string(1)
+        return self.writer.line(f"{name}[{key}] = {name}.get({key}, 0) + {self._small()}")
+
+    def swap(self) -> None:
+        names = self.scope.changeable("int")
+        if len(names) < 2:
+            return self.assign("int")
+        one, other = self.draw.some(names, 2)
+        return self.writer.line(f"{one}, {other} = {other}, {one} {self.draw.pick('+-')} {self.draw.between(1, 5)}")
+
+    def numbered(self) -> None:
+        """`enumerate`, `zip` or the items of a dict: two variables at once."""
+        scope, draw = self.scope, self.draw
+        counts, lists = scope.of("counts"), scope.of("ints", "words")
+        names: tuple[tuple[str, Kind], ...]
+        if counts and (not lists or draw.chance(0.5)):
+            over = draw.pick(counts)
+            head, names = f"for key, value in {over}.items():", (("key", "str"), ("value", "int"))
+        elif lists:
+            over = draw.pick(lists)
+            kind: Kind = "int" if scope.variables[over] == "ints" else "str"
+            start = draw.pick(["", ", 1", ", 5"])
+            head, names = f"for place, entry in enumerate({over}{start}):", (("place", "int"), ("entry", kind))
+        else:
+            return self.count_up()
+        if scope.taken & {name for name, _ in names}:
+            return self.count_up()
+        fixed = {over, *(name for name, _ in names)} - scope.fixed
+        scope.fixed |= fixed
+
+        def body() -> None:
+            for name, kind in names:
+                scope.add(name, kind)
+            self._fill(draw.between(1, 2))
+
+        with self.writer.block(head):
+            self.inside(body, loop=True)
+        scope.fixed -= fixed
+        scope.taken -= {name for name, _ in names}
+        return None
+
+    def leave_early(self) -> None:
+        """A loop with `break` or `continue`."""
+        draw = self.draw
+
+        def body(name: str) -> None:
+            self.scope.add(name, "int")
+            with self.writer.block(f"if {self.expressions.condition()}:"):
+                self.writer.line(draw.pick(["break", "continue"]))
+            self._fill(draw.between(1, 2))
+
+        name = self.scope.free(list("abcpqr"), draw)
+        self.scope.fixed.add(name)
+        with self.writer.block(f"for {name} in range({draw.between(3, 6)}):"):
+            self.inside(lambda: body(name), loop=True)
+        if draw.chance(0.4):
+            self._block("else:", 1)
+        self.scope.fixed.discard(name)
+        self.scope.taken.discard(name)
+
+    # -- grade 4
+
+    def attempt(self) -> None:
+        """`try` around something that may raise."""
+        draw, scope = self.draw, self.scope
+        divisor = f"({self.expressions.number(0)} - {draw.between(1, 9)})"
+        choices = [("ZeroDivisionError", f"{self.expressions.term(1)} // {divisor}")]
+        choices.append(("ValueError", f"int({self._doubtful()})"))
+        if lists := scope.of("ints"):
+            choices.append(("IndexError", f"{draw.pick(lists)}[{self.expressions.number(0)}]"))
+        if tables := scope.of("counts"):
+            choices.append(("KeyError", f"{draw.pick(tables)}[{self.expressions.string(0)}]"))
+        error, risky = draw.pick(choices)
+        name = draw.pick(scope.changeable("int")) if scope.changeable("int") else scope.fresh("int", draw)
+        with self.writer.block("try:"):
+            self.writer.line(f"{name} = {risky}")
+            self.inside(lambda: self._fill(1))
+        caught = f"({error}, TypeError)" if draw.chance(0.2) else error
+        with self.writer.block(f"except {caught}:"):
+            self.writer.line(f"{name} = {draw.between(-5, 5)}")
+            self.inside(lambda: self._fill(1))
+        if draw.chance(0.4):
+            self._block("finally:" if draw.chance(0.6) else "else:", 1)
+        scope.add(name, "int")
+
+    def _doubtful(self) -> str:
+        """Text that may be a number."""
+        number = f"str({self.expressions.number(0)})"
+        return self.draw.pick([self.expressions.string(0), number, f'"{self.draw.between(2, 40)}"'])
+
+    def search(self) -> None:
+        """`for … else` over a list."""
+        if not (lists := self.scope.of("ints")):
+            return self.assign("ints")
+        draw = self.draw
+        over = draw.pick(lists)
+        name = self.scope.fresh("int", draw)
+        condition = f"{name} {draw.pick(['>', '<', '=='])} {self.expressions.number(0)}"
+        with self.writer.block(f"for {name} in {over}:"), self.writer.block(f"if {condition}:"):
+            self.writer.line(f'print("found", {name})')
+            self.writer.line("break")
+        with self.writer.block("else:"):
+            self.writer.line(f'print("none of", len({over}))')
+        return None
+
+    def until(self) -> None:
+        """`while True` with a way out."""
+        draw, scope = self.draw, self.scope
+        name = scope.free(["round_number", "tries", "ticks", "laps"], draw)
+        self.writer.line(f"{name} = 0")
+        scope.add(name, "int")
+        scope.fixed.add(name)
+        with self.writer.block("while True:"):
+            self.writer.line(f"{name} += {draw.between(1, 3)}")
+            with self.writer.block(f"if {name} > {draw.between(3, 5)}:"):
+                self.writer.line("break")
+            self.inside(lambda: self._fill(draw.between(1, 2)), loop=True)
+
+    # -- grade 5
+
+    def match(self) -> None:
+        """`match` on a number and a string."""
+        draw = self.draw
+        name = self.scope.free(["case", "shape", "signal", "state"], draw)
+        self.writer.line(f"{name} = ({self.expressions.term(1)} % 3, {self.expressions.string(0)})")
+        size = self.scope.free(["first", "head", "lead"], draw)
+        with self.writer.block(f"match {name}:"):
+            self._block("case (0, _):", 1)
+            with self.writer.block(f"case ({size}, text) if len(text) > {draw.between(3, 6)}:"):
+                self.writer.line(f"print({size}, text)")
+                self.inside(lambda: self._fill(1))
+            self._block("case _:", 1)

@@ -1,0 +1,139 @@
+"""Ways of running a program. `Rlimits` limits what it may use and is for programs of our own; `Bubblewrap` shuts it in
+as well and is for everybody's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Protocol
+
+from gymposium_trace.running.limits import Limits
+from gymposium_trace.running.runs import Run, run_all
+from gymposium_trace.running.seccomp import no_new_processes
+
+PYTHON = os.path.realpath(sys.executable)
+"""This interpreter, and not the link to it in a virtual environment."""
+
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+"""All of the environment that a program gets. So that the order of a set is always the same; -I and -E, which would
+ignore it, are therefore not among the options."""
+
+OPTIONS = ("-s", "-S", "-P", "-B", "-X", "utf8")
+"""No site-packages, no folder of the program's on the path, no bytecode written, UTF-8 everywhere."""
+
+_HERE = Path(__file__).resolve().parent
+_INSIDE = (_HERE / "inside.py").read_text(encoding="utf-8")
+_DEBUG = _HERE.parent / "dbg.py"
+
+
+class Backend(Protocol):
+    """One way of running a program."""
+
+    name: str
+    install: str
+    """What to do to have it, as the end of a sentence."""
+
+    def __hash__(self) -> int: ...
+
+    def missing(self) -> str:
+        """What it needs and does not find here; empty where it can be tried."""
+        ...
+
+    def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
+        """Run the program `times` times, side by side, each in a folder of its own."""
+        ...
+
+
+class Rlimits:
+    """A subprocess with the kernel's limits, nothing of our environment and a folder of its own. It could open files
+    and connections: that is why only programs that we have made ourselves are run so."""
+
+    name = "rlimits"
+    install = "run on Linux or macOS"
+
+    def missing(self) -> str:
+        return "" if os.name == "posix" else "this system has no resource limits"
+
+    def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
+        with ExitStack() as stack:
+            folders, commands = [], []
+            for _ in range(times):
+                folder = _folder(stack, program)
+                folders.append(folder)
+                commands.append(_command(limits, _DEBUG, folder / "program.py"))
+            return run_all(commands, folders, inputs.encode(), ENVIRONMENT, limits)
+
+
+class Bubblewrap:
+    """bwrap: namespaces of its own for everything. The program sees Python and the system's libraries, read-only, and
+    nothing else: no network, no file of yours, no other process, no place to write. Where the machine's calls are
+    known (x86-64, ARM 64) it cannot start a process or a thread either."""
+
+    name = "bubblewrap"
+    install = "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), and allow user namespaces"
+
+    def missing(self) -> str:
+        return "" if shutil.which("bwrap") else "the program bwrap is not there"
+
+    def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
+        with ExitStack() as stack:
+            folder = _folder(stack, program)
+            shutil.copyfile(_DEBUG, folder / "dbg.py")
+            inside = _command(limits, Path("/box/dbg.py"), Path("/box/program.py"))
+            commands, fds = [], []
+            for _ in range(times):
+                options = _walls(folder)
+                if (rules := no_new_processes()) is not None:
+                    fds.append(stack.enter_context(_readable(rules)).fileno())
+                    options += ["--seccomp", str(fds[-1])]
+                commands.append([*options, *inside])
+            places = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(times)]
+            return run_all(commands, places, inputs.encode(), {}, limits, fds)
+
+
+BACKENDS: tuple[Backend, ...] = (Rlimits(), Bubblewrap())
+
+
+def _folder(stack: ExitStack, program: str) -> Path:
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trace-")))
+    (folder / "program.py").write_text(program, encoding="utf-8", newline="")
+    return folder
+
+
+def _command(limits: Limits, debug: Path, program: Path) -> list[str]:
+    return [PYTHON, *OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program)]
+
+
+def _walls(folder: Path) -> list[str]:
+    bwrap = shutil.which("bwrap")
+    assert bwrap is not None
+    options = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
+    options += ["--uid", "65534", "--gid", "65534"]
+    for name, value in ENVIRONMENT.items():
+        options += ["--setenv", name, value]
+    for path in _needed():
+        if path.is_symlink():
+            options += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            options += ["--ro-bind", str(path), str(path)]
+    options += ["--dev", "/dev", "--remount-ro", "/dev", "--ro-bind", str(folder), "/box", "--chdir", "/box"]
+    return [*options, "--remount-ro", "/"]
+
+
+def _needed() -> list[Path]:
+    """What this Python and the libraries under it live in."""
+    system = [Path(path) for path in ("/usr", "/lib", "/lib32", "/lib64", "/nix/store")]
+    own = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(PYTHON).parent.parent}
+    return system + sorted(path.resolve() for path in own if not path.resolve().is_relative_to("/usr"))
+
+
+def _readable(data: bytes) -> IO[bytes]:
+    """The bytes as an open file that has no name."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # handed on
+    file.write(data)
+    file.seek(0)
+    return file

@@ -1,0 +1,151 @@
+"""What a way of running holds back, found out by trying: a program inside tries to get out, and whoever is outside
+looks whether it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gymposium.errors import GymposiumError
+from gymposium_trace.running.backends import BACKENDS, Backend
+from gymposium_trace.running.limits import Limits
+from gymposium_trace.running.runs import Run
+
+_ESCAPES = """
+import json, os, socket
+port, datagram_port, secret, target, outside = json.loads(input())
+tried = {}
+
+def attempt(what, act):
+    try:
+        tried[what] = act()
+    except (OSError, MemoryError, RuntimeError):
+        tried[what] = False
+
+def connect():
+    with socket.create_connection(("127.0.0.1", port), timeout=2):
+        return True
+
+def datagram():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        return out.sendto(b"x", ("127.0.0.1", datagram_port)) > 0
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return True
+
+attempt("network", connect)
+attempt("datagrams", datagram)
+attempt("reading", lambda: open(secret).read() == "secret")
+attempt("writing", lambda: bool(os.open(target, os.O_WRONLY | os.O_CREAT)))
+attempt("signals", lambda: os.kill(outside, 0) is None)
+attempt("processes", fork)
+attempt("memory", lambda: len(bytearray(2 * 512 * 2**20)) > 0)
+print(json.dumps(tried))
+"""
+
+WALLS: Mapping[str, str] = {
+    "network": "open a connection",
+    "datagrams": "send a datagram",
+    "reading": "read your files",
+    "writing": "write outside its own folder",
+    "signals": "signal your processes",
+    "processes": "start a process",
+}
+"""What programs that are not ours must not be able to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What one way of running is good for on this machine."""
+
+    backend: Backend
+    works: bool
+    reason: str
+    """Why it does not work, or lets something through; empty where all is well."""
+    lets: tuple[str, ...] = ()
+    """The walls that did not hold, by their keys in `WALLS`."""
+
+    @property
+    def isolates(self) -> bool:
+        """Whether programs that are not ours may be run so."""
+        return self.works and not self.lets
+
+
+class NoIsolation(GymposiumError):
+    """Nothing here can run programs as they have to be run; the message says what to do."""
+
+
+@cache
+def probe(backend: Backend) -> Capability:
+    """Try it. Costs one run of a program, once in a process."""
+    if missing := backend.missing():
+        return Capability(backend, False, missing)
+    with (
+        tempfile.TemporaryDirectory(prefix="trace-probe-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
+    ):
+        receiver.bind(("127.0.0.1", 0))
+        receiver.setblocking(False)
+        secret, target = Path(folder) / "secret", Path(folder) / "written"
+        secret.write_text("secret", encoding="utf-8")
+        ports = [server.getsockname()[1], receiver.getsockname()[1]]
+        inputs = json.dumps([*ports, str(secret), str(target), os.getpid()])
+        try:
+            [run] = backend.run(_ESCAPES, inputs, Limits())
+        except OSError as error:
+            return Capability(backend, False, f"it could not be started ({error})")
+        return _judge(backend, run, written=target.exists(), received=_received(receiver))
+
+
+def _received(receiver: socket.socket) -> bool:
+    """Whether a datagram came out: inside, one that goes nowhere looks the same."""
+    try:
+        return bool(receiver.recv(1))
+    except BlockingIOError:
+        return False
+
+
+def _judge(backend: Backend, run: Run, *, written: bool, received: bool) -> Capability:
+    if complaint := run.complaint():
+        return Capability(backend, False, f"a trial run failed: {complaint}")
+    try:
+        tried = json.loads(run.stdout)
+    except ValueError:
+        return Capability(backend, False, f"a trial run printed {run.stdout[:200]!r}")
+    if tried["memory"]:
+        return Capability(backend, False, "its limit of memory does not hold")
+    tried["writing"] = tried["writing"] or written
+    tried["datagrams"] = received
+    lets = tuple(wall for wall in WALLS if tried[wall])
+    able = ", ".join(WALLS[wall] for wall in lets)
+    return Capability(backend, True, f"a program run so can {able}" if lets else "", lets)
+
+
+def for_our_own() -> Backend:
+    """The quickest way to run programs of our own. Raises `NoIsolation`."""
+    return _first([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
+
+
+def for_anybodys() -> Backend:
+    """The way to run programs that are not ours. Raises `NoIsolation` with what to install: there is no other way."""
+    able = [(backend, probe(backend).isolates) for backend in BACKENDS]
+    return _first(able, "Programs from a file or a hub are run only where walls hold them in; nothing here does that.")
+
+
+def _first(able: list[tuple[Backend, bool]], refusal: str) -> Backend:
+    for backend, good in able:
+        if good:
+            return backend
+    reasons = " ".join(f"{b.name}: {probe(b).reason}; to use it, {b.install}." for b, _ in able if b.install)
+    raise NoIsolation(f"{refusal} {reasons} `gymposium trace doctor` shows what was tried.")

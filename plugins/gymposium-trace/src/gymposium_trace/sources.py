@@ -1,0 +1,144 @@
+"""Where programs come from: our own generator, a JSONL file, a hub. Each gives the task for a seed."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from gymposium.errors import BadParameter, GymposiumError, MissingExtra
+from gymposium.streams import stream
+from gymposium_trace.drawing import Draw
+from gymposium_trace.inject import Uninjectable, inject
+from gymposium_trace.programs import program
+from gymposium_trace.running.limits import Limits
+from gymposium_trace.running.probe import for_anybodys, for_our_own
+from gymposium_trace.tasks import DoesNotCount, Stopped, Task, make_task
+
+_TRIES = 100
+"""Programs drawn for one seed before it is given up."""
+
+HUB = "hub:"
+
+
+class ProgramSkipped(UserWarning):
+    """A program of the user's does not count, and another is drawn in its place."""
+
+
+class Source(Protocol):
+    """Gives tasks."""
+
+    def draw(self, seed: int) -> Task:
+        """The task of this seed: the same each time."""
+        ...
+
+
+def open_source(source: str, difficulty: int, prints: int) -> Source:
+    """The source that a game's parameters name. Nothing is read before the first task is drawn."""
+    if source == "generated":
+        return Generated(difficulty, prints)
+    return Given(source, lambda: read_rows(source), prints)
+
+
+class Generated:
+    """Programs of our own, by grade."""
+
+    def __init__(self, difficulty: int, prints: int) -> None:
+        self._difficulty, self._prints = difficulty, prints
+
+    def draw(self, seed: int) -> Task:
+        backend = for_our_own()
+        for attempt in range(_TRIES):
+            text = program(self._difficulty, Draw(stream(seed, "program", attempt)))
+            text = inject(text, self._prints, Draw(stream(seed, "prints", attempt)))
+            try:
+                return make_task(text, "", backend, Limits(), ours=True)
+            except Stopped as error:  # drawing on would make what a seed gives depend on how busy the machine is
+                raise GymposiumError(f"The program of seed {seed}: {error}. Is the machine overloaded?") from error
+            except DoesNotCount:
+                continue
+        raise GymposiumError(f"No program of difficulty {self._difficulty} counts for seed {seed}.")
+
+
+class Given:
+    """Programs that are not ours: objects with `program` and, where it reads, `inputs`. They are run where they are
+    shut in, or not at all. What does not count is skipped, with a warning, and stands in `skipped`."""
+
+    def __init__(self, name: str, read: Callable[[], Sequence[Any]], prints: int) -> None:
+        self.name = name
+        self._read, self._prints = read, prints
+        self.skipped: dict[int, str] = {}
+        """The reason for each number of a program (from 0) that was drawn and does not count."""
+
+    @cached_property
+    def rows(self) -> Sequence[Any]:
+        """All that the source holds, read on first use. Raises `BadParameter`."""
+        rows = self._read()
+        if not len(rows):
+            raise BadParameter(f"source={self.name}: there are no programs in it.")
+        return rows
+
+    def draw(self, seed: int) -> Task:
+        for_anybodys()  # before anything is read: what cannot be run need not be fetched
+        for attempt in range(_TRIES):
+            number = Draw(stream(seed, "program", attempt)).below(len(self.rows))
+            if number in self.skipped:
+                continue
+            try:
+                return self.task(number, Draw(stream(seed, "prints", attempt)))
+            except (Uninjectable, DoesNotCount) as error:
+                self.skipped[number] = str(error)
+                warnings.warn(f"{self.name}: program {number} is skipped: {error}.", ProgramSkipped, stacklevel=2)
+        raise BadParameter(
+            f"source={self.name}: no program that counts was found in {_TRIES} tries. "
+            f"`gymposium trace check {self.name}` says what is wrong with each."
+        )
+
+    def task(self, number: int, draw: Draw) -> Task:
+        """The task that this program makes. Raises `Uninjectable` or `DoesNotCount`."""
+        backend = for_anybodys()
+        text, inputs = _parts(self.rows[number])
+        return make_task(inject(text, self._prints, draw), inputs, backend, Limits(), ours=False)
+
+
+def _parts(row: Any) -> tuple[str, str]:
+    """The program and its input. A line of JSONL is parsed here, so that one broken line harms no other."""
+    if isinstance(row, str):
+        try:
+            row = json.loads(row)
+        except (ValueError, RecursionError) as error:
+            raise DoesNotCount(f"its line is not JSON ({error})") from error
+    if not isinstance(row, Mapping) or not isinstance(row.get("program"), str):
+        raise DoesNotCount('it has no text called "program"')
+    inputs = row.get("inputs")
+    if not isinstance(inputs, str | None):
+        raise DoesNotCount('its "inputs" are not text')
+    return row["program"], inputs or ""
+
+
+def read_rows(name: str) -> Sequence[Any]:
+    """What `hub:NAME`, `hub:NAME:SPLIT` or the path of a JSONL file holds. Raises `BadParameter` or `MissingExtra`."""
+    if name.startswith(HUB):
+        return _read_hub(name)
+    try:
+        with open(name, encoding="utf-8") as file:
+            return [line for line in file if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadParameter(
+            f"source={name}: cannot be read ({error}). Write generated, the path of a JSONL file, or hub:NAME."
+        ) from error
+
+
+def _read_hub(name: str) -> Sequence[Any]:
+    try:
+        import datasets  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra("The library for data sets of a hub", '"gymposium-trace[hub]"') from error
+    dataset, _, split = name.removeprefix(HUB).partition(":")
+    try:
+        rows: Sequence[Any] = datasets.load_dataset(dataset, split=split or "train")
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise BadParameter(f"source={name}: the data set could not be loaded ({error}).") from error
+    return rows
