@@ -1,5 +1,5 @@
 """Builds every wheel from the tracked files, checks what each holds and asks for, and installs them from
-the built files alone into a clean environment.
+the built files alone into a clean environment, where a stranger then writes a first plugin (`stranger.py`).
 
     python tests/workspace/wheels.py SCRATCH_FOLDER
 
@@ -19,6 +19,7 @@ from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 
+import stranger
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -37,7 +38,8 @@ def main(scratch: Path) -> None:
     ours = {name: metadata(wheel) for name, wheel in wheels.items()}
     for name, about in ours.items():
         check_bounds(name, about, ours)
-    install(scratch / "venv", dist, ours)
+    python = install(scratch / "venv", dist, ours)
+    stranger.main(python)
     print(f"{len(wheels)} wheels are as they should be: {', '.join(w.name for w in wheels.values())}")
 
 
@@ -103,7 +105,8 @@ def wants_torch(name: str, ours: dict[str, Message]) -> bool:
     return any(wants_torch(canonicalize_name(r.name), ours) for r in needs(ours[name]))
 
 
-def install(where: Path, dist: Path, ours: dict[str, Message]) -> None:
+def install(where: Path, dist: Path, ours: dict[str, Message]) -> Path:
+    """Install everything that needs no torch; the environment's Python."""
     venv.create(where, with_pip=True)
     python = where / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     pip = (python, "-m", "pip", "--disable-pip-version-check")
@@ -117,6 +120,7 @@ def install(where: Path, dist: Path, ours: dict[str, Message]) -> None:
     assert not would & set(ours), f"the resolver would fetch {would & set(ours)} from elsewhere"
     # Every plugin loads, without torch: hooks only describe, implementations are imported on use.
     run(python, "-I", "-c", LOADS, env={"GYMPOSIUM_PLUGINS_STRICT": "1"}, cwd=where)
+    return python
 
 
 LOADS = """

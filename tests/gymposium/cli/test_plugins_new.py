@@ -72,7 +72,7 @@ def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tm
     assert licence.startswith("MIT License")
     assert "Ada L." in licence
     readme = (package / "README.md").read_text(encoding="utf-8")
-    assert 'gymnasium.make("gymposium:me/TextCardSwap-v0"' in readme
+    assert '"gymposium:me/TextCardSwap-v0"' in readme
 
 
 @pytest.mark.parametrize(
