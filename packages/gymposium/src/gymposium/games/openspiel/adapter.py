@@ -91,6 +91,11 @@ class OpenSpielGame:
         match._replay(events)
         return match
 
+    def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
+        """What chance may do now, and how likely each is."""
+        outcomes: list[tuple[int, float]] = state.chance_outcomes()
+        return outcomes
+
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
         if self.hides and state.is_terminal():  # everybody is told the result, even where the engine's view keeps it
@@ -224,7 +229,7 @@ class OpenSpielMatch:
                 if self.seed is None:
                     raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
                 self._rng = stream(self.seed, "chance")
-            action = draw(state.chance_outcomes(), self._rng)
+            action = draw(self.game.chances(state), self._rng)
             self.events.append(Event(CHANCE, state.action_to_string(CHANCE, action)))
             state.apply_action(action)
 
@@ -255,7 +260,7 @@ class OpenSpielMatch:
         self._draw_chance()
 
     def _replay_chance(self, number: int, move: str) -> None:
-        for action, _ in self.state.chance_outcomes():
+        for action, _ in self.game.chances(self.state):
             if self.state.action_to_string(CHANCE, action) == move:
                 if self.seed is not None:  # spend the draw that the original spent
                     self._rng = self._rng or stream(self.seed, "chance")

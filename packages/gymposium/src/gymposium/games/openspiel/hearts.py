@@ -244,8 +244,22 @@ def _by_suit(hand: Sequence[str]) -> str:
     return ", ".join([" ".join(suit) for suit in ([card for card in hand if card[1] == s] for s in "shdc") if suit])
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    hearts = OpenSpielGame(spec, params, engine_game("hearts", params), Hearts(**params))
-    # The engine says 36 for every rule set (hearts.h, kMaxScore), which needs the bonus for Jd.
-    hearts.utility_range = (0.0, 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0)
-    return hearts
+class HeartsGame(OpenSpielGame):
+    """Hearts, corrected where the engine does not keep to its own rules."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        super().__init__(spec, params, engine_game("hearts", params), Hearts(**params))
+        # The engine says 36 for every rule set (hearts.h, kMaxScore), which needs the bonus for Jd.
+        most = 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0
+        self.utility_range = (0.0, most)
+
+    def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
+        # Without passing the engine has one legal direction, but still gives all four a chance (hearts.cc,
+        # ChanceOutcomes).
+        if not self.params["pass_cards"] and not state.history():
+            return [(0, 1.0)]
+        return super().chances(state)
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> HeartsGame:
+    return HeartsGame(spec, params)
