@@ -1,0 +1,138 @@
+"""`gymposium sb3`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.matches import JsonOption, PolicyOption, SeedOption, match_bar
+from gymposium.cli.text import note, out, print_json, with_interval
+from gymposium.errors import BadOption
+from gymposium.scores import Score
+from gymposium_sb3.player import Sb3Player
+from gymposium_sb3.training import Algorithm, Settings, evaluate, train
+
+command = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="stable-baselines3 on any game."
+)
+
+
+@command.callback()
+def _group() -> None:
+    """Train stable-baselines3's PPO or MaskablePPO on a game. What was trained plays as sb3:FILE.zip."""
+
+
+@command.command("train")
+def train_command(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
+    opponent: Annotated[
+        str, typer.Option(metavar="PLAYER", help="Who takes every other seat: random, mcts-20, sb3:FILE.zip …")
+    ] = "random",
+    seat: Annotated[
+        str, typer.Option(metavar="SEAT", help="The learner's seat, or random: another for each match.")
+    ] = "random",
+    algorithm: Annotated[
+        Algorithm, typer.Option(help="maskable-ppo chooses among legal moves only; ppo must learn which are legal.")
+    ] = "maskable-ppo",
+    frames: Annotated[int, typer.Option(help="The learner's decisions, at most.")] = 100_000,
+    seed: SeedOption = 0,
+    on_illegal: PolicyOption = "forfeit",
+    out_file: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE.zip", help="Where the policy goes; a new file under runs/ by default."),
+    ] = None,
+    matches: Annotated[
+        int, typer.Option("-n", "--matches", min=1, help="Matches of the evaluation at the end.")
+    ] = 1000,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95 % intervals.
+
+    A frame is one decision of the learner. All settings that have no option are stable-baselines3's defaults, and the
+    network is its MlpPolicy (two layers of 64); it runs on one CPU thread and downloads nothing. The same seed gives
+    the same policy. The evaluation is against the opponent that it was trained against and, where that is another,
+    against random play. Ctrl-C saves what was learned so far.
+
+    The result is an ordinary file of stable-baselines3, with a note of the game in it, and a player: sb3:FILE.zip takes
+    any seat that it was trained for, in every command and as the opponent of an environment. Playing reads weights and
+    settings only. Loading the file with MaskablePPO.load, to train it further, also unpickles Python objects, which can
+    run any code: do that with your own files alone.
+
+    Examples:
+
+    \b
+    gymposium sb3 train tic_tac_toe --out ttt.zip
+    gymposium run tic_tac_toe --players sb3:ttt.zip,mcts-20 -n 200
+    gymposium play tic_tac_toe --opponent sb3:ttt.zip
+    gymposium sb3 train "connect_four(rows=5,columns=5)" --opponent mcts-20 --frames 500000
+    gymposium sb3 train tic_tac_toe --opponent sb3:ttt.zip --seed 1
+    """
+    settings = Settings(
+        game=game,
+        opponent=opponent,
+        seat=_seat(seat),
+        algorithm=algorithm,
+        frames=frames,
+        seed=seed,
+        on_illegal=on_illegal,
+    )
+    loaded = settings.check()
+    settings = replace(settings, game=loaded.name)
+    if settings.seat == "random" and matches % loaded.seats:
+        raise BadOption(f"-n {matches}: {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
+    path = out_path(out_file, loaded.name)
+    try:
+        with match_bar() as bar:
+            task = bar.add_task(f"{algorithm} on {loaded.name}", total=frames)
+
+            def each(done: int, mean: float) -> None:
+                bar.update(task, completed=done, description=f"{algorithm} on {loaded.name}, mean return {mean:+.2f}")
+
+            played = train(settings, path, each)
+    except KeyboardInterrupt:
+        note(f"Stopped. What was learned so far is in {path}" if path.exists() else "Stopped; nothing is saved.")
+        raise typer.Exit(130) from None
+    note(f"Saved to {path} after {played:,} frames")
+    player = Sb3Player(str(path))
+    scores: dict[str, Score] = {}
+    with match_bar() as bar:
+        for name in dict.fromkeys((opponent, "random")) if loaded.seats > 1 else ("alone",):
+            task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
+            scores[name] = evaluate(player, name, loaded, settings, matches, partial(bar.advance, task))
+    if as_json:
+        data = {name: score.as_dict() for name, score in scores.items()}
+        print_json({"player": player.name, "game": loaded.name, "frames": played, "seed": seed, "opponents": data})
+        return
+    out().print(f"{player.name} at {loaded.name}: {matches} matches against each, seed {seed}", soft_wrap=True)
+    out().print(_table(scores, alone=loaded.seats == 1))
+
+
+def _seat(text: str) -> Any:
+    """A number where it is one; what else it may be is for the settings' check to say."""
+    return int(text) if text.isdecimal() else text
+
+
+def out_path(given: Path | None, game: str) -> Path:
+    """Where the policy goes. What stands there already is not written over."""
+    if given is None:
+        return Path("runs") / f"{game.partition('(')[0].replace(':', '-')}-{datetime.now(UTC):%Y%m%d-%H%M%S}.zip"
+    if given.suffix != ".zip":
+        raise BadOption(f"--out {given}: stable-baselines3 writes zip files; name one FILE.zip.")
+    if given.exists():
+        raise BadOption(f"--out {given} exists already: name another file, or remove it.")
+    return given
+
+
+def _table(scores: dict[str, Score], *, alone: bool) -> Table:
+    rates = () if alone else ("win", "draw", "loss")
+    table = Table("against", *rates, "mean return", "forfeits", box=None)
+    for name, score in scores.items():
+        rated = (with_interval(score.result_rate(result)) for result in rates)
+        table.add_row(name, *rated, with_interval(score.mean_return()), str(score.forfeits))
+    return table

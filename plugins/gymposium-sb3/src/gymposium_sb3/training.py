@@ -1,0 +1,169 @@
+"""Training: stable-baselines3's PPO or sb3-contrib's MaskablePPO, as they are, on a game's tensor."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+
+from gymposium.driver import MatchJob, play
+from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.options import check_seat
+from gymposium.errors import BadOption
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium.scores import Score
+from gymposium.seating import seated_jobs
+from gymposium_sb3.player import one_thread
+from gymposium_sb3.policy_file import write_note
+
+Algorithm = Literal["maskable-ppo", "ppo"]
+
+ROLLOUT = 2048
+"""Frames between two updates, stable-baselines3's default."""
+BATCH = 64
+"""Frames in a minibatch, stable-baselines3's default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is trained. Everything else is stable-baselines3's default."""
+
+    game: str
+    opponent: str = "random"
+    """Who takes every other seat."""
+    seat: int | Literal["random"] = "random"
+    """The learner's; `random`: another for each match, so that it can play them all."""
+    algorithm: Algorithm = "maskable-ppo"
+    frames: int = 100_000
+    """The learner's decisions, at most: only whole rollouts are played."""
+    seed: int = 0
+    on_illegal: str = "forfeit"
+    """What a move that is not legal costs; MaskablePPO makes none."""
+
+    @property
+    def rollout(self) -> int:
+        """Frames in a rollout: `ROLLOUT`, or fewer where that is more than all."""
+        return min(ROLLOUT, self.frames // BATCH * BATCH)
+
+    def check(self) -> Game:
+        """The game. Raises a `GymposiumError` for whatever would stop the training later."""
+        game = load_game(self.game)
+        if not game.num_actions:
+            raise BadOption(
+                f"{game.name} takes free text, but PPO chooses among listed moves. Train a language model on it:  "
+                f"gymposium train --game {game.name}"
+            )
+        if game.tensor_shape is None:
+            raise BadOption(f"{game.name} has no tensor observation, which PPO needs. gymposium info shows a game's.")
+        check_seat(self.seat, game.seats)
+        FailurePolicy.parse(self.on_illegal)
+        if self.frames < BATCH:
+            raise BadOption(f"--frames {self.frames}: {BATCH} is the least, one minibatch.")
+        if game.seats > 1:
+            if self.opponent == "human":
+                raise BadOption("--opponent human: nobody plays so many matches; name another player.")
+            make_player(self.opponent)
+        return game
+
+
+class _Progress(BaseCallback):
+    """Tells how many frames are played and what recent matches brought, every so often."""
+
+    EVERY = 256
+
+    def __init__(self, each: Callable[[int, float], object]) -> None:
+        super().__init__()
+        self._each = each
+
+    def _on_step(self) -> bool:
+        if self.n_calls % self.EVERY == 0:
+            recent = [float(match["r"]) for match in self.model.ep_info_buffer or ()]
+            self._each(self.num_timesteps, float(np.mean(recent)) if recent else float("nan"))
+        return True
+
+
+def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda frames, mean: None) -> int:
+    """Train, and save the policy to `out`, as stable-baselines3 saves it and with a note of the game. Returns the
+    frames played. `each` is called now and then with the frames so far and the mean return of the last hundred matches.
+
+    Ctrl-C ends it early: what was learned so far is saved, and `KeyboardInterrupt` goes on."""
+    game = settings.check()
+    env = TextGameEnv(
+        game,
+        opponent=settings.opponent,
+        seat=settings.seat,
+        on_illegal=settings.on_illegal,
+        prompt="compact",
+        observation="tensor",
+    )
+    kind = MaskablePPO if settings.algorithm == "maskable-ppo" else PPO
+    # a small network is quickest on the CPU, and one thread is quicker there than several
+    model = kind("MlpPolicy", env, n_steps=settings.rollout, batch_size=BATCH, seed=settings.seed, device="cpu")
+    with one_thread():
+        try:
+            whole = settings.frames // settings.rollout * settings.rollout
+            model.learn(whole, callback=_Progress(each))
+        finally:
+            if model.num_timesteps:
+                save(model, out, game, settings)
+    return model.num_timesteps
+
+
+def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) -> None:
+    """Write the zip beside its place first, so that it is there whole or not at all."""
+    facts = {**asdict(settings), "frames": model.num_timesteps}
+    del facts["game"]
+    versions = {
+        name: version(name) for name in ("gymposium", "gymposium-sb3", "stable-baselines3", "sb3-contrib", "torch")
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as staging:
+        written = Path(staging) / out.name
+        model.save(written)
+        write_note(written, game, **facts, versions=versions)
+        written.replace(out)
+
+
+def evaluate(
+    player: Player, opponent: str, game: Game, settings: Settings, matches: int, each: Callable[[], object]
+) -> Score:
+    """The score of `player` against `opponent` in the seats that it was trained for; with several, in each as often,
+    from the same deals. Raises `BadOption` where the seats cannot share the matches evenly."""
+    seat = check_seat(settings.seat, game.seats)
+    if seat is None and matches % game.seats:
+        raise BadOption(f"{matches} matches cannot be shared evenly by {game.seats} seats.")
+    other = make_player(opponent) if game.seats > 1 else player
+    players = [player if index == (seat or 0) else other for index in range(game.seats)]
+    score = Score()
+    jobs = seated_jobs(
+        game,
+        players,
+        matches,
+        seed=settings.seed,
+        swap=seat is None,
+        tag="sb3-eval",
+        on_illegal=FailurePolicy.parse(settings.on_illegal),
+    )
+    seat_of: dict[str, int] = {}
+
+    def noted() -> Iterator[MatchJob]:
+        for job, order in jobs:
+            seat_of[job.id] = order.index(seat or 0)
+            yield job
+
+    for played in play(noted()):
+        score.add(played, seat_of.pop(played.job.id))
+        each()
+    return score

@@ -1,0 +1,294 @@
+"""stable-baselines3 as a plugin: what is trained is saved, loads without unpickling, and plays as its makers' own
+`predict` does."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, Played, play
+from gymposium.errors import BadOption, UnknownName
+from gymposium.games.protocol import Game
+from gymposium.players.protocol import Ask, Player, Reply, Sitting
+from gymposium.records import RecordWriter, verify_file
+from gymposium_sb3.cli import out_path
+from gymposium_sb3.player import Sb3Player
+from gymposium_sb3.policy_file import NOTE, read_policy, write_note
+from gymposium_sb3.training import Settings, evaluate, train
+
+FRAMES = 4096
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy for tic-tac-toe, trained for a moment by the real command's own function."""
+    path = tmp_path_factory.mktemp("sb3") / "ttt.zip"
+    told: list[tuple[int, float]] = []
+    assert train(Settings(game="tic_tac_toe", frames=FRAMES), path, lambda *now: told.append(now)) == FRAMES
+    assert [frames for frames, _ in told] == list(range(256, FRAMES + 1, 256))
+    assert all(-1.0 <= mean <= 1.0 for _, mean in told)
+    return path
+
+
+def saved(path: Path, game: str = "tic_tac_toe", **policy: object) -> MaskablePPO:
+    """A model as a user's own script saves it: not trained, which is the same to whoever reads it."""
+    env = gymnasium.make(load_game(game).spec.env_id, observation="tensor", **load_game(game).params)
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, seed=3, device="cpu", policy_kwargs=policy or None)
+    model.save(path)
+    return model
+
+
+def asks_of(game: Game, matches: int = 10) -> list[Ask]:
+    """Asks at every decision of random matches, each of a match that stays as it is."""
+    rng, found = random.Random(1), []
+    for seed in range(matches):
+        match = game.new(seed)
+        while seats := match.to_move():
+            here = match.fork(random.Random(0))
+            found += [Sitting(here, f"m{seed}", seed).ask(seat) for seat in seats]
+            match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in seats})
+    return found
+
+
+def one(game: str, *players: Player, seed: int = 0) -> Played:
+    return next(play([MatchJob("m", load_game(game), players, seed)]))
+
+
+@pytest.mark.parametrize(
+    ("game", "policy"),
+    [
+        ("tic_tac_toe", {}),
+        ("kuhn_poker", {"net_arch": [16]}),
+        ("connect_four(rows=4,columns=5)", {"net_arch": {"pi": [32, 16, 8], "vf": [8]}}),
+        ("leduc_poker", {"activation_fn": torch.nn.ReLU}),
+        ("goofspiel(num_cards=4)", {"net_arch": []}),
+        ("2048", {"activation_fn": torch.nn.SiLU, "net_arch": [8]}),
+    ],
+)
+def test_it_plays_what_the_libraries_own_predict_would(game: str, policy: dict[str, object], tmp_path: Path) -> None:
+    model = saved(tmp_path / "own.zip", game, **policy)
+    asks = asks_of(load_game(game))
+    replies = Sb3Player(str(tmp_path / "own.zip")).act(asks)
+    for ask, reply in zip(asks, replies, strict=True):
+        mask = np.zeros(ask.game.num_actions, bool)
+        mask[ask.legal_actions] = True
+        action, _ = model.predict(ask.tensor(), action_masks=mask, deterministic=True)
+        assert reply.text == (ask.legal_moves or [])[ask.legal_actions.index(int(action))]
+
+
+def test_a_trained_policy_beats_random_play_from_both_seats_and_repeats(trained: Path, tmp_path: Path) -> None:
+    game, player = load_game("tic_tac_toe"), make_player(f"sb3:{trained}")
+    score = evaluate(player, "random", game, Settings(game="tic_tac_toe"), 300, lambda: None)
+    assert score.result_rate("win").low > 0.44, "random play wins 0.44 of them"
+    assert score.forfeits == 0
+    rand = make_player("random")
+    for seats in ([player, rand], [rand, player], [player, player]):
+        first, again = one("tic_tac_toe", *seats), one("tic_tac_toe", *seats)
+        assert first.events == again.events
+        assert all(turn.reading == "move" for turn in first.turns)
+    with RecordWriter(tmp_path / "m.jsonl") as writer:
+        writer.write(one("tic_tac_toe", player, rand))
+    assert verify_file(tmp_path / "m.jsonl").problems == []
+
+
+def test_the_same_seed_trains_the_same_policy_and_another_does_not(trained: Path, tmp_path: Path) -> None:
+    def weights(path: Path) -> dict[str, torch.Tensor]:
+        with zipfile.ZipFile(path) as archive:
+            loaded: dict[str, torch.Tensor] = torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True)
+        return loaded
+
+    settings = Settings(game="tic_tac_toe", frames=256)
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert train(replace(settings, seed=seed), tmp_path / f"{name}.zip") == 256
+    a, b, c = (weights(tmp_path / f"{name}.zip") for name in "abc")
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    assert not all(torch.equal(a[name], c[name]) for name in a)
+
+
+def test_the_file_is_the_libraries_own_and_its_note_says_what_it_is(trained: Path) -> None:
+    model = MaskablePPO.load(trained, device="cpu")
+    assert model.num_timesteps == FRAMES
+    with zipfile.ZipFile(trained) as archive:
+        note = json.loads(archive.read(NOTE))
+    assert (note["game"], note["game_version"], note["frames"]) == ("tic_tac_toe", 0, FRAMES)
+    assert (note["opponent"], note["seat"], note["algorithm"]) == ("random", "random", "maskable-ppo")
+    assert note["versions"].keys() >= {"gymposium", "stable-baselines3", "torch"}
+    assert [p.name for p in trained.parent.iterdir()] == [trained.name], "nothing else is left beside it"
+
+
+def test_it_is_an_opponent_of_environments_and_of_the_next_learner(trained: Path, tmp_path: Path) -> None:
+    env = gymnasium.make("TextTicTacToe-v0", opponent=f"sb3:{trained}", seat=1)
+    _, info = env.reset(seed=0)
+    assert len(info["legal_moves"]) == 8, "it began"
+    settings = Settings(game="tic_tac_toe", opponent=f"sb3:{trained}", seat=1, frames=128)
+    assert train(settings, tmp_path / "next.zip") == 128
+    again = evaluate(make_player(f"sb3:{tmp_path / 'next.zip'}"), "random", load_game("tic_tac_toe"), settings, 7, int)
+    assert again.matches == 7, "one seat was trained for, and there is nothing to share"
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "maskable-ppo"])
+@pytest.mark.parametrize("game", ["kuhn_poker", "goofspiel(num_cards=4)", "2048(max_tile=16)", "openspiel:nim"])
+def test_other_games_and_plain_ppo(game: str, algorithm: str, tmp_path: Path) -> None:
+    settings = Settings(game=game, algorithm=algorithm, frames=64)  # type: ignore[arg-type]
+    train(settings, tmp_path / "p.zip")
+    player, loaded = make_player(f"sb3:{tmp_path / 'p.zip'}"), load_game(game)
+    score = evaluate(player, "random", loaded, settings, 4, lambda: None)
+    assert (score.matches, score.forfeits) == (4, 0)
+
+
+def test_a_file_of_another_game_is_refused(trained: Path, tmp_path: Path) -> None:
+    players = [make_player(f"sb3:{trained}"), make_player("random")]
+    with pytest.raises(BadOption, match=r"was trained on tic_tac_toe, so it cannot play kuhn_poker"):
+        one("kuhn_poker", *players)
+    saved(tmp_path / "own.zip")  # without a note, sizes must do
+    own = make_player(f"sb3:{tmp_path / 'own.zip'}")
+    assert one("tic_tac_toe", own, players[1]).forfeit is None
+    with pytest.raises(BadOption, match="reads 27 numbers and chooses among 9 actions, but kuhn_poker has a tensor of"):
+        one("kuhn_poker", own, players[1])
+    write_note(tmp_path / "own.zip", load_game("tic_tac_toe"))
+    with pytest.raises(BadOption, match="has a note of its game already"):
+        write_note(tmp_path / "own.zip", load_game("tic_tac_toe"))
+    shutil.copy(trained, tmp_path / "old.zip")
+    policy = read_policy(trained)
+    with pytest.raises(BadOption, match=r"version 7 of tic_tac_toe, .* Train it again"):
+        replace(policy, note={**policy.note, "game_version": 7}).check_game(load_game("tic_tac_toe"))
+
+
+def test_asks_of_several_games_at_once_are_all_checked(trained: Path) -> None:
+    mixed = [*asks_of(load_game("tic_tac_toe"), 1), *asks_of(load_game("kuhn_poker"), 1)]
+    with pytest.raises(BadOption, match="cannot play kuhn_poker"):
+        make_player(f"sb3:{trained}").act(mixed)
+
+
+def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
+    """Its pickles are never read: not those in `data`, and weights that are anything else are refused."""
+    import cloudpickle
+
+    class Bomb:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    def rewritten(name: str, **members: bytes) -> Path:
+        with zipfile.ZipFile(trained) as old, zipfile.ZipFile(tmp_path / name, "w") as new:
+            for member in old.namelist():
+                new.writestr(member, members.get(member.replace(".", "_"), old.read(member)))
+        return tmp_path / name
+
+    with zipfile.ZipFile(trained) as archive:
+        data = json.loads(archive.read("data"))
+    data["policy_class"][":serialized:"] = base64.b64encode(cloudpickle.dumps(Bomb())).decode()
+    armed = rewritten("armed.zip", data=json.dumps(data).encode())
+    player = make_player(f"sb3:{armed}")
+    assert one("tic_tac_toe", player, player).forfeit is None
+    buffer = io.BytesIO()
+    torch.save({"action_net.weight": Bomb()}, buffer)
+    with pytest.raises(BadOption, match="is not a file that stable-baselines3 saved"):
+        read_policy(rewritten("armed_too.zip", policy_pth=buffer.getvalue()))
+    assert not (tmp_path / "ran").exists()
+    with pytest.raises(TypeError):
+        MaskablePPO.load(armed, device="cpu")
+    assert (tmp_path / "ran").exists(), "the bomb is a real one: the library's own loader sets it off"
+
+
+def test_files_that_are_no_policies_say_so(tmp_path: Path) -> None:
+    env = gymnasium.make("TextTicTacToe-v0", observation="tensor")
+    DQN("MlpPolicy", env, buffer_size=10, device="cpu").save(tmp_path / "dqn.zip")
+    (tmp_path / "text.zip").write_text("not a zip")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    for name, message in {
+        "nowhere.zip": r"There is no file .*gymposium sb3 train",
+        "text.zip": "is not a file that stable-baselines3 saved",
+        "other.zip": "is not a file that stable-baselines3 saved: .*policy.pth",
+        "dqn.zip": r"holds no plain MLP policy with discrete actions \(it holds q_net",
+    }.items():
+        with pytest.raises(BadOption, match=message):
+            make_player(f"sb3:{tmp_path / name}")
+    with pytest.raises(UnknownName):
+        make_player("sb3:")
+
+
+class Counting:
+    """A player that passes on what it is asked and notes how many asks came at once."""
+
+    def __init__(self, player: Player) -> None:
+        self._player, self.calls = player, list[int]()
+        self.name, self.reader, self.style = player.name, player.reader, player.style
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        self.calls.append(len(asks))
+        return self._player.act(asks)
+
+
+def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: Path) -> None:
+    game, player, rand = load_game("tic_tac_toe"), Counting(make_player(f"sb3:{trained}")), make_player("random")
+    jobs = [MatchJob(f"m{seed}", game, [player, rand], seed) for seed in range(20)]
+    together = {played.job.id: played.events for played in play(jobs)}
+    assert player.calls[0] == 20
+    assert together == {job.id: next(play([job])).events for job in jobs}
+    threads = torch.get_num_threads()
+    one("tic_tac_toe", player, rand)
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"game": "tic_tac_tow"}, "Did you mean 'tic_tac_toe'"),
+        ({"game": "trace"}, r"takes free text.*gymposium train --game"),
+        ({"seat": 2}, "write a seat from 0 to 1, or 'random'"),
+        ({"seat": "left"}, "write a seat from 0 to 1, or 'random'"),
+        ({"on_illegal": "shrug"}, "Write forfeit, random"),
+        ({"opponent": "randon"}, "Did you mean 'random'"),
+        ({"opponent": "human"}, "name another player"),
+        ({"frames": 63}, "64 is the least"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_before_any_work(change: dict[str, object], message: str) -> None:
+    settings = Settings(**{"game": "tic_tac_toe", **change})  # type: ignore[arg-type]
+    with pytest.raises((BadOption, UnknownName), match=message):
+        settings.check()
+
+
+def test_frames_are_never_more_than_asked_for() -> None:
+    for frames, rollout in ((64, 64), (100, 64), (2047, 1984), (2048, 2048), (100_000, 2048)):
+        assert Settings(game="tic_tac_toe", frames=frames).rollout == rollout
+
+
+def test_what_stands_there_is_not_written_over(trained: Path) -> None:
+    with pytest.raises(BadOption, match="exists already"):
+        out_path(trained, "tic_tac_toe")
+    with pytest.raises(BadOption, match=r"name one FILE\.zip"):
+        out_path(Path("policy"), "tic_tac_toe")
+    assert out_path(None, "connect_four(rows=4)").parent == Path("runs")
+
+
+def test_the_whole_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gymposium.cli.main", "sb3", "train", "kuhn_poker"]
+    arguments = ["--frames", "128", "--out", "k.zip", "-n", "20", "--seed", "4"]
+    done = subprocess.run([*command, *arguments, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert (found["player"], found["frames"], found["opponents"]["random"]["matches"]) == ("sb3:k.zip", 128, 20)
+    assert "Saved to k.zip after 128 frames" in done.stderr
+    again = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    assert "Traceback" not in again.stderr
