@@ -1,0 +1,185 @@
+"""Backgammon in words. Each player counts the points from their own side, as in the usual notation: 24 down to 1."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_CHECKERS = 15
+_POINTS = 24
+_BAR, _PASS = 100, -1
+"""The engine's places beside its points 0 … 23, along which x moves up and o down (backgammon.h)."""
+_ORDERS = 26 * 26
+"""Actions below play the higher die first, those from here on the lower (CheckerMovesToSpielMove)."""
+_LOW = " low die first"
+_VIEW = re.compile(r"Extra turn: (\d)\nDice: (?:(\d)(\d))?")
+
+_STEP = r"(?:bar|2[0-4]|1\d|[1-9])/(?:off|2[0-4]|1\d|[1-9])"
+_PASSES = "".join([re.escape(chr(i + order)) for i in range(_ORDERS) if 25 in divmod(i, 26) for order in (0, _ORDERS)])
+_TURN = re.compile(f"[\x1e-\x23][^{_PASSES}].|..?", re.DOTALL)
+"""In a history: a double (chance outcomes 30 … 35), a decision in which both checker moves were played and the
+second one that this gives; or any other roll and its decision."""
+
+
+def turns(state: pyspiel.State) -> int:
+    """How many rolls there were. The engine counts turns against its limit but does not show them, and its
+    history holds rolls in the same numbers as moves."""
+    return len(_TURN.findall(array("i", state.history()).tobytes().decode("utf-32-le")))
+
+
+def _points(seat: int) -> list[int]:
+    """The engine's place of each point 1 … 24 as the seat counts them."""
+    return [_POINTS - point if seat == 0 else point - 1 for point in range(1, _POINTS + 1)]
+
+
+def _step(seat: int, place: int, number: int) -> str:
+    start = _POINTS + 1 if place == _BAR else _POINTS - place if seat == 0 else place + 1
+    end = start - number
+    return f"{'bar' if place == _BAR else start}/{end if end > 0 else 'off'}"
+
+
+_NOTE = (
+    f" Where both dice could take off either of two checkers, the same move with{_LOW} behind it means that the lower "
+    f"number is played first; it makes no difference."
+)
+
+_SCORING = {
+    "winloss_scoring": "A win counts 1 and a loss -1.",
+    "enable_gammons": "A win counts 1 and a loss -1, or 2 and -2 if the loser has borne off no checker (a gammon).",
+    "full_scoring": (
+        "A win counts 1 and a loss -1; 2 and -2 if the loser has borne off no checker (a gammon); 3 and -3 if besides "
+        "one of the loser's checkers is on the bar or in the winner's home board (a backgammon)."
+    ),
+}
+
+
+class Backgammon:
+    """Words for `backgammon`, without the doubling cube."""
+
+    move_pattern = re.compile(f"pass|{_STEP}(?: {_STEP}(?:{_LOW})?)?")
+
+    def __init__(self, scoring_type: str, max_player_turns: int) -> None:
+        self.scoring_type = scoring_type
+        self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when there were more turns than that
+        self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        self._places = [_points(seat) for seat in (0, 1)]
+        self._cells = [[f"{mark}{n}".rjust(3) for n in range(_CHECKERS + 1)] for mark in _MARKS]
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        # The engine's own text holds the action and where its checkers end, so it stands for the dice as well.
+        text = state.action_to_string(seat, action).replace("*", "")
+        name = self._names[seat].get(text)
+        return self._name(state, seat, action, text) if name is None else name
+
+    def _name(self, state: pyspiel.State, seat: int, action: int, text: str) -> str:
+        played = [m for m in state.spiel_move_to_checker_moves(seat, action) if m.pos != _PASS]
+        name = " ".join([_step(seat, m.pos, m.num) for m in played]) or "pass"
+        # Where either die takes either checker off, the engine has two actions that no end point tells apart.
+        if action >= _ORDERS and name.count("off") == 2 and action - _ORDERS in state.legal_actions(seat):
+            return name + _LOW
+        if name.count("off") < 2:
+            self._names[seat][text] = name
+        return name
+
+    def rules(self, seat: int, style: Style) -> str:
+        mark, other = _MARKS[seat], _MARKS[1 - seat]
+        if style == "compact":
+            return (
+                f"backgammon, you are {mark}, all points counted from your side, you move from 24 to 1, "
+                f"your opponent from 1 to 24, draw after {self.last_turn} turns\n"
+            )
+        return (
+            f"Backgammon. You play {mark}, your opponent {other}, with {_CHECKERS} checkers each. The {_POINTS} points "
+            f"are counted from your side: your checkers move from {_POINTS} down to 1 and then off the board, your "
+            f"opponent's the other way. Your home board is points 6 to 1, your opponent's 19 to {_POINTS}. The first "
+            f"roll decides who begins, and is played by that player.\n"
+            f"Each of the two dice moves one checker by its number, to a point that holds at most one opposing "
+            f"checker. A single opposing checker there is hit and goes to the bar. As long as you have a checker on "
+            f"the bar you must enter it before all else: a number n enters it on point {_POINTS + 1} - n. Once all "
+            f"your checkers are in your home board you may bear off, from the point with the number rolled, or with a "
+            f"larger number from your highest occupied point.\n"
+            f"You must play both numbers if you can, in either order; if only one can be played, the larger one where "
+            f"there is a choice. A double is played twice over: two checker moves, and if you could make both, a "
+            f"second decision with two more.\n"
+            f"Whoever first bears off all {_CHECKERS} checkers wins. {_SCORING[self.scoring_type]} A game that nobody "
+            f"has won in {self.last_turn} turns, counting both players', is a draw and counts 0; turn {self.last_turn} "
+            f"has no second decision.\n"
+            f"A move is written as your checker moves in the order in which they are played, each as from/to, with a "
+            f"space between: 13/7 8/7. A checker that moves twice is written twice: 24/18 18/14. Write bar for the "
+            f"bar and off for off the board: bar/22, 5/off. A hit is not marked. Write pass where nothing can be "
+            f"played.{_NOTE}\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        told = _VIEW.search(state.observation_string(seat))
+        assert told is not None, "the engine's view of backgammon has changed"
+        places, at, other = self._places[seat], state.board, 1 - seat
+        mine = [at(seat, place) for place in places]
+        theirs = [at(other, place) for place in places]
+        bars = at(seat, _BAR), at(other, _BAR)
+        off = _CHECKERS - sum(mine) - bars[0], _CHECKERS - sum(theirs) - bars[1]
+        player, turn = state.current_player(), turns(state)
+        dice = f"{told[2]} {told[3]}" if player >= 0 else "none"
+        again = player >= 0 and told[1] == "1"
+        if style == "compact":
+            legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            return (
+                f"turn {turn} {_whose(player, seat)}\ndice {dice}{' again' if again else ''}\n"
+                f"you {_listed(mine)}bar {bars[0]} off {off[0]}\n"
+                f"opponent {_listed(theirs)}bar {bars[1]} off {off[1]}\nlegal {legal or 'none'}\n"
+            )
+        own, their = self._cells[seat], self._cells[other]
+        cells = [own[m] if m else their[t] if t else "  ." for m, t in zip(mine, theirs)]
+        if player < 0:
+            head = f"You are {_MARKS[seat]}. The game is over after {turn} turns."
+        else:
+            who = "to move" if player == seat else "your opponent is to move"
+            head = (
+                f"You are {_MARKS[seat]}, {who}. Turn {turn} of at most {self.last_turn}. "
+                f"Dice: {dice}{', the second half of the double' if again else ''}."
+            )
+        top, low = cells[12:], cells[11::-1]
+        return (
+            f"{head} The board, with the number of checkers on each point:\n"
+            f" 13  14  15  16  17  18 |  19  20  21  22  23  24\n"
+            f"{' '.join(top[:6])} | {' '.join(top[6:])}\n"
+            f"{' '.join(low[:6])} | {' '.join(low[6:])}\n"
+            f" 12  11  10   9   8   7 |   6   5   4   3   2   1\n"
+            f"On the bar: you {bars[0]}, your opponent {bars[1]}. "
+            f"Borne off: you {off[0]}, your opponent {off[1]}.\n"
+        )
+
+
+def _whose(player: int, seat: int) -> str:
+    return "over" if player < 0 else "yours" if player == seat else "theirs"
+
+
+def _listed(checkers: list[int]) -> str:
+    """`24:2 13:5 ` from the highest point down."""
+    return "".join([f"{point}:{checkers[point - 1]} " for point in range(_POINTS, 0, -1) if checkers[point - 1]])
+
+
+class BackgammonGame(OpenSpielGame):
+    """The engine's view leaves out how many turns there were, which both seats can count."""
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}Turns: {turns(state)}\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> BackgammonGame:
+    engine = engine_game("backgammon", params)
+    return BackgammonGame(spec, params, engine, Backgammon(**params))

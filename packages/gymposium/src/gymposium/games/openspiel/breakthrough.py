@@ -1,0 +1,84 @@
+"""Breakthrough in words (Dan Troyka, 2000). Squares are named as on a chess board; b is at the top and moves first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import action_names, any_of, letters, spaced
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "bw"
+_DIRECTIONS = ("down", "up")
+_FULL_ROWS = 6
+"""Boards with as many rows begin with two rows of pieces each, smaller ones with one (breakthrough.cc)."""
+
+
+class Breakthrough:
+    """Words for `breakthrough` on a board of any size."""
+
+    def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+        # The engine has two actions for each step, one of them a capture and marked with `*`. What stands on the
+        # square tells which is meant, and players leave marks out, so both have the same name.
+        self._names = [name.removesuffix("*") for name in action_names(engine)]
+        self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return self._names[action]
+
+    def rules(self, seat: int, style: Style) -> str:
+        goal = f"row {1 if seat == 0 else self.rows}"
+        if style == "compact":
+            return (
+                f"breakthrough, row 1 at the bottom, a move is from and to, "
+                f"you are {_MARKS[seat]}, move {_DIRECTIONS[seat]} and win on {goal}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        last = letters(self.columns)[-1]
+        deep = 2 if self.rows >= _FULL_ROWS else 1
+        filled = "two rows" if deep == 2 else "row"
+        start, end = (self.rows + 1 - deep, self.rows - deep) if seat == 0 else (deep, deep + 1)
+        return (
+            f"Breakthrough on a board of {self.rows} rows and {self.columns} columns. At the start b fills the "
+            f"{filled} at the top, w the {filled} at the bottom. b and w take turns to move one piece one square "
+            f"forward: b down the board, w up. b moves first. A piece moves straight or diagonally forward to an empty "
+            f"square, or diagonally forward to a square that holds an opponent's piece, which is removed. It can never "
+            f"capture straight ahead.\n"
+            f"b wins by reaching row 1, w by reaching row {self.rows}; whoever loses all pieces loses too. There are "
+            f"no draws.\n"
+            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.rows}, from the "
+            f"bottom). A move is written as the square that the piece leaves and the square that it goes to, whether "
+            f"or not it captures: a{start}a{end}. An empty square is shown as a dot.\n"
+            f"You play {_MARKS[seat]}, move {order}, {_DIRECTIONS[seat]} the board, and must reach {goal}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board: str = state.observation_string(seat)
+        if style == "compact":
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            return f"{board}legal {legal or 'none'}\n"
+        turn = ", to move" if state.current_player() == seat else ""
+        return f"You are {_MARKS[seat]}{turn}. The board:\n{spaced(board, self.rows)}\n"
+
+
+class BreakthroughGame(OpenSpielGame):
+    """The engine's board alone does not tell whose turn it is, which both seats know."""
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}{state.current_player()}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> BreakthroughGame:
+    engine = engine_game("breakthrough", params)
+    return BreakthroughGame(spec, params, engine, Breakthrough(engine, **params))

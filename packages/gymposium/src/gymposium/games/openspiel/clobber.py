@@ -1,0 +1,63 @@
+"""Clobber in words. Squares are named as on a chess board: a1 is bottom left. The engine's player 0 is o."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import action_names, any_of, letters, spaced
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "ox"
+
+
+class Clobber:
+    """Words for `clobber` on a board of any size."""
+
+    def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+        self._names = action_names(engine)
+        square = f"[{letters(columns)}]{any_of(rows)}"
+        self.move_pattern = re.compile(square * 2)
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return f"clobber, row 1 at the bottom, a move is from and to, you are {_MARKS[seat]}\n"
+        order = "first" if seat == 0 else "second"
+        last = letters(self.columns)[-1]
+        return (
+            f"Clobber on a board of {self.rows} rows and {self.columns} columns, full at the start: o and x stand on "
+            f"alternate squares, o on a1. The players take turns; o moves first. A move takes one of your pieces to a "
+            f"square beside it (left, right, up or down, not diagonally) that holds an opponent's piece, which is "
+            f"removed. There are no other moves. Whoever cannot move loses; there are no draws.\n"
+            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.rows}, from the "
+            f"bottom): a1 is bottom left, {last}{self.rows} top right. A move is written as the square that the piece "
+            f"leaves and the square that it goes to: a1a2. An empty square is shown as a dot.\n"
+            f"You play {_MARKS[seat]} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board: str = state.observation_string(seat)
+        if style == "compact":
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            return f"{board}legal {legal or 'none'}\n"
+        turn = ", to move" if state.current_player() == seat else ""
+        return f"You are {_MARKS[seat]}{turn}. The board:\n{spaced(board, self.rows)}\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    engine = engine_game("clobber", params)
+    return OpenSpielGame(spec, params, engine, Clobber(engine, **params))

@@ -1,0 +1,88 @@
+"""Pig in words (Scarne, 1945): roll the die as often as you dare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
+_MOVES = ("roll", "stop")
+
+
+def decisions(state: pyspiel.State) -> int:
+    """How many rolls and stops there were. The engine counts them against its horizon but does not show them, and
+    its history holds the die (one less than it shows) in the same numbers as roll (0) and stop (1)."""
+    history = bytes(state.history())
+    # What follows a die or a stop is a decision, so a run of zeros begins with a roll, and goes on with its die:
+    # each pair is a roll of 1. A last zero without a die is a roll that the horizon cut off.
+    rolls = history.count(0) - history.count(b"\0\0")
+    cut_off = (len(history) - len(history.rstrip(b"\0"))) % 2
+    return len(history) - rolls + cut_off
+
+
+class Pig:
+    """Words for `pig` with two players."""
+
+    move_pattern = re.compile("|".join(_MOVES))
+
+    def __init__(self, winscore: int, diceoutcomes: int, horizon: int) -> None:
+        self.winscore, self.diceoutcomes, self.horizon = winscore, diceoutcomes, horizon
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _MOVES
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        raise NotImplementedError("the names do not depend on the position")
+
+    def rules(self, seat: int, style: Style) -> str:
+        order = "first" if seat == 0 else "second"
+        if style == "compact":
+            return (
+                f"pig to {self.winscore}, die 1 to {self.diceoutcomes}, draw after {self.horizon} decisions, "
+                f"you begin {order}\nscores are yours and theirs\n"
+            )
+        return (
+            f"Pig for two players with one die of {self.diceoutcomes} sides, numbered from 1; the first to have "
+            f"{self.winscore} points wins. In your turn you roll as often as you like. A 1 ends the turn, and you get "
+            f"nothing for it. Any other number is added to your turn total. stop ends the turn and adds the turn total "
+            f"to your score. As soon as both together are {self.winscore} or more, stop is the only legal move.\n"
+            f"If nobody has won after {self.horizon} decisions (every roll and stop, of both players), it is a "
+            f"draw.\n"
+            f"You begin {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        found = _VIEW.match(state.observation_string(seat))
+        assert found is not None, "the engine's view of pig has changed"
+        mine, theirs, total = found[1 + seat], found[2 - seat], found[3]
+        past, player = decisions(state), state.current_player()
+        if style == "compact":
+            legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
+            number = f"over after {past}" if player < 0 else f"decision {past + 1}"
+            return f"scores {mine} {theirs}\nturn total {total}\n{number}\nlegal {legal or 'none'}\n"
+        scores = f"Scores: you {mine}, your opponent {theirs}."
+        if player < 0:
+            return f"{scores} The game is over after {past} decisions.\n"
+        turn = "It is your turn" if player == seat else "It is your opponent's turn"
+        return f"{scores} {turn}; the turn total is {total}. This is decision {past + 1} of at most {self.horizon}.\n"
+
+
+class PigGame(OpenSpielGame):
+    """The engine's view leaves out how near the horizon is, which both seats can count."""
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}Decisions: {decisions(state)}\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> PigGame:
+    engine = engine_game("pig", {**params, "players": 2})
+    return PigGame(spec, params, engine, Pig(**params))
