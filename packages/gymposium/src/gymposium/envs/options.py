@@ -43,9 +43,13 @@ def open_policy(on_illegal: str | FailurePolicy) -> FailurePolicy:
     return on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
 
 
+class BadRenderMode(BadOption, TypeError):
+    """Also a TypeError, because stable-baselines3's `make_vec_env` tries `rgb_array` first, and takes that for a no."""
+
+
 def check_render_mode(render_mode: str | None) -> str | None:
     if render_mode is not None and render_mode not in RENDER_MODES:
-        raise BadOption(f"render_mode={render_mode!r}: write {' or '.join(map(repr, RENDER_MODES))}.")
+        raise BadRenderMode(f"render_mode={render_mode!r}: write {' or '.join(map(repr, RENDER_MODES))}.")
     return render_mode
 
 
