@@ -99,7 +99,9 @@ class GinRummy:
         knocked, laid = state.knocked(), state.layed_melds()
         over = state.is_terminal()
         stage = _stage(state, self.hand_size)
-        deadwood, limit, stock = state.deadwood()[seat], state.knock_card(), state.stock_size()
+        limit, stock = state.knock_card(), state.stock_size()
+        # After a knock it is the cards not laid that count; the engine still has the old number after one at the wall.
+        deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else state.deadwood()[seat]
         if style == "compact":
             lines = [
                 f"hand {_told(hand) or 'none'}",

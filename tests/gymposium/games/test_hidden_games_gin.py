@@ -1,0 +1,357 @@
+"""Gin rummy: what the prompts say is what the engine does, and how hands end."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pyspiel
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import load_game
+from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.openspiel.gin_rummy import GinRummyGame
+from gymposium.games.protocol import CHANCE, Event, Game, Match
+from gymposium.reading import READERS, read
+
+RANKS = "A23456789TJQK"
+CARDS = [rank + suit for suit in "scdh" for rank in RANKS]
+
+
+def value(card: str) -> int:
+    """What the rules say that a card counts."""
+    return min(10, RANKS.index(card[0]) + 1)
+
+
+def engine(match: Match) -> pyspiel.State:
+    assert isinstance(match, OpenSpielMatch)
+    return match.state
+
+
+def seen_by_engine(match: Match) -> dict[str, object]:
+    seen: dict[str, object] = json.loads(engine(match).to_json())
+    return seen
+
+
+def lines_of(text: str) -> dict[str, str]:
+    return {key: rest for key, _, rest in (line.partition(" ") for line in text.splitlines())}
+
+
+def choose(match: Match, rng: random.Random) -> str:
+    """Random, but given to melding, knocking and laying off."""
+    [seat] = match.to_move()
+    legal = match.legal_moves(seat) or []
+    lively = [move for move in legal if move.startswith(("knock", "meld", "lay off"))]
+    if lively and rng.random() < 0.8:
+        return rng.choice(lively)
+    if len(legal) > 4 and rng.random() < 0.8:  # a discard: the one that leaves the least deadwood
+
+        def left(move: str) -> int:
+            fork = match.fork(random.Random(0))
+            fork.apply({seat: move})
+            return int(engine(fork).deadwood()[seat])
+
+        return min(legal, key=left)
+    return rng.choice(legal)
+
+
+def walk(game: Game, seed: int) -> Iterator[Match]:
+    match, rng = game.new(seed), random.Random(seed)
+    while True:
+        yield match
+        if not match.to_move():
+            return
+        match.apply({match.to_move()[0]: choose(match, rng)})
+
+
+gin_games = st.fixed_dictionaries(
+    {
+        "hand_size": st.sampled_from([3, 5, 7, 8, 9, 10, 10, 10]),
+        "knock_card": st.sampled_from([0, 5, 10, 10]),
+        "oklahoma": st.booleans(),
+        "gin_bonus": st.integers(0, 100),
+        "undercut_bonus": st.integers(0, 100),
+    }
+)
+
+
+@given(gin_games, st.integers(0, 2**31))
+@settings(max_examples=50, deadline=None)
+def test_prompts_and_results(params: dict[str, object], seed: int) -> None:
+    game = load_game("gin_rummy", **params)
+    size = game.params["hand_size"]
+    for seat in (0, 1):
+        assert f"Each is dealt {size} cards" in game.rules(seat)
+        assert f"{game.params['gin_bonus']} more for gin" in game.rules(seat)
+        assert f"the difference and {game.params['undercut_bonus']} more" in game.rules(seat)
+        assert game.rules(seat).endswith(f"You play {'second' if seat else 'first'}.\n")
+    for match in walk(game, seed):
+        seen = seen_by_engine(match)
+        for seat in (0, 1):
+            check(match, seat, seen)
+        if match.to_move():
+            [seat] = match.to_move()
+            legal = match.legal_moves(seat) or []
+            assert len(set(legal)) == len(legal) == len(engine(match).legal_actions(seat))
+            for move, action in zip(legal, engine(match).legal_actions(seat), strict=True):
+                assert read(move, legal, READERS["move"], game.move_pattern).kind == "move"
+                theirs = engine(match).action_to_string(seat, action).rpartition("Action: ")[2]
+                ours = move.removeprefix("discard ").removeprefix("lay off ").removeprefix("meld ")
+                assert sorted(ours.replace(" ", "").lower()) == sorted(theirs.replace(" ", "").lower())
+                assert move.startswith("lay off ") == (action < 52 and seen["phase"] == "Layoff")
+    check_result(match)
+
+
+def check(match: Match, seat: int, seen: dict[str, object]) -> None:
+    """The text against the engine's account of itself, and against a plain retelling of the events."""
+    game, other = match.game, 1 - seat
+    full, told = match.observe(seat).text.splitlines(), lines_of(match.observe(seat, "compact").text)
+    hands, deadwood = seen["hands"], seen["deadwood"]
+    assert isinstance(hands, list)
+    assert isinstance(deadwood, list)
+    assert sorted(told["hand"].replace("none", "").split()) == sorted(hands[seat])
+    knocked = True in seen["knocked"]  # type: ignore[operator]
+    left = sum(map(value, hands[seat])) if knocked else deadwood[seat]
+    assert told["deadwood"] == f"{left} knock {seen['knock_card']}"
+    assert told["upcard"] == f"{seen['upcard'] or 'none'} stock {seen['stock_size']}"
+    assert told["pile"] == (" ".join(seen["discard_pile"]) or "none")  # type: ignore[arg-type]
+    turns, taken = retold(match, game.params["hand_size"])
+    assert told["turns"] == (" ".join(turns) or "none")
+    assert sorted(told["theirs"].replace("none", "").split()) == sorted(taken[other])
+    if match.to_move() == (seat,):
+        assert told["legal"] == ", ".join(match.legal_moves(seat) or [])
+
+    assert sorted(full[0].split(":")[1].split(".")[0].replace(",", "").replace("empty", "").split()) == sorted(
+        hands[seat]
+    )
+    assert f"Upcard: {seen['upcard'] or 'none'}. Stock: {seen['stock_size']} cards. " in "\n".join(full)
+    assert f"oldest first: {' '.join(seen['discard_pile']) or 'empty'}." in "\n".join(full)  # type: ignore[arg-type]
+    [known] = [line for line in full if line.startswith("Known cards in your opponent's hand")]
+    assert sorted(known.partition(": ")[2].rstrip(".").replace("none", "").split()) == sorted(taken[other])
+    [mine] = [line for line in full if line.startswith("Of your hand your opponent knows")]
+    assert sorted(mine.partition(": ")[2].rstrip(".").replace("nothing", "").split()) == sorted(taken[seat])
+    if knocked:
+        assert full[0].endswith(f"The cards in it count {left}.")
+        who = "You have" if seen["knocked"][seat] else "Your opponent has"  # type: ignore[index]
+        assert full[1] == f"{who} knocked; the limit was {seen['knock_card']}."
+        for name, short, owner in (("You have laid", "you", seat), ("Your opponent has laid", "they", other)):
+            laid = [sorted(meld, key=CARDS.index) for meld in seen["layed_melds"][owner]]  # type: ignore[index]
+            shown = ", ".join(" ".join(meld) for meld in laid)
+            assert (f"{name}: {shown}." in full) == bool(laid)
+            assert told.get(short, "") == (f"laid {shown}" if laid else "")
+        off = " ".join(seen["layoffs"])  # type: ignore[arg-type]
+        assert (f"Laid off on the knocker's melds: {off}." in full) == bool(off)
+        assert told.get("laid", "") == (f"off {off}" if off else "")
+    else:
+        assert full[1].startswith("Your deadwood")
+        assert f": {deadwood[seat]}. To knock it must be " in full[1]
+        limit = seen["knock_card"]
+        assert full[1].endswith(f"{limit} or less." if limit else "must be 0.")
+        assert ("after discarding" in full[1]) == (len(hands[seat]) > game.params["hand_size"])
+        if seen["phase"] == "Discard" and match.to_move() == (seat,):
+            assert ("knock" in (match.legal_moves(seat) or [])) == (deadwood[seat] <= limit)
+    if not match.to_move():
+        assert full[-1] == f"The hand is over. Your result: {int(match.returns()[seat]):+d}."
+    else:
+        assert full[-1].startswith("Now you may" if match.to_move() == (seat,) else "Now your opponent may")
+
+
+def retold(match: Match, size: int) -> tuple[list[str], list[set[str]]]:
+    """The turns up to a knock, and which cards from the pile each seat still holds."""
+    turns: list[str] = []
+    taken: list[set[str]] = [set(), set()]
+    upcard, knocked = match.events[2 * size].move.split()[-1], False
+    for seat, move in match.events[2 * size + 1 :]:
+        if seat == CHANCE:
+            continue
+        if move == "pass" and not knocked:
+            turns.append("pass")
+        elif move == "draw upcard":
+            turns.append("u")
+            taken[seat].add(upcard)
+        elif move == "draw stock":
+            turns.append("s")
+        elif move == "knock":
+            knocked = True
+            if turns and turns[-1] in ("u", "s"):
+                turns[-1] += " knock"
+            else:
+                turns.append("knock")
+                taken[seat].add(upcard)
+        elif move.startswith("discard") and not knocked:
+            upcard = move.split()[1]
+            turns[-1] += upcard
+            taken[seat].discard(upcard)
+        elif move != "pass":
+            taken[seat] -= set(move.split())
+    if engine(match).is_terminal() and turns and turns[-1] == "u":  # the fiftieth is not taken any more
+        taken = [cards - {upcard} for cards in taken]
+    return turns, taken
+
+
+def check_result(match: Match) -> str:
+    """The result as the rules tell it, from the cards that are left in the hands; which kind of end it was."""
+    seen, params = seen_by_engine(match), match.game.params
+    knocked, hands = seen["knocked"], seen["hands"]
+    assert isinstance(knocked, list)
+    assert isinstance(hands, list)
+    low, high = match.game.utility_range
+    assert all(low <= one <= high for one in match.returns())
+    if True not in knocked:
+        assert match.returns() == (0.0, 0.0)
+        return "nobody knocked"
+    knocker = knocked.index(True)
+    own, other = (sum(map(value, hands[seat])) for seat in (knocker, 1 - knocker))
+    if own == 0:
+        kind, points = "gin", other + params["gin_bonus"]
+    elif other < own:
+        kind, points = "undercut", other - own - params["undercut_bonus"]
+    else:
+        kind, points = "equal" if own == other else "knock", other - own
+    assert match.returns()[knocker] == points
+    assert match.returns()[1 - knocker] == -points
+    return kind
+
+
+def test_results_of_many_hands_are_as_the_rules_say() -> None:
+    game = load_game("gin_rummy", hand_size=3, gin_bonus=20, undercut_bonus=15)
+    ends: Counter[str] = Counter()
+    for seed in range(60):
+        *_, match = walk(game, seed)
+        ends[check_result(match)] += 1
+    assert set(ends) >= {"gin", "knock", "nobody knocked"}, ends
+
+
+MINE, THEIRS = ["2s", "3s", "4s", "9c", "9d", "9h"], ["5s", "6s", "9s", "Qd", "2h", "6c"]
+
+
+def dealt(mine: list[str], theirs: list[str], upcard: str) -> Match:
+    game = load_game("gin_rummy", hand_size=len(mine))
+    return game.load([Event(CHANCE, f"Chance outcome: {card}") for card in [*mine, *theirs, upcard]])
+
+
+def test_cards_are_laid_off_one_by_one() -> None:
+    match = dealt([*MINE, "5d"], [*THEIRS, "Kh"], "Kd")
+    play(match, "draw upcard", "knock", "discard Kd", "meld 2s 3s 4s", "meld 9c 9d 9h", "pass")
+    assert match.legal_moves(1) == ["lay off 5s", "lay off 9s", "pass"]
+    play(match, "lay off 5s")
+    assert match.legal_moves(1) == ["lay off 6s", "lay off 9s", "pass"]
+    play(match, "lay off 9s", "lay off 6s", "pass", "pass")
+    assert match.returns() == (28.0 - 5, -28.0 + 5)
+
+
+def test_nothing_is_laid_off_on_gin() -> None:
+    match = play(
+        dealt(MINE, THEIRS, "Kd"), "draw upcard", "knock", "discard Kd", "meld 2s 3s 4s", "meld 9c 9d 9h", "pass"
+    )
+    assert match.legal_moves(1) == ["pass"]
+    play(match, "pass")
+    assert match.returns() == (38.0 + 25, -38.0 - 25)
+
+
+@pytest.mark.parametrize(("left", "kind", "points"), [("3c", "undercut", -30), ("8c", "equal", 0), ("9d", "knock", 1)])
+def test_who_has_less_left_over_gets_the_points(left: str, kind: str, points: int) -> None:
+    """The knocker keeps 8h, the other `left`."""
+    mine, theirs = ["2s", "3s", "4s", "4c", "4d", "4h", "8h"], ["5s", "6s", "7s", "Tc", "Jc", "Qc", left]
+    match = play(dealt(mine, theirs, "Kd"), "draw upcard", "knock", "discard Kd", "meld 2s 3s 4s", "meld 4c 4d 4h")
+    play(match, "pass", "pass", "meld 5s 6s 7s", "meld Tc Jc Qc", "pass")
+    assert check_result(match) == kind
+    assert match.returns() == (points, -points)
+
+
+def play(match: Match, *moves: str) -> Match:
+    for move in moves:
+        match.apply({match.to_move()[0]: move})
+    return match
+
+
+def test_the_hand_ends_when_an_upcard_comes_back_twice() -> None:
+    match = load_game("gin_rummy").new(1)
+    upcard = match.events[20].move.split()[-1]
+    play(match, "draw upcard", f"discard {upcard}")
+    assert match.to_move() == (1,)
+    play(match, "draw upcard", f"discard {upcard}")
+    assert match.to_move() == ()
+    assert match.returns() == (0.0, 0.0)
+
+
+def test_the_hand_ends_with_the_fiftieth_upcard() -> None:
+    match, rng = load_game("gin_rummy").new(2), random.Random(0)
+    play(match, "draw upcard")  # while it may be passed it is not counted
+    count = 0
+    while match.to_move():
+        [seat] = match.to_move()
+        discards = [move for move in match.legal_moves(seat) or [] if move.startswith("discard")]
+        taken = match.events[-2].move.split()[-1] if count else ""
+        if discards:
+            play(match, rng.choice([move for move in discards if move != f"discard {taken}"]))
+        else:
+            play(match, "draw upcard")
+            count += 1
+    assert count == 50
+    assert match.returns() == (0.0, 0.0)
+    assert "when upcards have been taken 50 times" in match.game.rules(0)
+
+
+@pytest.mark.parametrize("first", [["pass", "pass"], ["draw upcard"]])
+def test_the_end_of_the_stock(first: list[str]) -> None:
+    match = play(load_game("gin_rummy").new(3), *first)
+    while "draw stock" in (moves := match.legal_moves(match.to_move()[0]) or []) or len(moves) > 2:
+        play(match, "draw stock" if "draw stock" in moves else [m for m in moves if m.startswith("discard")][-1])
+    [seat] = match.to_move()
+    assert "Stock: 2 cards." in match.observe(seat).text
+    assert "Now you may pass, which ends the hand, or knock with the upcard if you can." in match.observe(seat).text
+    assert "pass" in moves
+    assert set(moves) <= {"pass", "knock"}
+    play(match, "pass")
+    assert match.returns() == (0.0, 0.0)
+
+
+def test_a_knock_at_the_end_of_the_stock_takes_the_upcard() -> None:
+    """Hands of three: knocking is legal early, so both only wait."""
+    for seed in range(40):
+        match = play(load_game("gin_rummy", hand_size=3).new(seed), "pass", "pass")
+        while match.to_move():
+            moves = match.legal_moves(match.to_move()[0]) or []
+            if "Stock: 2 cards." in match.observe(0).text and "knock" in moves and "pass" in moves:
+                [seat] = match.to_move()
+                upcard = engine(match).upcard()
+                play(match, "knock")
+                assert upcard in engine(match).hands()[seat]
+                assert "you knocked" in match.observe(seat).text
+                check(match, seat, seen_by_engine(match))
+                world = match.resample(seat, random.Random(0))
+                assert world.view(seat) == match.view(seat)
+                return
+            play(match, "draw stock" if "draw stock" in moves else moves[0])
+    raise AssertionError("no knock at the end of the stock in 40 hands")
+
+
+def test_the_greatest_result_is_more_than_the_engine_says() -> None:
+    """Melds need not be laid: ten kings, queens and jacks are left over against gin."""
+    game = load_game("gin_rummy")
+    assert isinstance(game, GinRummyGame)
+    mine = ["As", "2s", "3s", "Ac", "2c", "3c", "Ad", "2d", "3d", "4d"]
+    theirs = ["Ks", "Kc", "Kd", "Kh", "Qs", "Qc", "Qd", "Qh", "Js", "Jc"]
+    match = game.load([Event(CHANCE, f"Chance outcome: {card}") for card in [*mine, *theirs, "Td"]])
+    play(match, "draw upcard", "knock", "discard Td", "meld As 2s 3s", "meld Ac 2c 3c", "meld Ad 2d 3d 4d")
+    play(match, "pass", "pass")
+    assert match.returns() == (125.0, -125.0)
+    assert game.utility_range == (-125.0, 125.0)
+    assert game.engine.max_utility() == 123
+
+
+def test_oklahoma_takes_the_limit_from_the_upcard() -> None:
+    game = load_game("gin_rummy", oklahoma=True, knock_card=3)
+    limits = set()
+    for seed in range(60):
+        match = game.new(seed)
+        card = match.events[20].move.split()[-1]
+        limit = 0 if card[0] == "A" else value(card)
+        assert lines_of(match.observe(0, "compact").text)["deadwood"].endswith(f" knock {limit}")
+        limits.add(limit)
+    assert limits >= {0, 2, 10}
+    assert "only with gin" in game.rules(0)
