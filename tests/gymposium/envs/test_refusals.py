@@ -1,0 +1,111 @@
+"""Wrong use, at every door: Gymnasium's and PettingZoo's own errors, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import pettingzoo
+import pytest
+from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
+
+from gymposium import load_game
+from gymposium.envs.aec import TextGameAECEnv
+from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.parallel import TextGameParallelEnv
+from gymposium.errors import BadOption, BadParameter
+
+DOORS: dict[str, Callable[[], Any]] = {
+    "gymnasium": lambda: TextGameEnv("goofspiel", render_mode="ansi"),
+    "aec": lambda: TextGameAECEnv("goofspiel", render_mode="ansi"),
+    "parallel": lambda: TextGameParallelEnv("goofspiel", render_mode="ansi"),
+}
+ACTION = {"gymnasium": "bid 1", "aec": "bid 1", "parallel": {"player_0": 0, "player_1": 0}}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_closed_environment_says_so(door: str) -> None:
+    env = DOORS[door]()
+    env.reset(seed=0)
+    events = env.match.events
+    env.close()
+    env.close()
+    for use in (env.reset, env.render, lambda: env.step(ACTION[door])):
+        with pytest.raises(ClosedEnvironmentError, match="make a new one"):
+            use()
+    assert env.match.events is events  # what was played can still be read
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_before_the_first_reset_there_is_nothing_to_step_or_show(door: str) -> None:
+    env = DOORS[door]()
+    for use in (env.render, lambda: env.step(ACTION[door])):
+        with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+            use()
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_unknown_option_of_reset_is_named(door: str) -> None:
+    env = DOORS[door]()
+    with pytest.raises(BadOption, match="no option of reset called 'sead'"):
+        env.reset(options={"sead": 1})
+    with pytest.raises(BadOption, match="give a dict"):
+        env.reset(options="seat")
+    env.reset(seed=0, options={})
+    env.reset(seed=0, options=None)
+
+
+def test_the_seat_can_be_chosen_at_reset() -> None:
+    env = gymnasium.make("TextTicTacToe-v0", seat=0)
+    assert [env.reset(seed=0, options={"seat": 1})[1]["seat"], env.reset(seed=0)[1]["seat"]] == [1, 0]
+    drawn = {env.reset(seed=seed, options={"seat": "random"})[1]["seat"] for seed in range(20)}
+    assert drawn == {0, 1}
+    with pytest.raises(BadOption, match="seat=2: write a seat from 0 to 1, or 'random'"):
+        env.reset(options={"seat": 2})
+
+
+def test_pettingzoo_answers_wrong_order_as_it_always_does() -> None:
+    env = pettingzoo.make("aec", "TextTicTacToe-v0")
+    with pytest.raises(AssertionError, match="before step"):
+        env.step("b2")
+    env.reset(seed=0)
+    env.step("nonsense")
+    with pytest.raises(ValueError, match="when an agent is dead, the only valid action is None"):
+        env.step("b2")
+    with pytest.raises(BadOption, match="'player_2' is no agent of tic_tac_toe: there are player_0, player_1"):
+        env.observe("player_2")
+
+
+def test_parallel_actions_are_of_the_agents_that_there_are() -> None:
+    env = TextGameParallelEnv("goofspiel")
+    env.reset(seed=0)
+    with pytest.raises(InvalidAction, match=r"player_2: no such agent\. There are player_0, player_1"):
+        env.step({"player_0": 0, "player_1": 0, "player_2": 0})
+    with pytest.raises(InvalidAction, match="player_1 must move too"):
+        env.step({"player_0": 0})
+    assert all(event.seat < 0 for event in env.match.events)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("goofspiel(num_cards=99)", "num_cards=99: must be from 2 to 13"),
+        ("goofspiel(num_cards=two)", "num_cards='two': must be of type int"),
+        ("goofspiel(points_order=up)", "points_order='up': must be one of random, ascending, descending"),
+        ("goofspiel(num_card=4)", "'num_cards'"),
+        ("tic_tac_toe(size=4)", "tic_tac_toe has no parameters, so 'size' cannot be given"),
+        ("openspiel:hex(bord_size=4)", "bord_size"),
+        ("openspiel:hex(board_size=big)", "board_size"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_what_was_given(name: str, told: str) -> None:
+    with pytest.raises(BadParameter, match=told.replace("(", r"\(")):
+        load_game(name)
+
+
+def test_parameters_by_keyword_are_checked_alike() -> None:
+    with pytest.raises(BadParameter, match="num_cards=99: must be from 2 to 13"):
+        gymnasium.make("TextGoofspiel-v0", num_cards=99)
+    with pytest.raises(BadParameter, match="board_size"):
+        TextGameEnv("openspiel:hex", bord_size=4)
