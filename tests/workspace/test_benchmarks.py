@@ -10,9 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(module: str, *options: str) -> None:
+def run(module: str, *options: str, status: int = 0) -> None:
     command = [sys.executable, "-m", f"benchmarks.{module}", *options]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
 
 
 def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
@@ -43,3 +44,15 @@ def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path) -> 
     small = "--repeats 1 --matches 64 --cold-start-steps 60 --cold-start-games 1000".split()
     run("training_speed", *small, "--out", str(tmp_path))
     assert json.loads((tmp_path / "training_speed.json").read_text(encoding="utf-8"))["about"]["versions"]["torch"]
+
+
+def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path) -> None:
+    """So few frames are too few to win 0.85, and it says so."""
+    small = "--frames 2048 --seeds 7 --matches 20 --slices 1 --rollouts 1".split()
+    run("classical", *small, "--out", str(tmp_path), status=1)
+    found = json.loads((tmp_path / "classical.json").read_text(encoding="utf-8"))
+    assert found["seeds"]["7"]["frames"] == 2048
+    assert found["worst"] == found["seeds"]["7"]["win"][0] < 0.85
+    for rates in found["speed"].values():
+        assert min(rates[f"{side}_frames_per_cpu_second"] for side in ("gymposium", "pyspiel")) > 0
+    assert "BELOW 0.85" in (tmp_path / "classical.md").read_text(encoding="utf-8")

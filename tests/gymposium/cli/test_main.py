@@ -59,7 +59,9 @@ def test_an_unknown_verb_names_the_nearest(gymposium: Run) -> None:
     assert only_error(gymposium("rnu")) == "There is no command called 'rnu'. Did you mean 'run' or 'train'?"
 
 
-@pytest.mark.parametrize(("verb", "distribution"), [("eval", "gymposium-agents"), ("train", "gymposium-train")])
+@pytest.mark.parametrize(
+    ("verb", "distribution"), [("eval", "gymposium-agents"), ("sb3", "gymposium-sb3"), ("train", "gymposium-train")]
+)
 def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: str, distribution: str) -> None:
     line = only_error(gymposium(verb, "--whatever", env=FIRST_PARTY))
     assert line == f"The command {verb!r} is not installed. Install it with:  pip install {distribution}"
