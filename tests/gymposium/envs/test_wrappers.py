@@ -1,0 +1,82 @@
+"""Rewards by wrappers: the score keeps its meaning, shaping changes no best play, and nothing is added unasked."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from gymposium.envs.wrappers import PotentialShaping, ScoreReward, StepPenalty
+from gymposium.errors import BadOption
+
+
+def play(env: gymnasium.Env[Any, Any], seed: int) -> list[float]:
+    """The rewards of one match of random moves."""
+    rng, rewards, over = random.Random(seed), [], False
+    _, info = env.reset(seed=seed)
+    while not over:
+        _, reward, over, _, info = env.step(rng.choice(info["legal_moves"]))
+        rewards.append(float(reward))
+    return rewards
+
+
+@pytest.mark.parametrize("env_id", ["TextTicTacToe-v0", "TextLeducPoker-v0"])
+def test_a_score_comes_at_the_end_and_says_win_draw_or_loss(env_id: str) -> None:
+    env: Any = ScoreReward(gymnasium.make(env_id, seat="random"))
+    meaning = {"win": 1.0, "draw": 0.5, "loss": 0.0}
+    seen = set()
+    for seed in range(60):
+        *before, score = play(env, seed)
+        result = env.unwrapped.played.result(env.unwrapped.seat)
+        assert set(before) <= {0.0}
+        assert score == meaning[result]
+        seen.add(result)
+    assert seen == set(meaning)
+    check_env(env.unwrapped)
+
+
+def test_a_forfeit_scores_nothing_and_a_penalty_does_not_change_the_score() -> None:
+    env = ScoreReward(gymnasium.make("TextTicTacToe-v0", on_illegal="penalty(5,1)"))
+    env.reset(seed=0)
+    assert env.step("nonsense")[1:3] == (0.0, False)
+    assert env.step("nonsense")[1:3] == (0.0, True)
+
+
+def test_a_penalty_for_each_step() -> None:
+    plain, costly = gymnasium.make("TextConnectFour-v0"), StepPenalty(gymnasium.make("TextConnectFour-v0"), 0.25)
+    assert play(costly, 3) == [reward - 0.25 for reward in play(plain, 3)]
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9])
+def test_shaping_telescopes_so_that_every_play_is_shifted_alike(discount: float) -> None:
+    def centre(observation: Any, info: dict[str, Any]) -> float:
+        return 3.0 + len(info["legal_moves"])
+
+    plain = gymnasium.make("TextTicTacToe-v0")
+    shaped = PotentialShaping(gymnasium.make("TextTicTacToe-v0"), centre, discount)
+
+    def total(rewards: list[float]) -> float:
+        return sum(discount**t * reward for t, reward in enumerate(rewards))
+
+    for seed in range(10):
+        rewards = play(shaped, seed)
+        assert total(rewards) == pytest.approx(total(play(plain, seed)) - 12.0)  # 3 + 9 free squares, at the start
+        assert len(set(rewards)) > 1
+
+
+def test_what_cannot_be_wrapped_is_refused() -> None:
+    with pytest.raises(BadOption, match="goes around a text game of gymposium, not around"):
+        ScoreReward(gymnasium.make("CartPole-v1"))
+    with pytest.raises(BadOption, match="cost=0: give a number greater than 0"):
+        StepPenalty(gymnasium.make("TextTicTacToe-v0"), 0)
+    with pytest.raises(BadOption, match="discount=2: give a number above 0, up to 1"):
+        PotentialShaping(gymnasium.make("TextTicTacToe-v0"), lambda *_: 0.0, 2)
+
+
+def test_a_wrapped_environment_is_made_again_from_its_spec() -> None:
+    env = StepPenalty(gymnasium.make("TextTicTacToe-v0"), 0.5)
+    assert env.spec is not None
+    assert play(gymnasium.make(env.spec), 1) == play(env, 1)
