@@ -24,6 +24,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+TORCH = ("torch", "stable-baselines3", "sb3-contrib")
+"""What brings torch along."""
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -101,7 +104,7 @@ def needs(about: Message) -> list[Requirement]:
 
 def wants_torch(name: str, ours: dict[str, Message]) -> bool:
     if name not in ours:
-        return name == "torch"
+        return name in TORCH
     return any(wants_torch(canonicalize_name(r.name), ours) for r in needs(ours[name]))
 
 
