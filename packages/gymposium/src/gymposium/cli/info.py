@@ -9,7 +9,7 @@ from rich.table import Table
 
 from gymposium.cli.text import out, print_json, show
 from gymposium.games.protocol import Game, Style
-from gymposium.games.registry import load_game
+from gymposium.games.registry import is_registered, load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
 from gymposium.streams import stream
@@ -36,7 +36,7 @@ def command(
     how: Style = style  # type: ignore[assignment]  # prompt_for refuses what is no style
     prompts = example_prompts(loaded, how, reply)
     spec = loaded.spec
-    env_id = None if loaded.name.startswith("openspiel:") else spec.env_id
+    env_id = spec.env_id if is_registered(loaded.name) else None
     if as_json:
         print_json(
             {

@@ -15,7 +15,7 @@ from gymposium.errors import BadOption, BadParameter, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
-from gymposium.games.registry import find_spec, load_game
+from gymposium.games.registry import find_spec, is_registered, load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 
@@ -30,7 +30,7 @@ def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str])
         if params:
             raise BadParameter(f"{', '.join(params)}: a ready-made game takes no parameters; give its name instead.")
         return game
-    if params and not game.startswith("openspiel:"):
+    if params and is_registered(game):
         spec = find_spec(parse_name(game)[0])
         known = {parameter.name for parameter in spec.parameters}
         for key in params:

@@ -15,7 +15,7 @@ from gymposium.plugins.specs import GameSpec
 def load_game(name: str, **params: Any) -> Game:
     """The game called `name`, e.g. `load_game("goofspiel(num_cards=8)")` or
     `load_game("goofspiel", num_cards=8)`. `openspiel:NAME` gives any other OpenSpiel game with the
-    engine's plain text. Games are immutable and cached.
+    engine's plain text, `gym:ID` any text environment of Gymnasium. Games are immutable and cached.
 
     Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter.
     """
@@ -23,11 +23,21 @@ def load_game(name: str, **params: Any) -> Game:
     for key in params:
         if key in written:
             raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword.")
+    if base.startswith("gym:"):
+        from gymposium.games.gym_env import gym_game
+
+        return gym_game(base.removeprefix("gym:"), written, params)
     given = {**written, **params}
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), given))
     spec = find_spec(base)
     return _load(base, tuple(sorted(spec.check_params(given).items())))
+
+
+def is_registered(name: str) -> bool:
+    """Whether this is the name of a game of some plugin, which has env ids and typed parameters: not so where an
+    engine's own name is given, as in `openspiel:NAME` and `gym:ID`."""
+    return not name.startswith(("openspiel:", "gym:"))
 
 
 def find_spec(name: str) -> GameSpec:

@@ -1,0 +1,302 @@
+"""Any text environment of Gymnasium as a game of one seat, by its id: `gym:MyText-v0`.
+
+No plugin is needed: what Gymnasium can make, `run`, `play`, `eval` and training can play. Observations must be text
+(`gymnasium.spaces.Text`), actions `Discrete` or `Text`. Where actions are `Discrete`, moves are called by
+`get_action_meanings()` or else by their numbers; which of them are legal is for `info["action_mask"]` or the
+environment's `action_masks()` to say, and `info["legal_moves"]` may call them by other names. Else all are.
+
+The environment draws its chance itself, from the seed of its reset. So a record holds that seed, and after each move
+a digest of what the environment answered: it is played again by stepping a new environment from there, and one that
+then answers otherwise is found out. What comes later cannot be drawn anew, and nobody but the environment knows what it
+hides: search has no world to look into, unless the name says `deterministic=True`, which is to promise that what is
+shown, and the moves from there on, decide all that follows.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium.spaces import Discrete, Text
+
+from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMove, NoSampler, UnknownName, WrongSeat
+from gymposium.games.names import format_name
+from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.plugins.specs import GameSpec
+from gymposium.streams import stream
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PREFIX = "gym:"
+
+OWN = ("max_decisions", "min_return", "max_return", "deterministic")
+"""The parameters that are ours; all others go to `gymnasium.make`."""
+
+_NO_CHANCE = (
+    "its environment draws chance by itself and shows nobody what it hides; if all that follows is decided by what it "
+    "shows and by the moves, write deterministic=True among its parameters"
+)
+
+
+def gym_game(env_id: str, written: Mapping[str, str], given: Mapping[str, Any]) -> GymGame:
+    """The game of this id; `written` are the parameters in the game's name, `given` those by keyword.
+
+    Raises `UnknownName` where Gymnasium has no such environment, `BadParameter` where it refuses the parameters,
+    takes or shows something else than text, or does not say how long an episode may be."""
+    params = {**{key: _value(text) for key, text in written.items()}, **given}
+    for key, value in params.items():
+        if not (value is None or isinstance(value, bool | int | float | str)):
+            raise BadParameter(
+                f"{key}={value!r}: a parameter of {PREFIX}{env_id} is a number, text, True, False or None."
+            )
+    name = PREFIX + format_name(env_id, {key: _written(value) for key, value in params.items()})
+    return _game(name, env_id, tuple(sorted(params.items())))
+
+
+@lru_cache(maxsize=64)
+def _game(name: str, env_id: str, params: tuple[tuple[str, Any], ...]) -> GymGame:
+    return GymGame(name, env_id, dict(params))
+
+
+@dataclass(frozen=True)
+class _Own:
+    """Our own parameters, checked."""
+
+    max_decisions: Any = None
+    min_return: Any = 0.0
+    max_return: Any = 1.0
+    deterministic: Any = False
+
+    def __post_init__(self) -> None:
+        steps, least, most = self.max_decisions, self.min_return, self.max_return
+        if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
+            raise BadParameter(f"max_decisions={steps!r}: must be a whole number, 1 or more.")
+        for key, value in (("min_return", least), ("max_return", most)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise BadParameter(f"{key}={value!r}: must be a number.")
+        if not least < most:
+            raise BadParameter(f"max_return={most!r}: must be greater than min_return={least!r}.")
+        if not isinstance(self.deterministic, bool):
+            raise BadParameter(f"deterministic={self.deterministic!r}: must be True or False.")
+
+
+class GymGame:
+    """A Gymnasium environment with fixed parameters, as a game."""
+
+    seats = 1
+    tensor_shape: tuple[int, ...] | None = None
+
+    def __init__(self, name: str, env_id: str, params: Mapping[str, Any]) -> None:
+        self.name = name
+        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
+        self.env_id = env_id
+        own = _Own(**{key: params[key] for key in OWN if key in params})
+        self.deterministic = own.deterministic
+        self.utility_range = (float(own.min_return), float(own.max_return))
+        self._keywords = {key: value for key, value in params.items() if key not in OWN}
+        if own.max_decisions is not None:
+            self._keywords["max_episode_steps"] = own.max_decisions
+        env = self.make()
+        steps = None if env.spec is None else env.spec.max_episode_steps
+        shows, takes = env.observation_space, env.action_space
+        meanings = getattr(env.unwrapped, "get_action_meanings", None)
+        names = [str(name) for name in meanings()] if callable(meanings) else None
+        env.close()
+        if steps is None:
+            raise BadParameter(
+                f"{env_id} does not say how long an episode may be: add max_decisions=100, or whatever holds."
+            )
+        self.max_decisions: int = steps
+        if not isinstance(shows, Text):
+            raise BadParameter(
+                f"{env_id} shows {shows}, and only what shows text can be played in words. Register it with a "
+                f"gymnasium.ObservationWrapper around it that says in words what is seen, and has a Text space."
+            )
+        if not isinstance(takes, Discrete | Text):
+            raise BadParameter(f"{env_id} takes {takes}: a game's moves are of a Discrete space, or of a Text space.")
+        free = isinstance(takes, Text)
+        self.num_actions = 0 if isinstance(takes, Text) else int(takes.n)
+        self.start = 0 if isinstance(takes, Text) else int(takes.start)
+        self.names = None if free else names or [str(self.start + i) for i in range(self.num_actions)]
+        if self.names is not None and (len(self.names) != self.num_actions or len(set(self.names)) != len(self.names)):
+            raise BadParameter(f"{env_id} has {self.num_actions} actions, but calls them {', '.join(self.names)}.")
+        self.move_pattern: re.Pattern[str] | None = None
+        self.spec = GameSpec(
+            name=re.sub(r"[^a-z0-9_]", "_", env_id.lower()).lstrip("_"),
+            title=env_id,
+            summary="A Gymnasium environment of text.",
+            entry_point="gymposium.games.gym_env:gym_game",
+            seats=1,
+            information="perfect" if self.deterministic else "imperfect",
+            chance=True,
+            utility="score",
+            free_text=free,
+            unsearchable="" if self.deterministic else _NO_CHANCE,
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GymGame:
+        return self  # it never changes
+
+    def make(self) -> gymnasium.Env[Any, Any]:
+        """A new environment."""
+        try:
+            return gymnasium.make(self.env_id, disable_env_checker=True, **self._keywords)
+        except GymposiumError:
+            raise  # one of ours says itself what is wrong
+        except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv):
+            hint = "Import what registers it, or write its module before it:  gym:my_module:MyText-v0"
+            raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from None
+        except ModuleNotFoundError as error:
+            raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, f"{error}.") from error
+        except (gymnasium.error.Error, TypeError, ValueError, AssertionError) as error:
+            raise BadParameter(f"{self.name} cannot be made: {error}") from error
+
+    def rules(self, seat: int, style: Style = "full") -> str:
+        return f"This is {self.env_id}. You play it alone.\n" if style == "full" else ""
+
+    def new(self, seed: int) -> GymMatch:
+        return GymMatch(self, stream(seed, "chance").getrandbits(31), seed)
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> GymMatch:
+        first = re.fullmatch(r"seed (\d+)", events[0].move) if events and events[0].seat == CHANCE else None
+        if first is None:
+            raise BadRecord("Event 0 is not the seed of the environment's reset.")
+        match = GymMatch(self, int(first[1]), seed)
+        for number, (by, move) in enumerate(events):
+            if number < len(match.events):
+                if match.events[number] != (by, move):
+                    raise BadRecord(
+                        f"Event {number} is {move!r}, but played again it is {match.events[number].move!r}: "
+                        f"{self.env_id} has changed, or what it answers does not follow from its seed and the moves."
+                    )
+            elif by != 0 or not match.to_move():
+                raise BadRecord(f"Event {number} ({move!r}) is of seat {by}, but seats to move are {match.to_move()}.")
+            else:
+                try:
+                    match.apply({0: move})
+                except IllegalMove as error:
+                    raise BadRecord(f"Event {number}: {error}") from error
+        return match
+
+
+class GymMatch:
+    """One episode of an environment."""
+
+    def __init__(self, game: GymGame, reset_seed: int, seed: int | None) -> None:
+        self.game = game
+        self.seed = seed
+        self.events = [Event(CHANCE, f"seed {reset_seed}")]
+        self._env = game.make()
+        self._return, self._over = 0.0, False
+        self._note(*self._env.reset(seed=reset_seed))
+
+    def to_move(self) -> tuple[int, ...]:
+        return () if self._over else (0,)
+
+    def legal_moves(self, seat: int) -> list[str] | None:
+        return None if self._legal is None else [] if self._over else list(self._legal)
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return [] if self._legal is None or self._over else list(self._legal.values())
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        text, legal = self._text, self.legal_moves(seat)
+        if style == "compact" and legal:  # its own text seldom tells what may be done, or how that is written
+            text = f"{text}legal {', '.join(legal)}\n"
+        return Observation(seat, text, legal)
+
+    def view(self, seat: int) -> str:
+        return self._text
+
+    def tensor(self, seat: int) -> np.ndarray:
+        raise ValueError(f"{self.game.name} has no tensor observation; use observation='text'.")
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        if self._over or set(moves) != {0}:
+            raise WrongSeat(moves, self.to_move())
+        move = moves[0]
+        action: Any = move
+        if self._legal is not None:
+            if move not in self._legal:
+                raise IllegalMove(0, move, self._legal)
+            action = self.game.start + self._legal[move]
+        shown, reward, terminated, truncated, info = self._env.step(action)
+        self.events.append(Event(0, move))
+        self._return += float(reward)
+        self._over = bool(terminated or truncated)
+        self._note(shown, info, float(reward))
+
+    def returns(self) -> tuple[float, ...]:
+        return (self._return,)
+
+    def fork(self, rng: random.Random) -> GymMatch:
+        """The same position, by playing it again. Raises `NoSampler` where chance may come later, since it could not be
+        drawn from `rng`."""
+        if not self.game.deterministic:
+            raise NoSampler(f"{self.game.name} cannot be forked: {_NO_CHANCE}.")
+        return self.game.load(self.events)
+
+    def resample(self, seat: int, rng: random.Random) -> GymMatch:
+        return self.fork(rng)  # where it may be forked at all, what is shown decides everything
+
+    def _note(self, shown: Any, info: Mapping[str, Any], reward: float = 0.0) -> None:
+        """Take what the environment answered: into the record as a digest."""
+        if not isinstance(shown, str):
+            raise TypeError(
+                f"{self.game.env_id} showed {type(shown).__name__}, though its observations are to be text."
+            )
+        self._text = shown if shown.endswith("\n") else shown + "\n"
+        self._legal = None if self.game.names is None else self._listed(self.game.names, info)
+        digest = hashlib.sha256(f"{shown}\0{reward!r}\0{self._over}\0{self._legal}".encode()).hexdigest()[:12]
+        self.events.append(Event(CHANCE, f"shown {digest}"))
+        if self._over:
+            self._env.close()
+            least, most = self.game.utility_range
+            if not least - 1e-6 <= self._return <= most + 1e-6:
+                raise BadParameter(
+                    f"{self.game.name} ended with a return of {self._return:g}, but returns are to be from {least:g} "
+                    f"to {most:g}: give min_return and max_return among its parameters."
+                )
+
+    def _listed(self, names: Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
+        """The legal moves and their indices."""
+        if self._over:
+            return {}
+        mask = info.get("action_mask")
+        if mask is None and self._env.has_wrapper_attr("action_masks"):
+            mask = self._env.get_wrapper_attr("action_masks")()
+        actions = [i for i in range(len(names)) if mask is None or mask[i]]
+        called = info.get("legal_moves")
+        if called is None:
+            called = [names[i] for i in actions]
+        elif set(called) <= set(names) and mask is None:
+            actions = sorted(names.index(name) for name in called)
+            called = [names[i] for i in actions]
+        if len(called) != len(actions) or not actions:
+            raise ValueError(
+                f"{self.game.env_id} says that {len(actions)} actions are legal, and names {len(called)} of them."
+            )
+        return dict(zip(called, actions, strict=True))
+
+
+def _value(text: str) -> Any:
+    """A parameter's value as it is written: a number, True, False, None, or else text, with quotes or without."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False}.get(text, text)
+
+
+def _written(value: Any) -> str:
+    """The inverse of `_value`."""
+    return value if isinstance(value, str) and _value(value) == value else repr(value)
