@@ -21,6 +21,8 @@ from gymposium.testing import assert_no_leaks
 
 YOUR_TURN = re.compile(r"^You are [xobw], to move\.|It is your turn;")
 NAMES = ("othello", "hex", "clobber", "breakthrough", "backgammon", "pig")
+MARKS = {"othello": "xo", "hex": "xo", "clobber": "ox", "breakthrough": "bw", "backgammon": "xo"}
+"""The mark of each seat, as the second accounts of the rules hold them against the engine's boards."""
 CORNERS = (
     *("hex(board_size=3)", "hex(board_size=19)"),
     *(f"clobber(rows={rows},columns={columns})" for rows, columns in itertools.product((2, 12), repeat=2)),
@@ -118,6 +120,19 @@ def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> Non
         assert low <= min(match.returns()) <= max(match.returns()) <= high
         again = game.load(match.events)
         assert (again.returns(), again.view(0)) == (match.returns(), match.view(0))
+
+
+@pytest.mark.parametrize(("name", "marks"), MARKS.items())
+def test_each_seat_is_told_who_it_is(name: str, marks: str) -> None:
+    game = load_game(name)
+    for seat, mark in enumerate(marks):
+        match = game.new(seat)
+        assert re.search(rf"\bYou play {mark}\b", game.rules(seat))
+        assert re.search(rf"\byou are {mark}\b", game.rules(seat, "compact"))
+        assert match.observe(seat).text.startswith(f"You are {mark}")
+        order = ("first", "second")[seat]
+        assert name == "backgammon" or re.search(rf"You play {mark}( and|,) move {order}", game.rules(seat))
+        assert name == "backgammon" or f"{marks[0]} moves first" in game.rules(seat)
 
 
 @pytest.mark.parametrize("name", NAMES)

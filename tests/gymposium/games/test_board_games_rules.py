@@ -273,6 +273,17 @@ def test_the_seat_to_move_is_part_of_what_a_breakthrough_player_knows() -> None:
         assert even.view(seat) != odd.view(seat)
 
 
+def test_the_breakthrough_tensor_tells_which_side_is_the_seats_own() -> None:
+    match = load_game("breakthrough(rows=5,columns=4)").new(0)
+    match.apply({0: "b5b4"})
+    for seat in (0, 1):
+        tensor = match.tensor(seat)
+        assert tensor.shape == match.game.tensor_shape == (4, 5, 4)
+        for square, piece in draw_board(match, seat).items():
+            row, column = 5 - int(square[1]), "abcd".index(square[0])
+            assert list(tensor[:, row, column]) == [piece == "b", piece == "w", piece == ".", seat]
+
+
 @pytest.mark.parametrize("winner", [0, 1])
 def test_a_breakthrough_player_without_pieces_loses(winner: int) -> None:
     lines = ("b5b4 b1a2 a5a4 a2a3 b4a3 a1b2 a3b2", "b5a4 b1a2 a4b3 a2b3 a5a4 b3a4")
@@ -348,3 +359,13 @@ def test_a_pig_player_knows_how_many_decisions_are_left() -> None:
     assert isinstance(later, OpenSpielMatch)
     assert first.state.observation_string(0) == later.state.observation_string(0)
     assert first.view(0) != later.view(0)
+
+
+def test_the_pig_tensor_has_the_seats_own_score_first() -> None:
+    events = [Event(0, "roll"), Event(CHANCE, "Roll 5"), Event(0, "stop"), Event(1, "roll"), Event(CHANCE, "Roll 3")]
+    match = load_game("pig(winscore=20)").load(events)
+    for seat, expected in enumerate(([3, 5, 0], [3, 0, 5])):
+        tensor = match.tensor(seat)
+        assert tensor.shape == match.game.tensor_shape == (3, 21)
+        assert tensor.sum() == 3
+        assert list(tensor.argmax(axis=1)) == expected

@@ -73,10 +73,21 @@ class Breakthrough:
 
 
 class BreakthroughGame(OpenSpielGame):
-    """The engine's board alone does not tell whose turn it is, which both seats know."""
+    """The engine's board alone does not tell whose turn it is, which both seats know, nor its tensor which side
+    is the seat's own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Breakthrough) -> None:
+        super().__init__(spec, params, engine, words)
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + 1, *board)
+        self._sides = [[float(seat)] * (words.rows * words.columns) for seat in range(self.seats)]
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.current_player()}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The engine's planes for b, w and empty squares, and a last one that is 0 for b and 1 for w."""
+        return super().tensor_of(state, seat) + self._sides[seat]
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> BreakthroughGame:

@@ -21,8 +21,8 @@ _RULES = (
     "A move must enclose at least one of the opponent's discs: from the new disc, in a straight line (across, down or "
     "diagonally), an unbroken run of the opponent's discs that ends at a disc of your own. All discs so enclosed, in "
     "every direction, become yours.\n"
-    "Who can enclose nothing must pass, and pass is legal only then. The game ends when neither player can enclose "
-    "anything, often with the board full. Whoever has more discs then wins; equal numbers are a draw.\n"
+    "A player who can enclose nothing must pass; pass is legal only then. The game ends when neither player can "
+    "enclose anything, often with the board full. Whoever has more discs then wins; equal numbers are a draw.\n"
     "A square is named by its column (a to h, from the left) and its row (1 to 8, from the top): a1 is top left, h8 "
     "bottom right. An empty square is shown as a dot.\n"
 )

@@ -82,6 +82,13 @@ class PigGame(OpenSpielGame):
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Decisions: {decisions(state)}\n"
 
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The turn total, the seat's own score and the other's. The engine gives both seats the same rows, so
+        that neither could tell which score is its own."""
+        values = super().tensor_of(state, seat)
+        row = len(values) // 3
+        return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]
+
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> PigGame:
     engine = engine_game("pig", {**params, "players": 2})
