@@ -11,7 +11,7 @@ class Effort:
 
     name: str
     decisions: int
-    """Decisions to play and look at. Every check plays one whole match at least."""
+    """Decisions to play and look at; beginning a match costs some too. Every check plays one whole match at least."""
     events: int
     """Events to replay in the search for worlds that a seat cannot tell apart."""
     draws: int
@@ -20,7 +20,7 @@ class Effort:
     """Random matches that must end cleanly."""
 
 
-QUICK = Effort("quick", decisions=60, events=8_000, draws=3, matches=20)
-NORMAL = Effort("normal", decisions=250, events=40_000, draws=6, matches=100)
-THOROUGH = Effort("thorough", decisions=5_000, events=1_000_000, draws=50, matches=1_000)
+QUICK = Effort("quick", decisions=120, events=15_000, draws=3, matches=20)
+NORMAL = Effort("normal", decisions=400, events=60_000, draws=6, matches=100)
+THOROUGH = Effort("thorough", decisions=8_000, events=1_500_000, draws=50, matches=1_000)
 EFFORTS = {effort.name: effort for effort in (QUICK, NORMAL, THOROUGH)}

@@ -74,7 +74,6 @@ CHECKS: tuple[Check, ...] = (
     Check("moves", "game", moves.wrong_seats_are_refused),
     Check("replies", "game", replies.hostile_replies_are_read),
     Check("replies", "game", replies.refused_moves_change_nothing),
-    Check("replies", "game", replies.hostile_players_end_their_matches),
     Check("hiding", "game", hiding.hiding_is_declared),
     Check("hiding", "game", hiding.open_games_hide_nothing),
     Check("hiding", "game", hiding.nothing_hidden_shows),

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
+from gymposium.errors import IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.streams import stream
 from gymposium.testing.failed import CheckFailed, after
+
+BEGIN = 10
+"""What beginning a match costs, in decisions: in some games it is all the work."""
 
 _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not know", "çé ∑", "{}")
 
@@ -79,10 +83,11 @@ def steps(match: Match, rng: random.Random, given: list[dict[int, str]] | None =
 
 
 def played(game: Game, seed: int, decisions: int) -> Iterator[Match]:
-    """Random matches from their beginning to their end, each decision and each end, until so many decisions
-    are played (one whole match at least). What is yielded is played on."""
+    """Random matches from their beginning to their end, each decision and each end, until the budget is spent
+    (one whole match at least). What is yielded is played on."""
     number = 0
     while decisions > 0:
+        decisions -= BEGIN
         for match in steps(game.new(match_seed(seed, number)), stream(seed, "moves", number)):
             yield match
             decisions -= 1
@@ -122,8 +127,11 @@ def positions(game: Game, events: Sequence[Event]) -> Iterator[Match]:
         end += max(1, len(match.to_move()))
 
 
-def play_moves(match: Match, moves: Sequence[Mapping[int, str]]) -> Match:
-    """The match, played on by these moves."""
-    for one in moves:
-        match.apply(one)
-    return match
+def play_moves(match: Match, moves: Sequence[Mapping[int, str]]) -> bool:
+    """Play the match on by these moves, up to the first that it refuses. Whether it took them all."""
+    try:
+        for one in moves:
+            match.apply(one)
+    except (IllegalMove, WrongSeat):
+        return False
+    return True

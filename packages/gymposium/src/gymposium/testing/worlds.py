@@ -27,6 +27,8 @@ from gymposium.testing.walk import any_move, steps
 How = Literal["played", "altered", "from scratch", "sampled"]
 _LOOK = 3
 """What looking at a position costs, in events."""
+_BEGIN = 15
+"""What making a match costs, in events: in some games it is all the work."""
 
 
 class Story:
@@ -108,6 +110,7 @@ class Finder:
         for _ in range(self.matches):
             if self.places and self.left < most:
                 return
+            self.left -= _BEGIN
             stories = [Story() for _ in range(self.game.seats)]
             before = 0
             for match in steps(self.game.new(self.rng.getrandbits(31)), self.rng):
@@ -121,7 +124,7 @@ class Finder:
                     self.places.append(_Place(tuple(match.events), match.to_move(), snapshot))
 
     def _load(self, events: Sequence[Event], seed: int | None = None) -> Match:
-        self.left -= len(events)
+        self.left -= _BEGIN + len(events)
         return self.game.load(events, seed)
 
     # -- altered
@@ -197,6 +200,7 @@ class Finder:
         story = place.stories[seat]
         bound = iter(range(self.tries * (len(story.items) + 1)))
         for _ in range(self.tries):
+            self.left -= _BEGIN
             start = self.game.new(self.rng.getrandbits(31))
             for world in self._steer(start, seat, Story(), story, place.seats, bound):
                 yield Seen(world, seat, story, "from scratch", place.events)

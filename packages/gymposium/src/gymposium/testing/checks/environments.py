@@ -84,9 +84,17 @@ def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
 
 
 def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`parallel_api_test` passes where all seats move at once."""
+    """`parallel_api_test` passes where all seats move at once, and every observation lies in its space."""
     if game.spec.dynamics != "simultaneous":
         raise NotApplicable("its seats take turns")
+    env = TextGameParallelEnv(game)
+    for agent, observation in env.reset(seed=seed)[0].items():
+        if observation not in env.observation_space(agent):
+            raise CheckFailed(
+                f"the parallel observation of {agent} is not in its space: {short(observation)}.",
+                where=f"{game.name}, seed {seed}",
+                do="let tensor() give finite numbers of the right shape, and texts be short enough.",
+            )
     with _strictly("PettingZoo's parallel_api_test", game):
         _pettingzoo().parallel_api_test(TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000)))
 

@@ -9,7 +9,7 @@ from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, after, told
 from gymposium.testing.sight import difference, position
-from gymposium.testing.walk import any_moves, match_seed, play_out, played, steps
+from gymposium.testing.walk import BEGIN, any_moves, match_seed, play_out, played, steps
 
 _FORKS = 6
 
@@ -48,7 +48,7 @@ def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
     free = fresh = number = 0
     left = effort.decisions // 4
     here = game.new(seed)
-    while left > 0 or (not fresh and free < 4 and number < 30):
+    while left > 0 or (not fresh and free < 4 and number < 12):
         match = game.new(match_seed(seed, number))
         given: list[dict[int, str]] = []
         cuts = [list(now.events) for now in steps(match, stream(seed, "moves", number), given)]
@@ -61,7 +61,7 @@ def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
             _stale(here, "two forks with equal generators draw other chance")
         free += len(loads) > 1
         fresh += len(forks) > 1
-        left -= 2 * _FORKS * (len(given) - turn)
+        left -= BEGIN + 2 * _FORKS * (len(given) - turn)
         number += 1
     if not free:
         raise NotApplicable("nothing is left to chance after the first move")

@@ -1,28 +1,68 @@
-"""Length: random matches come to their end, within the number of decisions that the game promises."""
+"""Length: matches come to their end, whoever plays them, within the number of decisions that the game promises."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 from gymposium.driver import MatchJob, play
-from gymposium.games.protocol import Game
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game, Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import READERS, Reader
+from gymposium.testing.checks.replies import hostile_texts
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, told
 from gymposium.testing.walk import AnyPlayer, match_seed
 
+_POLICIES = ("forfeit", "random", "retry(2)", "penalty(0.5,2)")
+
 
 def random_matches_end(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Random matches, as many as `Effort.matches`, end by the rules, none with more than `max_decisions`."""
-    player = AnyPlayer()
-    jobs = (MatchJob(f"m{n}", game, [player] * game.seats, match_seed(seed, n)) for n in range(effort.matches))
-    for done in play(jobs, at_once=64):
-        if done.forfeit is not None:
+    """Random matches, as many as `Effort.matches`, and some between players who write hostile texts, under every
+    policy for failed replies, end by the rules; none has more decisions than `max_decisions`."""
+    for done in play(_jobs(game, seed, effort), at_once=64):
+        decisions = sum(turn.reading == "move" for turn in done.turns)
+        if done.forfeit is not None and done.job.id.startswith("any"):
             raise CheckFailed(
                 f"seat {done.forfeit} played a listed move, {done.turns[-1].text!r}, and it is not one.",
                 where=f"{game.name}, seed {done.job.seed}, after {told(done.events)}",
                 do="let legal_moves() list what apply() takes.",
             )
-        if len(done.turns) > game.max_decisions:
+        if decisions > game.max_decisions:
             raise CheckFailed(
-                f"a match of {len(done.turns)} decisions, but max_decisions is {game.max_decisions}.",
+                f"a match of {decisions} decisions, but max_decisions is {game.max_decisions}.",
                 where=f"{game.name}, seed {done.job.seed}",
                 do="work max_decisions out from the rules: budgets, and the length of contexts, rest on it.",
             )
+
+
+def _jobs(game: Game, seed: int, effort: Effort) -> Iterator[MatchJob]:
+    player = AnyPlayer()
+    for number in range(effort.matches):
+        yield MatchJob(f"any-{number}", game, [player] * game.seats, match_seed(seed, number))
+    for number in range(max(4, effort.matches // 10)):
+        enemy = _Enemy(list(READERS.values())[number % len(READERS)])
+        policy = FailurePolicy.parse(_POLICIES[number % len(_POLICIES)])
+        one = match_seed(seed, number)
+        yield MatchJob(f"hostile-{number}", game, [enemy] * game.seats, one, on_illegal=policy)
+
+
+@dataclass(slots=True)
+class _Enemy:
+    """Writes hostile texts, and now and then a move."""
+
+    reader: Reader
+    name: str = "enemy"
+    style: Style = "full"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        legal = ask.legal_moves
+        if legal and ask.rng.random() < 0.6:
+            return Reply(self.reader.answer(legal[int(ask.rng.random() * len(legal))]))
+        texts = hostile_texts(legal)
+        text = texts[int(ask.rng.random() * len(texts))]
+        return Reply(text, "length" if ask.rng.random() < 0.1 else "stop")

@@ -9,10 +9,11 @@ from gymposium.errors import WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.reading import READERS, read
+from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, after, short
 from gymposium.testing.sight import difference, position
-from gymposium.testing.walk import AnyPlayer, any_moves, match_seed, played
+from gymposium.testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, played
 
 
 def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -81,9 +82,10 @@ def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
 
 
 def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In an environment, the text of a move and its index in the mask do the same."""
+    """The text of a move and its index in the mask do the same: in an environment, and in OpenSpiel's engine."""
     if game.spec.free_text:
         raise NotApplicable("there are no indices")
+    _engine_plays_the_index(game, seed, effort)
     left, number = effort.decisions // 2, 0
     others = [AnyPlayer()] * (game.seats - 1)
     while left > 0:
@@ -104,7 +106,27 @@ def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL
                     do="let legal_moves[i] be the name of legal_actions[i].",
                 )
             left -= 1
+        left -= BEGIN
         number += 1
+
+
+def _engine_plays_the_index(game: Game, seed: int, effort: Effort) -> None:
+    rng = stream(seed, "indices")
+    for match in played(game, seed, effort.decisions // 2):
+        if not isinstance(match, OpenSpielMatch):
+            return
+        past = len(match.state.full_history())
+        for seat, move in (moves := any_moves(match, rng)).items():
+            index = match.legal_actions(seat)[match.legal_moves(seat).index(move)]
+            fork = match.fork(random.Random(0))
+            fork.apply(moves)
+            [taken] = [step.action for step in fork.state.full_history()[past:] if step.player == seat]
+            if taken != index:
+                raise CheckFailed(
+                    f"the move {move!r} stands beside the index {index}, but the engine takes it as {taken}.",
+                    where=after(match, seat),
+                    do="let legal_moves[i] be the name of legal_actions[i].",
+                )
 
 
 def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:

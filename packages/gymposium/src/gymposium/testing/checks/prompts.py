@@ -19,7 +19,8 @@ from gymposium.testing.failed import CheckFailed, NotApplicable, after, short
 from gymposium.testing.sight import STYLES
 from gymposium.testing.walk import match_seed, play_out, played
 
-_SLOT = re.compile(r"\{[A-Za-z_0-9.!:]*\}|%\([a-z_]+\)|%[sd]\b|\bNone\b|\bnan\b|<[\w.]+ object at")
+_SLOT = re.compile(r"\{[A-Za-z_0-9.!:]*\}|%\([a-z_]+\)|%[sd]\b|<[\w.]+ object at")
+_NOTHING = re.compile(r"\bNone\b|\bnan\b")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|<\|[a-z_]+\|>")
 
 Facts = Callable[[Game, int], Iterable[str]]
@@ -33,10 +34,16 @@ def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
             text = game.rules(seat, style)
             where = f"{game.name}, {style} rules of seat {seat}"
             _well_formed(text, where)
-            if _SLOT.search(text):
-                _bad(f"an empty slot: {short(_SLOT.search(text)[0])} in {short(text)}", where)  # type: ignore[index]
+            if found := _empty_slot(game, text):
+                _bad(f"an empty slot: {found!r} in {short(text)}", where)
             if text != game.rules(seat, style):
                 _bad("they are not the same each time", where)
+
+
+def _empty_slot(game: Game, text: str) -> str | None:
+    """What was to be filled in and was not. A game of free text may well speak of None."""
+    found = _SLOT.search(text) or (None if game.spec.free_text else _NOTHING.search(text))
+    return None if found is None else found[0]
 
 
 def _well_formed(text: object, where: str) -> None:
@@ -68,8 +75,8 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
                 _well_formed(observation.text, where)
                 if observation.seat != seat:
                     _bad(f"observe({seat}) says that it is of seat {observation.seat}", where)
-                if not game.spec.free_text and (found := _SLOT.search(observation.text)):
-                    _bad(f"an empty slot: {found[0]}", where)
+                if not game.spec.free_text and (found := _empty_slot(game, observation.text)):
+                    _bad(f"an empty slot: {found!r}", where)
                 if seat not in match.to_move():
                     continue
                 prompt = prompt_for(game, style, READERS["move"])(observation)

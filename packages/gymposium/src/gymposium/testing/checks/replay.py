@@ -15,7 +15,7 @@ from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
 from gymposium.testing.sight import difference, position
-from gymposium.testing.walk import AnyPlayer, ended, match_seed, play_moves, steps
+from gymposium.testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
 
 _DO = "rebuild the match from the events alone, chance too; with the seed, spend the draws that the original spent."
 
@@ -55,8 +55,8 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
                     where=f"{game.name}, after {told(events)}",
                     do=_DO,
                 )
-            play_moves(piece, given[turn:])
-            if list(piece.events) != whole or difference(end, position(piece)) is not None:
+            took = play_moves(piece, given[turn:])
+            if not took or list(piece.events) != whole or difference(end, position(piece)) is not None:
                 raise CheckFailed(
                     f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way: "
                     f"{told(piece.events)} instead of {told(whole)}.",
@@ -64,6 +64,7 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
                     do=_DO,
                 )
             left -= 1
+        left -= BEGIN
         number += 1
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from gymposium.driver import MatchJob, play
 from gymposium.errors import IllegalMove
-from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game, Match, Style
-from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import KINDS, READERS, Reader, read
+from gymposium.games.protocol import Game, Match
+from gymposium.reading import KINDS, READERS, read
 from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, after, short
 from gymposium.testing.sight import difference, position
-from gymposium.testing.walk import any_move, any_moves, match_seed, played
+from gymposium.testing.walk import BEGIN, any_move, any_moves, match_seed, played
 
-HOSTILE: tuple[str, ...] = (
+_HOSTILE: tuple[str, ...] = (
     "",
     " ",
     "\n\n",
@@ -65,7 +61,7 @@ def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL)
     for match in played(game, seed, effort.decisions // 8):
         for seat in match.to_move():
             legal = match.legal_moves(seat)
-            for text in _hostile(legal):
+            for text in hostile_texts(legal):
                 for how in READERS.values():
                     reading = read(text, legal, how, pattern)
                     offered = how.submission(text)
@@ -80,10 +76,10 @@ def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL)
                         )
 
 
-def _hostile(legal: Sequence[str] | None) -> list[str]:
+def hostile_texts(legal: Sequence[str] | None) -> list[str]:
     """The hostile texts, with some that are almost a legal move."""
     some = legal[0] if legal else "x"
-    return [*HOSTILE, some + "<|im_end|>", some + " " + some, some.upper() + "!", f"<move>{some}", some * 3_000]
+    return [*_HOSTILE, some + "<|im_end|>", some + " " + some, some.upper() + "!", f"<move>{some}", some * 3_000]
 
 
 def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -110,6 +106,7 @@ def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
                     do="check every move before anything is drawn or changed.",
                 )
             left -= 1
+        left -= BEGIN
         number += 1
 
 
@@ -119,7 +116,7 @@ def _refuses_all(match: Match, seat: int) -> None:
     others = {other: any_move(match, other, rng) for other in match.to_move()}
     before = list(match.events), position(match)
     where, do = after(match, seat), "raise IllegalMove(seat, move, legal_moves) before anything is changed."
-    for text in _hostile(legal):
+    for text in hostile_texts(legal):
         if text in legal:
             continue
         try:
@@ -146,7 +143,7 @@ def _refuses_all(match: Match, seat: int) -> None:
 
 
 def _takes_all(match: Match) -> None:
-    for text in filter(str.strip, HOSTILE):
+    for text in filter(str.strip, _HOSTILE):
         copy = match.fork(random.Random(0))
         moves = dict.fromkeys(match.to_move(), text)
         try:
@@ -164,44 +161,3 @@ def _takes_all(match: Match) -> None:
                 where=after(match),
                 do="record the text as it was given.",
             )
-
-
-@dataclass(slots=True)
-class _Enemy:
-    """Writes hostile texts, and now and then a move."""
-
-    reader: Reader
-    name: str = "enemy"
-    style: Style = "full"
-
-    def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [self._reply(ask) for ask in asks]
-
-    def _reply(self, ask: Ask) -> Reply:
-        legal = ask.legal_moves
-        if legal and ask.rng.random() < 0.6:
-            return Reply(self.reader.answer(legal[int(ask.rng.random() * len(legal))]))
-        texts = _hostile(legal)
-        text = texts[int(ask.rng.random() * len(texts))]
-        return Reply(text, "length" if ask.rng.random() < 0.1 else "stop")
-
-
-def hostile_players_end_their_matches(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Under every policy for failed replies, matches between players who write such texts come to their end."""
-    policies = ("forfeit", "random", "retry(2)", "penalty(0.5,2)")
-    for policy in map(FailurePolicy.parse, policies):
-        for how in READERS.values():
-            jobs = [
-                MatchJob(
-                    f"{policy}-{number}", game, [_Enemy(how)] * game.seats, match_seed(seed, number), on_illegal=policy
-                )
-                for number in range(max(1, min(10, effort.decisions // (20 * game.max_decisions))))
-            ]
-            for done in play(jobs):
-                if done.forfeit is None or done.utilities[done.forfeit] == game.utility_range[0]:
-                    continue
-                raise CheckFailed(
-                    f"seat {done.forfeit} forfeits and gets {done.utilities[done.forfeit]}.",
-                    where=f"{game.name}, on_illegal={policy}",
-                    do="let utility_range begin with the least return that there is.",
-                )

@@ -10,7 +10,7 @@ from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
 from gymposium.testing.sight import difference, position
-from gymposium.testing.walk import AnyPlayer, any_moves, ended, match_seed, play_out, played, steps
+from gymposium.testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, play_moves, play_out, played, steps
 
 _DO = "draw chance from gymposium.streams.stream(seed, 'chance') alone, and let matches share nothing that changes."
 
@@ -32,6 +32,7 @@ def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = N
                 after(match),
             )
             left -= 1
+        left -= BEGIN
         number += 1
 
 
@@ -56,7 +57,7 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
                 beside = game.new(rng.getrandbits(31))
             beside.apply(any_moves(beside, rng))
             env.reset(seed=rng.getrandbits(31))
-            match.apply(one)
+            play_moves(match, [one])
             left -= 1
         differs = difference(expected[1], now := position(match))
         if list(match.events) != expected[0] or differs is not None:
@@ -66,6 +67,7 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
                 where=after(alone),
                 do=_DO,
             )
+        left -= BEGIN
         number += 1
 
 
@@ -77,11 +79,20 @@ def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effo
         kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (it is what must not change)
         return random.getstate(), (kind, keys.tobytes() if hasattr(keys, "tobytes") else keys, *rest)
 
+    kept = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.setstate(random.Random("nobody else's").getstate())
+    np.random.set_state(np.random.RandomState(271828).get_state())  # noqa: NPY002
     before = states()
-    for match in played(game, seed, effort.decisions // 4):
-        position(match)
-    game.load(match.events).fork(random.Random(seed))
-    for name, one, other in zip(("Python's random", "NumPy's random"), before, states()):
+    try:
+        for match in played(game, seed, effort.decisions // 4):
+            position(match)
+            match.fork(random.Random(seed))
+        game.load(match.events)
+        after_all = states()
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])  # noqa: NPY002
+    for name, one, other in zip(("Python's random", "NumPy's random"), before, after_all):
         if one != other:
             raise CheckFailed(
                 f"playing a match draws from, or seeds, {name}: every other user of it in the process is disturbed.",
@@ -94,24 +105,18 @@ def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NO
     """A game that says chance=True draws other outcomes for other seeds."""
     if not game.spec.chance:
         raise NotApplicable("the game says chance=False")
-    drawn: set[tuple[Event, ...]] = set()
-    matches = 0
-    for match in ended(game, seed, max(effort.decisions, 20)):
-        drawn.add(tuple(event for event in match.events if event.seat == CHANCE))
-        matches += 1
-    for number in range(matches, 16):
+    drawn: list[tuple[Event, ...]] = []
+    for number in range(16):
         match = game.new(match_seed(seed, number))
-        play_out(match, stream(seed, "moves", number))
-        drawn.add(tuple(event for event in match.events if event.seat == CHANCE))
-    if drawn == {()}:
-        if game.params != game.spec.check_params({}):
-            raise NotApplicable("nothing is left to chance with these parameters")
-        raise CheckFailed(
-            "the spec says chance=True, but chance did nothing in any match.",
-            where=game.name,
-            do="record what chance does as events with seat CHANCE, or say chance=False.",
-        )
-    if len(drawn) == 1 and len({event.move for event in next(iter(drawn))}) > 1:
-        raise CheckFailed(
-            f"chance does the same whatever the seed: {told(next(iter(drawn)))}.", where=game.name, do=_DO
-        )
+        play_out(match, stream(seed, "moves"))  # the same for all: only chance makes a difference
+        drawn.append(tuple(event for event in match.events if event.seat == CHANCE))
+    if len(set(drawn)) > 1:
+        return
+    if game.params != game.spec.check_params({}):
+        raise NotApplicable("nothing is left to chance with these parameters")
+    raise CheckFailed(
+        f"the spec says chance=True, but chance does the same whatever the seed: {told(drawn[0])}.",
+        where=game.name,
+        do="draw it from gymposium.streams.stream(seed, 'chance') and record it as events with seat CHANCE, or say "
+        "chance=False.",
+    )

@@ -157,7 +157,14 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
         "give a tuple of whole numbers, or None.",
     )
     need(isinstance(hash(game), int), "it cannot be hashed", "games never change: leave __hash__ alone.")
-    copy = deepcopy(game)
+    try:
+        copy = deepcopy(game)
+    except Exception as error:  # whatever a stranger's game may raise
+        raise CheckFailed(
+            f"a deep copy fails: {type(error).__name__}: {short(str(error))}",
+            where=game.name,
+            do="games never change, so let __deepcopy__(self, memo) return self: Gymnasium copies what it is given.",
+        ) from error
     need(copy.name == game.name and copy.seats == game.seats, "a deep copy is another game", "games never change.")
 
 
