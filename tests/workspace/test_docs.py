@@ -1,22 +1,22 @@
-"""The documentation is whole: every hook has its page, every decision and page is listed, and the example
-plugin is a real one."""
+"""The documentation is whole: every hook has its page, every decision and page is listed, and the examples
+are real plugins."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from gymposium.driver import MatchJob, play
-from gymposium.games.protocol import Game
-from gymposium.players.grammar import make_player
 from gymposium.plugins.hookspecs import HOOKS
-from gymposium.plugins.host import Host
-from gymposium.testing import assert_no_leaks
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK_PAGES = ROOT / "docs" / "reference" / "hooks"
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("hook", HOOKS)
@@ -39,23 +39,45 @@ def test_decisions_are_numbered_without_gaps() -> None:
         assert re.match(rf"# {int(page.name[:4])}\. ", page.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def nim() -> Game:
-    host = Host(autoload=False)
-    host.load_file(ROOT / "docs" / "examples" / "nim.py")
-    game: Game = host.make_game("nim", {"sticks": 10})
-    return game
+def gymposium(*arguments: str | Path, folder: Path, typed: str = "") -> str:
+    """What the command prints, with one of the examples loaded from its file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gymposium.cli.main", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "120", "PYTHONUTF8": "1"},
+        input=typed,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_the_example_plugin_plays_and_its_matches_load_again(nim: Game) -> None:
-    player = make_player("random")
-    for played in play(MatchJob(f"m{seed}", nim, [player, player], seed) for seed in range(20)):
-        assert sorted(played.returns) == [-1.0, 1.0]
-        assert sum(int(event.move.removeprefix("take ")) for event in played.events) == 10
-        again = nim.load(played.events)
-        assert again.returns() == played.returns
-        assert again.to_move() == ()
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_examples_keep_what_a_game_promises(file: Path, tmp_path: Path) -> None:
+    told = gymposium("--plugin", file, "plugins", "check", file.stem, "--quick", "--json", folder=tmp_path)
+    found = json.loads(told)
+    assert found["failed"] == 0
+    assert found["passed"] > 60
 
 
-def test_what_the_example_shows_is_what_a_seat_may_know(nim: Game) -> None:
-    assert_no_leaks(nim)
+def test_a_plugin_of_one_file_is_there_for_every_verb(tmp_path: Path) -> None:
+    [nim] = [file for file in EXAMPLES if file.stem == "nim"]
+    record = tmp_path / "matches.jsonl"
+    for arguments, shown in (
+        (("list",), "examples/TextNim-v0"),
+        (("info", "nim(sticks=5)"), "5 sticks lie on the table"),
+        (("plugins", "list"), str(nim.parent)),
+        (("run", "nim", "--players", "mcts-10,random", "-n", "3", "--record", record), "nim: 3 matches"),
+        (("play", "nim(sticks=3)", "--opponent", "random", "--record", record), "win, +1"),
+        (("replay", record), "Sticks left: 0."),
+        (("verify", record), "4 matches played again; all agree"),
+    ):
+        assert shown in gymposium("--plugin", nim, *arguments, folder=tmp_path, typed="take 3\n"), arguments
+
+
+def test_the_pages_show_every_example_whole() -> None:
+    guide = (ROOT / "docs" / "how-to" / "game-plugin.md").read_text(encoding="utf-8")
+    for file in EXAMPLES:
+        assert f"```{{literalinclude}} ../examples/{file.name}\n" in guide
