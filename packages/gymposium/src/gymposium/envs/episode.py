@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from typing import Any
 
 from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, broken_off
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game, Match, Style
+from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Player, Reply, legal_moves
 from gymposium.reading import Kind, Reader
 
@@ -36,7 +37,19 @@ class Episode:
     """A match up to the next reply that has to come from outside, or to its end. `go_on` must be called after
     it is made, and after every `answer`."""
 
-    __slots__ = ("_asks_players", "_due", "_live", "_outside", "asks", "error", "job", "match", "played", "underway")
+    __slots__ = (
+        "_answers",
+        "_asks_players",
+        "_due",
+        "_live",
+        "_outside",
+        "asks",
+        "error",
+        "job",
+        "match",
+        "played",
+        "underway",
+    )
 
     def __init__(self, game: Game, players: Sequence[Player], seed: int, on_illegal: FailurePolicy) -> None:
         """`players` holds one for each seat; the seats of a `Caller` are answered from outside. A match that the
@@ -49,6 +62,7 @@ class Episode:
         """Why the match broke off, where it did."""
         self.asks: dict[int, Ask] = {}
         """What waits for a reply from outside, by seat."""
+        self._answers: list[Mapping[int, Reply]] = []
         underway: Underway | None = None
         self._due = False  # whether it can go on without a reply from outside
         try:
@@ -67,6 +81,7 @@ class Episode:
     def answer(self, replies: Mapping[int, Reply]) -> None:
         """Give one reply for each seat in `asks`; the others of a joint decision are asked when it goes on."""
         live = self._live
+        self._answers.append(replies)
         live.replies = [replies.get(ask.seat) for ask in live.asks]
         self._asks_players = len(replies) < len(live.asks)
         self.asks = {}
@@ -84,9 +99,13 @@ class Episode:
 
     def look_at_match(self) -> Match:
         """The match, for whoever looks on. Raises `EngineError` where the engine could not begin it."""
-        if self.error is not None and not hasattr(self, "match"):
+        if self.error is not None and self._lacks_match:
             raise self.error
         return self.match
+
+    @property
+    def _lacks_match(self) -> bool:
+        return not hasattr(self, "match")
 
     def reading(self, seat: int, since: int) -> Kind | None:
         """What the seat's first reply after the first `since` turns was read as; None where it gave none."""
@@ -100,6 +119,12 @@ class Episode:
         if self.played is not None:
             return self.played.returns[seat]
         return self.match.returns()[seat] - self.underway.penalties.get(seat, 0.0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is played again, since a match under way can be neither copied nor stored."""
+        events = [] if self._lacks_match else list(self.match.events)
+        job = self.job
+        return _played_again, (job.game, job.players, job.seed, job.on_illegal, self._answers, events)
 
     def _look(self) -> None:
         outside = self._outside
@@ -146,3 +171,26 @@ def go_on(episodes: Iterable[Episode]) -> None:
             else:
                 episode.played, episode._due = played, False
         due = [episode for episode in due if episode._due]
+
+
+def _played_again(
+    game: Game,
+    players: Sequence[Player],
+    seed: int,
+    on_illegal: FailurePolicy,
+    answers: Sequence[Mapping[int, Reply]],
+    events: Sequence[Event],
+) -> Episode:
+    """The same episode, from its seed and what was answered from outside. The players are asked again."""
+    episode = Episode(game, players, seed, on_illegal)
+    go_on([episode])
+    for replies in answers:
+        episode.answer(replies)
+        go_on([episode])
+    if not episode._lacks_match and episode.match.events != events:
+        names = ", ".join(dict.fromkeys(player.name for player in players if not isinstance(player, Caller)))
+        raise GymposiumError(
+            f"An environment is copied in mid-match by playing the match again, and that came out otherwise: {names} "
+            f"does not follow from the seed alone. Copy it before reset() or after the end."
+        )
+    return episode

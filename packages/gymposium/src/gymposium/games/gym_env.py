@@ -147,6 +147,9 @@ class GymGame:
     def __deepcopy__(self, memo: dict[int, Any]) -> GymGame:
         return self  # it never changes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return gym_game, (self.env_id, {}, dict(self.params))
+
     def make(self) -> gymnasium.Env[Any, Any]:
         """A new environment."""
         try:

@@ -74,6 +74,11 @@ class OpenSpielGame:
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
         return self  # it never changes; Gymnasium copies the keywords that an environment was made with
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from gymposium.games.registry import load_game
+
+        return load_game, (self.name,)
+
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
 
