@@ -1,30 +1,62 @@
-"""Transcripts beside these tests, word for word. Written anew by
-`python -m gymposium.testing.golden tests/golden`, and read by somebody before they are kept."""
+"""Transcripts beside the tests, word for word: of every game of our own and of our plugins, with every example.
+Written anew by `python -m gymposium.testing.golden`, and read by somebody before they are kept."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from gymposium.games.protocol import Game
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import GameSpec
 from gymposium.testing.golden import file_name, golden_games, main, transcript
 
-FOLDER = Path(__file__).parents[2] / "golden"
-HOW = "Run  python -m gymposium.testing.golden tests/golden  and read what changed."
+ROOT = Path(__file__).parents[3]
+OURS, PLUGINS = ROOT / "tests" / "golden", ROOT / "tests" / "plugins" / "golden"
+HOW = "Run  python -m gymposium.testing.golden FOLDER [PLUGIN]  and read what changed."
 
 
-@pytest.mark.parametrize("game", golden_games(), ids=lambda game: game.name)
-def test_the_transcript_is_as_it_was(game: object) -> None:
-    path = FOLDER / file_name(game)  # type: ignore[arg-type]
+def of_plugins() -> dict[str, list[Game]]:
+    """The games of the distributions in `plugins/`, by plugin."""
+    names = [
+        name
+        for project in sorted((ROOT / "plugins").glob("*/pyproject.toml"))
+        for name in tomllib.loads(project.read_text())["project"]["entry-points"].get("gymposium", {})
+    ]
+    found = {plugin.name: plugin.specs for plugin in host().plugins}
+    return {name: golden_games([s for s in found[name] if isinstance(s, GameSpec)]) for name in names}
+
+
+KEPT = [(OURS, game) for game in golden_games()] + [
+    (PLUGINS, game) for games in of_plugins().values() for game in games
+]
+
+
+@pytest.mark.parametrize(("folder", "game"), KEPT, ids=lambda part: part.name)
+def test_the_transcript_is_as_it_was(folder: Path, game: Game) -> None:
+    path = folder / file_name(game)
     assert path.is_file(), f"{path.name} is missing. {HOW}"
-    assert transcript(game) == path.read_text(encoding="utf-8"), HOW  # type: ignore[arg-type]
+    assert transcript(game) == path.read_text(encoding="utf-8"), HOW
 
 
-def test_there_is_a_transcript_for_every_game_and_none_besides() -> None:
-    assert {file_name(game) for game in golden_games()} == {path.name for path in FOLDER.iterdir()}
+@pytest.mark.parametrize("folder", [OURS, PLUGINS], ids=["ours", "plugins"])
+def test_there_is_a_transcript_for_every_game_and_none_besides(folder: Path) -> None:
+    assert {file_name(game) for where, game in KEPT if where == folder} == {path.name for path in folder.iterdir()}
 
 
-def test_writing_them_anew_changes_nothing(tmp_path: Path) -> None:
-    main([str(tmp_path)])
+def test_they_are_written_for_whatever_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(tmp_path), "goofspiel", "2048(max_tile=16)"])
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert written == {path.name: path.read_bytes() for path in FOLDER.iterdir()}
+    ours = {path.name: path.read_bytes() for path in OURS.glob("goofspiel*")}
+    assert written == {**ours, "2048-max_tile=16.txt": (PLUGINS / "2048-max_tile=16.txt").read_bytes()}
+    assert capsys.readouterr().out.count("\n") == len(written)
+    with pytest.raises(SystemExit, match="Usage"):
+        main([])
+
+
+def test_a_long_match_is_shown_at_its_beginning_and_its_end() -> None:
+    text = (PLUGINS / "2048.txt").read_text(encoding="utf-8")
+    assert text.count("-- seat 0, full\n") == 15
+    assert text.count(">> seat 0: ") > 50

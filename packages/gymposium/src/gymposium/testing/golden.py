@@ -1,9 +1,14 @@
-"""Golden transcripts: whole matches of random players, with every prompt that a seat reads.
+"""Golden transcripts: whole matches of random players, with the prompts that a seat reads.
 
 They are kept beside the tests and compared word for word, so a change of wording or rules is seen and
-read by somebody. To write them anew after a change that is meant:
+read by somebody. To write them anew after a change that is meant, gymposium's own or those of the games and plugins
+that are named:
 
     python -m gymposium.testing.golden tests/golden
+    python -m gymposium.testing.golden tests/golden my_plugin
+
+Of a long match the prompts of the first and the last decisions are shown, and every event. Games of free text are
+played with short texts: words of the prompt, and a few that fit many questions.
 """
 
 from __future__ import annotations
@@ -21,9 +26,12 @@ from gymposium.plugins.specs import GameSpec
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.testing.sight import STYLES
+from gymposium.testing.subjects import named_games
 from gymposium.testing.walk import AnyPlayer, positions
 
 SEED = 1
+FIRST, LAST = 12, 3
+"""How many decisions are shown with their prompts, at the beginning and at the end."""
 
 
 def transcript(game: Game, seed: int = SEED) -> str:
@@ -40,11 +48,14 @@ def _lines(game: Game, seed: int, played: Played) -> Iterator[str]:
         for style in STYLES:
             yield from ("", f"== seat {seat}, {style}: every prompt begins with", *_indented(game.rules(seat, style)))
     told = 0
-    for match in positions(game, played.events):
-        yield ""
+    walked = list(positions(game, played.events))
+    for turn, match in enumerate(walked):
+        shown = turn < FIRST or turn >= len(walked) - 1 - LAST
+        if shown or turn == FIRST:
+            yield ""
         yield from (_event(event) for event in match.events[told:])
         told = len(match.events)
-        for seat in match.to_move():
+        for seat in match.to_move() if shown else ():
             for style in STYLES:
                 prompt = prompt_for(game, style, READERS["move"])(match.observe(seat, style))
                 rest = prompt.removeprefix(game.rules(seat, style))
@@ -78,12 +89,13 @@ def file_name(game: Game) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the transcripts of gymposium's own games into the folder that is named."""
-    if len(arguments) != 1:
-        sys.exit("Usage: python -m gymposium.testing.golden FOLDER")
+    """Write the transcripts into the folder that is named first: of the games and plugins that follow, or of
+    gymposium's own."""
+    if not arguments:
+        sys.exit("Usage: python -m gymposium.testing.golden FOLDER [GAME or PLUGIN]...")
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
-    for game in golden_games():
+    for game in named_games(arguments[1:]) if arguments[1:] else golden_games():
         (folder / file_name(game)).write_text(transcript(game), encoding="utf-8")
         print(folder / file_name(game))
 

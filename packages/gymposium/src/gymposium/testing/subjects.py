@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gymposium.errors import PluginError, UnknownName
 from gymposium.games.names import parse_name
+from gymposium.games.protocol import Game
 from gymposium.games.registry import find_spec, load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import GameSpec
@@ -38,16 +39,17 @@ def named_subjects(name: str) -> list[Subject]:
     raise AssertionError("a game that is found is among the host's games")
 
 
-def installed_subjects() -> list[Subject]:
-    """The games of all plugins that are installed or loaded from files; gymposium's own are left out.
-
-    Raises `PluginError` for the first plugin that is broken."""
-    plugins = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
-    return [s for plugin in plugins if plugin.status == "broken" or _has_games(plugin) for s in _all(plugin)]
+def named_games(names: Iterable[str]) -> list[Game]:
+    """The games among what the names stand for."""
+    return [s.of for name in names for s in named_subjects(name) if not isinstance(s.of, GameSpec)]
 
 
-def _all(plugin: Plugin) -> Iterable[Subject]:
-    return (subject for spec in _games_of(plugin) for subject in subjects_of(spec))
+def installed_names() -> list[str]:
+    """The plugins to check where none is named: those that were loaded from files; where none was, all that are
+    installed and offer games, and those that are broken. gymposium's own games are left out."""
+    others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
+    files = [plugin for plugin in others if plugin.source.endswith(".py")]
+    return [plugin.name for plugin in files or others if plugin.status == "broken" or _has_games(plugin)]
 
 
 def _has_games(plugin: Plugin) -> bool:

@@ -20,7 +20,7 @@ from gymposium.plugins.host import host
 from gymposium.testing.conformance import parametrize, run_as_test
 from gymposium.testing.effort import EFFORTS, NORMAL
 from gymposium.testing.registry import Check, Subject
-from gymposium.testing.subjects import installed_subjects, named_subjects
+from gymposium.testing.subjects import installed_names, named_subjects
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
@@ -29,8 +29,8 @@ def pytest_generate_tests(metafunc: Any) -> None:
     for file in config.getoption("plugin_files", default=None) or ():
         if not any(plugin.source == str(Path(file).resolve()) for plugin in host().plugins):
             host().load_file(file)
-    names = config.getoption("games", default=None)
-    parametrize(metafunc, [s for name in names for s in named_subjects(name)] if names else installed_subjects())
+    names = config.getoption("games", default=None) or installed_names()
+    parametrize(metafunc, [subject for name in names for subject in named_subjects(name)])
 
 
 def test_conforms(check: Check, subject: Subject, request: Any) -> None:

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from gymposium.cli.matches import JsonOption, SeedOption, match_bar
 from gymposium.cli.text import complain, note, out, print_json, printable
-from gymposium.errors import BadOption
-from gymposium.plugins.host import host
+from gymposium.errors import BadOption, PluginError
 
 
 @dataclass(slots=True)
@@ -33,8 +32,8 @@ def check_plugins(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Plugins or games, as in gymposium list; parameters may be given. Without any: every plugin that is "
-            "installed or loaded with --plugin; the built-in games only where they are named.",
+            help="Plugins or games, as in gymposium list; parameters may be given. Without any: the files loaded with "
+            "--plugin; where there is none, every installed plugin. The built-in games are the plugin 'builtin'.",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look, in seconds.")] = False,
@@ -75,22 +74,24 @@ def check_plugins(
         raise BadOption("--quick and --thorough: give one of them.")
     from gymposium.testing import NORMAL, QUICK, THOROUGH, NotApplicable
     from gymposium.testing.failed import CheckFailed
-    from gymposium.testing.subjects import installed_subjects, named_subjects
+    from gymposium.testing.subjects import installed_names, named_subjects
 
     wanted = [check for check in CHECKS if only in (None, check.name, check.family)]
     if not wanted:
         raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
-    broken = [plugin for plugin in host().plugins if plugin.status == "broken" and not names]
-    subjects = [s for name in names for s in named_subjects(name)] if names else installed_subjects()
-    if not subjects and not broken:
+    outcomes, pairs = [], list[tuple[Any, Check]]()
+    for name in names or installed_names():
+        try:
+            pairs += [(s, check) for s in named_subjects(name) for check in s.checks() if check in wanted]
+        except PluginError as error:  # the other plugins are checked all the same
+            outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
+    if not pairs and not outcomes:
         raise BadOption(
             "There is nothing to check: no plugin with games is installed. Name a game, or load a file:  "
             "gymposium --plugin my_game.py plugins check"
         )
-    outcomes = [_Outcome(p.name, "plugin", "loads", "failed", p.error) for p in broken]
-    pairs: list[tuple[Any, Check]] = [(s, check) for s in subjects for check in s.checks() if check in wanted]
     with match_bar() as bar:
         task = bar.add_task("", total=len(pairs))
         for subject, check in pairs:
