@@ -1,7 +1,7 @@
 """A game from one small class of rules.
 
 An author writes `Rules`: pure functions of a position that never changes. `game_of` makes the `Game` and its
-matches out of it, which is all the bookkeeping: events, chance and its stream, records, forks, what is refused.
+matches out of it, which is all the bookkeeping (events, chance and its stream, records, forks, what is refused):
 
     from typing import NamedTuple
 
