@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,8 @@ class UnknownName(GymposiumError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
         """`hint` says what to write, where more is known than names that look alike."""
+        import difflib  # for the error alone: this module is part of every `import gymposium`
+
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         if hint is None and near:

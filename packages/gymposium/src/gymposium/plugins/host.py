@@ -11,7 +11,6 @@ processes too:
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import os
 import re
@@ -66,6 +65,8 @@ class Host:
         self.opponents: dict[str, OpponentSpec] = {}
         self.rewards: dict[str, RewardSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
+        self._claims: dict[_Claim, str] = {}
+        """What is taken, and by whom."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
         self._add(Plugin("builtin", builtin.__name__, "gymposium"), lambda: builtin)
@@ -127,6 +128,8 @@ class Host:
         known = {_canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
         for name in _listed(ONLY) or ():
             if _canonical(name) not in known:
+                import difflib
+
                 near = difflib.get_close_matches(_canonical(name), sorted(known), n=1, cutoff=0.5)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 complaint = f"{ONLY} names {name!r}, but no such plugin is installed.{hint}"
@@ -155,16 +158,18 @@ class Host:
             raise PluginError(f"written for plugin API {api}, but this gymposium has {API_VERSION}")
         self._manager.register(module, name=plugin.name)  # checks the arguments of each hook
         try:
-            plugin.specs = self._collect(module)
+            plugin.specs, claims = self._collect(module, plugin.name)
         except BaseException:
             self._manager.unregister(name=plugin.name)
             raise
+        self._claims |= claims
         for spec in plugin.specs:
             self._table(spec)[spec.name] = spec
 
-    def _collect(self, module: Any) -> list[Spec]:
-        """All specs of a plugin, each checked; none is entered anywhere yet."""
+    def _collect(self, module: Any, owner: str) -> tuple[list[Spec], dict[_Claim, str]]:
+        """All specs of a plugin, each checked, and what they claim; none is entered anywhere yet."""
         specs: list[Spec] = []
+        claims: dict[_Claim, str] = {}
         implemented = False
         for hook, function in self._hooks(module):
             implemented = True
@@ -174,38 +179,29 @@ class Host:
             for spec in yielded:
                 if not isinstance(spec, kind):
                     raise PluginError(f"{hook} must yield {kind.__name__}, not {spec!r}")
-                if taken := self._taken(spec, specs):
-                    raise PluginError(f"{hook} yields {taken} already")
+                for claim, in_words in _claimed(spec):
+                    if claim in claims:
+                        raise PluginError(f"{hook} yields {in_words}, which this plugin has already")
+                    if claim in self._claims:
+                        raise PluginError(f"{hook} yields {in_words}, which {self._claims[claim]} has already")
+                    claims[claim] = f"{spec.name!r} of {owner}" if claim[0] is None else owner
                 specs.append(spec)
         if not implemented:
             raise PluginError("implements no hook; is @hookimpl missing?")
-        return specs
+        return specs, claims
 
     def _hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         """The hooks that a plugin implements, by their names in `HOOKS`."""
-        for name in dir(module):
-            options = self._manager.parse_hookimpl_opts(module, name)
-            if options is None:
-                continue
-            hook = options.get("specname") or name
-            if options.get("wrapper") or options.get("hookwrapper"):
-                raise PluginError(f"{hook} is a wrapper; gymposium's hooks only yield specs")
-            if hook in HOOKS:
-                yield hook, getattr(module, name)
-            elif not options.get("optionalhook"):  # pluggy's own mark for "where the host has it"
-                raise UnknownName("hook", hook, HOOKS)
-
-    def _taken(self, spec: Spec, siblings: list[Spec]) -> str | None:
-        """What another spec of this kind already has: its name or, for a game, its env id."""
-        owned = [(plugin.name, s) for plugin in self.plugins for s in plugin.specs]
-        for owner, other in [*owned, *(("this plugin", s) for s in siblings)]:
-            if type(other) is not type(spec):
-                continue
-            if other.name == spec.name:
-                return f"{spec.name!r}, which {owner} has"
-            if isinstance(spec, GameSpec) and isinstance(other, GameSpec) and other.env_id == spec.env_id:
-                return f"{spec.name!r} with the id {spec.env_id}, which {other.name!r} of {owner} has"
-        return None
+        for caller in self._manager.get_hookcallers(module) or ():  # pluggy has looked the module through already
+            for hook in caller.get_hookimpls():
+                if hook.plugin is not module:
+                    continue
+                if hook.wrapper or hook.hookwrapper:
+                    raise PluginError(f"{caller.name} is a wrapper; gymposium's hooks only yield specs")
+                if caller.name in HOOKS:
+                    yield caller.name, hook.function
+                elif not hook.optionalhook:  # pluggy's own mark for "where the host has it"
+                    raise UnknownName("hook", caller.name, HOOKS)
 
     def _table(self, spec: Spec) -> dict[str, Any]:
         tables: dict[type[Spec], dict[str, Any]] = {
@@ -215,6 +211,16 @@ class Host:
             CommandSpec: self.commands,
         }
         return tables[type(spec)]
+
+
+_Claim = tuple[type[Spec] | None, str]
+
+
+def _claimed(spec: Spec) -> Iterator[tuple[_Claim, str]]:
+    """What only one spec may have, with words for it: its name among its kind, and a game's env id."""
+    yield (type(spec), spec.name), repr(spec.name)
+    if isinstance(spec, GameSpec):
+        yield (None, spec.env_id), f"{spec.name!r} with the id {spec.env_id}"
 
 
 _KINDS: dict[type[Spec], str] = {
@@ -240,7 +246,8 @@ def _load_entry_point(entry_point: EntryPoint, plugin: Plugin) -> Any:
     """Import what an entry point names, unless it is switched off. A distribution whose metadata cannot
     be read counts as broken, like one whose module cannot be imported."""
     if entry_point.dist is not None:
-        plugin.distribution, plugin.version = entry_point.dist.name, entry_point.dist.version
+        about = entry_point.dist.metadata  # read once: each of `name` and `version` would parse it again
+        plugin.distribution, plugin.version = about["Name"], about["Version"]
     names = {_canonical(plugin.name), _canonical(plugin.distribution)}
     only, without = _listed(ONLY), _listed(WITHOUT) or []
     if (only is not None and names.isdisjoint(map(_canonical, only))) or not names.isdisjoint(map(_canonical, without)):
