@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
@@ -23,19 +23,21 @@ _BAR, _PASS = 100, -1
 _ORDERS = 26 * 26
 """Actions below play the higher die first, those from here on the lower (CheckerMovesToSpielMove)."""
 _LOW = " low die first"
-_VIEW = re.compile(r"Extra turn: (\d)\nDice: (?:(\d)(\d))?")
+_VIEW = re.compile(r"Extra turn: (\d)\nDice: (?:(\d)(\d))?\nBar:.*\nScores, X: (\d+), O: (\d+)\n")
 
 _STEP = r"(?:bar|2[0-4]|1\d|[1-9])/(?:off|2[0-4]|1\d|[1-9])"
 _PASSES = "".join([re.escape(chr(i + order)) for i in range(_ORDERS) if 25 in divmod(i, 26) for order in (0, _ORDERS)])
-_TURN = re.compile(f"[\x1e-\x23][^{_PASSES}].|..?", re.DOTALL)
-"""In a history: a double (chance outcomes 30 … 35), a decision in which both checker moves were played and the
-second one that this gives; or any other roll and its decision."""
+_SECOND = re.compile(f"(?:[^\x1e-\x23].)+|[\x1e-\x23][^{_PASSES}](.)|..?", re.DOTALL)
+"""In a history, turn by turn: rolls and their decisions; or a double (chance outcomes 30 … 35), a decision in which
+both checker moves were played, and the second decision that this gives."""
 
 
 def turns(state: pyspiel.State) -> int:
     """How many rolls there were. The engine counts turns against its limit but does not show them, and its
     history holds rolls in the same numbers as moves."""
-    return len(_TURN.findall(array("i", state.history()).tobytes().decode("utf-32-le")))
+    history = array("i", state.history()).tobytes().decode("utf-32-le")
+    seconds = len("".join(_SECOND.findall(history)))
+    return (len(history) - seconds + 1) // 2
 
 
 def _points(seat: int) -> list[int]:
@@ -74,25 +76,24 @@ class Backgammon:
         self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when there were more turns than that
         self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
         self._places = [_points(seat) for seat in (0, 1)]
-        self._cells = [[f"{mark}{n}".rjust(3) for n in range(_CHECKERS + 1)] for mark in _MARKS]
+        self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
     def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        # The engine's own text holds the action and where its checkers end, so it stands for the dice as well.
+        # The engine's own text holds the action and where its checkers end, so it stands for the dice as well; but
+        # it puts the higher start first, whatever the order of play. Hits change nothing.
         text = state.action_to_string(seat, action).replace("*", "")
-        name = self._names[seat].get(text)
-        return self._name(state, seat, action, text) if name is None else name
+        return self._names[seat].get(text) or self._name(state, seat, action, text)
 
     def _name(self, state: pyspiel.State, seat: int, action: int, text: str) -> str:
         played = [m for m in state.spiel_move_to_checker_moves(seat, action) if m.pos != _PASS]
         name = " ".join([_step(seat, m.pos, m.num) for m in played]) or "pass"
-        # Where either die takes either checker off, the engine has two actions that no end point tells apart.
-        if action >= _ORDERS and name.count("off") == 2 and action - _ORDERS in state.legal_actions(seat):
-            return name + _LOW
         if name.count("off") < 2:
             self._names[seat][text] = name
+        elif action >= _ORDERS and action - _ORDERS in state.legal_actions(seat):
+            return name + _LOW  # two actions that no end point tells apart: either die takes either checker off
         return name
 
     def rules(self, seat: int, style: Style) -> str:
@@ -100,7 +101,8 @@ class Backgammon:
         if style == "compact":
             return (
                 f"backgammon, you are {mark}, all points counted from your side, you move from 24 to 1, "
-                f"your opponent from 1 to 24, draw after {self.last_turn} turns\n"
+                f"your opponent from 1 to 24, a move is from/to for each checker in order of play, "
+                f"draw after {self.last_turn} turns\n"
             )
         return (
             f"Backgammon. You play {mark}, your opponent {other}, with {_CHECKERS} checkers each. The {_POINTS} points "
@@ -128,10 +130,7 @@ class Backgammon:
         told = _VIEW.search(state.observation_string(seat))
         assert told is not None, "the engine's view of backgammon has changed"
         places, at, other = self._places[seat], state.board, 1 - seat
-        mine = [at(seat, place) for place in places]
-        theirs = [at(other, place) for place in places]
-        bars = at(seat, _BAR), at(other, _BAR)
-        off = _CHECKERS - sum(mine) - bars[0], _CHECKERS - sum(theirs) - bars[1]
+        bars, off = (at(seat, _BAR), at(other, _BAR)), (told[4 + seat], told[5 - seat])
         player, turn = state.current_player(), turns(state)
         dice = f"{told[2]} {told[3]}" if player >= 0 else "none"
         again = player >= 0 and told[1] == "1"
@@ -139,11 +138,11 @@ class Backgammon:
             legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
             return (
                 f"turn {turn} {_whose(player, seat)}\ndice {dice}{' again' if again else ''}\n"
-                f"you {_listed(mine)}bar {bars[0]} off {off[0]}\n"
-                f"opponent {_listed(theirs)}bar {bars[1]} off {off[1]}\nlegal {legal or 'none'}\n"
+                f"you {_listed(at, seat, places)}bar {bars[0]} off {off[0]}\n"
+                f"opponent {_listed(at, other, places)}bar {bars[1]} off {off[1]}\nlegal {legal or 'none'}\n"
             )
         own, their = self._cells[seat], self._cells[other]
-        cells = [own[m] if m else their[t] if t else "  ." for m, t in zip(mine, theirs)]
+        cells = [own[n] if (n := at(seat, place)) else their[at(other, place)] for place in places]
         if player < 0:
             head = f"You are {_MARKS[seat]}. The game is over after {turn} turns."
         else:
@@ -168,9 +167,10 @@ def _whose(player: int, seat: int) -> str:
     return "over" if player < 0 else "yours" if player == seat else "theirs"
 
 
-def _listed(checkers: list[int]) -> str:
+def _listed(at: Callable[[int, int], int], seat: int, places: list[int]) -> str:
     """`24:2 13:5 ` from the highest point down."""
-    return "".join([f"{point}:{checkers[point - 1]} " for point in range(_POINTS, 0, -1) if checkers[point - 1]])
+    numbers = [at(seat, place) for place in places]
+    return "".join([f"{point}:{numbers[point - 1]} " for point in range(_POINTS, 0, -1) if numbers[point - 1]])
 
 
 class BackgammonGame(OpenSpielGame):
