@@ -19,10 +19,9 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.vector import TextGameVectorEnv
 from gymposium.errors import BadOption, BadParameter, EngineError
-from gymposium.games.protocol import Event, Style
+from gymposium.games.protocol import Event
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.reading import READERS, Reader
 from gymposium.records import Record, first_difference
 
 KINDS = ("text", "dict", "tensor")
@@ -274,20 +273,33 @@ def test_a_single_environment_raises_it_with_the_match_so_far(tic_tac_toe: Any, 
     assert not env.step("b2")[2]
 
 
-class Raises:
-    name = "raises"
-    reader: Reader = READERS["move"]
-    style: Style = "compact"
+class Raises(RandomPlayer):
+    """The random player, without a connection the first time."""
+
+    def __init__(self) -> None:
+        self.connected = False
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        raise OSError("no connection")
+        if not self.connected:
+            self.connected = True
+            raise OSError("no connection")
+        return super().act(asks)
 
 
-def test_a_player_that_raises_is_no_broken_engine() -> None:
-    env = TextGameVectorEnv("tic_tac_toe", num_envs=2, opponent=Raises())
+@pytest.mark.parametrize("many", [False, True])
+def test_a_player_that_raises_is_no_broken_engine(many: bool) -> None:
+    keywords: dict[str, Any] = {"opponent": Raises()}
+    env: Any = (
+        TextGameVectorEnv("tic_tac_toe", num_envs=2, **keywords) if many else TextGameEnv("tic_tac_toe", **keywords)
+    )
+    action = [0, 0] if many else 0
     env.reset(seed=0)
     with pytest.raises(OSError, match="no connection"):
-        env.step([0, 0])
+        env.step(action)
+    with pytest.raises(ResetNeeded, match="A player failed"):
+        env.step(action)
+    env.reset(seed=0)
+    assert not np.any(env.step(action)[2])
 
 
 # -- what is refused
@@ -300,6 +312,9 @@ def test_wrong_use_is_refused_before_anything_is_played() -> None:
     env.reset(seed=0)
     with pytest.raises(InvalidAction, match="3 actions were given for 2"):
         env.step([0, 0, 0])
+    for no_sequence in (0, "ab"):
+        with pytest.raises(InvalidAction, match="give a sequence of 2 actions"):
+            env.step(no_sequence)
     with pytest.raises(InvalidAction, match="from 0 to 8"):
         env.step([0, 9])
     assert [events(env, i) for i in range(2)] == [[], []]

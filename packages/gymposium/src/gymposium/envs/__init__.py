@@ -1,2 +1,3 @@
-"""The games as ordinary environments: Gymnasium (`gym`), PettingZoo (`aec`, `parallel`), and their ids
-(`registration`). All are thin views of one match that the driver plays (`episode`, `views`)."""
+"""The games as ordinary environments: Gymnasium (`gym`, and `vector` for many matches at once), PettingZoo (`aec`,
+`parallel`), and their ids (`registration`). All are thin views of matches that the driver plays (`episode`, `views`);
+rewards other than the game's own are `wrappers`."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from gymnasium.error import ResetNeeded
+
 from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, broken_off
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
@@ -79,7 +81,10 @@ class Episode:
             self._look()
 
     def answer(self, replies: Mapping[int, Reply]) -> None:
-        """Give one reply for each seat in `asks`; the others of a joint decision are asked when it goes on."""
+        """Give one reply for each seat in `asks`; the others of a joint decision are asked when it goes on. Raises
+        `ResetNeeded` where nothing is asked from outside, because a player raised."""
+        if not self.asks:
+            raise ResetNeeded("A player failed in this match, so it cannot go on: call reset() before step().")
         live = self._live
         self._answers.append(replies)
         live.replies = [replies.get(ask.seat) for ask in live.asks]

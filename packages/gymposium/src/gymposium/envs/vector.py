@@ -72,6 +72,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         check_open(self.closed)
         seeds = self._seeds(seed)
         infos = self._begin(self._asked_for(options), seeds, options)
+        self._show()
         return _stack(self.single_observation_space, self._shown), _batch(infos, self.num_envs)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -79,6 +80,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         reset, it raises before anything is played."""
         check_open(self.closed)
         learners, mode, n = self._learners, self.autoreset_mode, self.num_envs
+        if isinstance(actions, str) or not hasattr(actions, "__len__"):
+            raise InvalidAction(f"{actions!r}: give a sequence of {n} actions, one for each match.")
         if len(actions) != n:
             raise InvalidAction(f"{len(actions)} actions were given for {n} matches.")
         over = [i for i, learner in enumerate(learners) if learner.over]
@@ -103,6 +106,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             batched = _finals({i: self._shown[i] for i in done}, {i: infos[i] for i in done}, n)
             infos |= self._begin(done, [None] * n, None)
         batched |= _batch(infos, n)
+        self._show()
         return _stack(self.single_observation_space, self._shown), rewards, terminations, truncations, batched
 
     def _begin(
@@ -150,6 +154,10 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """Each seat's own view of its match: returned for `ansi`, printed for `human`."""
         check_open(self.closed)
         return tuple(learner.render() for learner in self._learners)
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def action_masks(self) -> np.ndarray:
         """One int8 for each action of each match, shape `(num_envs, actions)`: 1 where it is legal now."""
