@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gymposium.errors import PluginError, UnknownName
+from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import find_spec, load_game
@@ -22,7 +22,7 @@ def named_subjects(name: str) -> list[Subject]:
     """What a name stands for: a plugin or distribution (all its games), a game (its spec and its examples), or a
     game with parameters, `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
 
-    Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken."""
+    Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken, `BadOption` where it offers no game."""
     plugin = next((p for p in host().plugins if name in (p.name, p.distribution)), None)
     if name in host().games:
         return subjects_of(host().games[name])
@@ -63,5 +63,5 @@ def _games_of(plugin: Plugin) -> list[GameSpec]:
         raise PluginError(f"plugin {plugin.name!r} is switched off in the environment.")
     specs = [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
     if not specs:
-        raise PluginError(f"plugin {plugin.name!r} offers no game, so there is nothing to check.")
+        raise BadOption(f"Plugin {plugin.name!r} offers no game, so there is nothing to check.")
     return specs

@@ -56,7 +56,7 @@ def check_plugins(
     checks, weight and length. Equal seeds check the same. The exit code is 1 where a check fails.
 
     The same checks run in pytest, one test each: derive from gymposium.testing.GameConformance, or
-    pytest --pyargs gymposium.testing.suite. They need the extra: pip install "gymposium[testing]".
+    pytest --pyargs gymposium.testing.suite. They need pytest and hypothesis, gymposium's extra "testing".
 
     Examples:
 
@@ -145,7 +145,7 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
         table.add_column(str(number + 1), justify="center")
     found = {(o.check, o.subject.removesuffix(" (spec)")): o for o in outcomes}
     family = ""
-    for check, its in {outcome.check: outcome.family for outcome in outcomes}.items():
+    for its, check in _in_order(outcomes):
         cells = [_mark(found.get((check, game))) for game in games]
         table.add_row("" if its == family else its, check, *cells)
         family = its
@@ -159,6 +159,15 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
         f"{passed} checks passed, {len(failed)} failed, {len(outcomes) - passed - len(failed)} did not apply (–). "
         f"Effort {effort}, seed {seed}, {matches} random matches of each game."
     )
+
+
+def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
+    """Family and name of every check that was run, in the kit's order."""
+    from gymposium.testing.registry import CHECKS
+
+    run = {(outcome.family, outcome.check) for outcome in outcomes}
+    order = [("plugin", "loads"), *((check.family, check.name) for check in CHECKS)]
+    return [pair for pair in order if pair in run]
 
 
 def _mark(outcome: _Outcome | None) -> Text:
