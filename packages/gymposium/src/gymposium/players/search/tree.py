@@ -55,9 +55,14 @@ class _Node(Generic[M]):
         self.untried = rng.sample(range(len(moves)), len(moves))
 
     def choose(self, low: float, high: float) -> int:
-        """The index of the move to try next."""
-        if self.untried:
-            return self.untried.pop()
+        """The index of the move to try next; it counts as tried at once, since one playout may come by again."""
+        choice = self.untried.pop() if self.untried else self._best(low, high)
+        self.met += 1
+        self.visits[choice] += 1
+        return choice
+
+    def _best(self, low: float, high: float) -> int:
+        """UCB1's choice."""
         scale = 1.0 / (high - low) if high > low else 0.0
         log_met = math.log(self.met)
         best, choice = -math.inf, 0
@@ -103,8 +108,6 @@ def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.
         for mover, value in enumerate(returns):
             least[mover], most[mover] = min(least.get(mover, value), value), max(most.get(mover, value), value)
         for node, choice, mover in path:
-            node.met += 1
-            node.visits[choice] += 1
             node.totals[choice] += returns[mover]
     root = nodes[seat, worlds[0].view(seat)]
     best = max(range(len(root.moves)), key=lambda index: (root.visits[index], root.totals[index]))

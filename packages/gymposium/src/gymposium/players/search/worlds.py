@@ -43,29 +43,34 @@ class Worlds:
         """Up to `count` worlds that agree with all of `log` and in which the seat is to move with these legal moves, in
         `count * steps_per_world` steps at most; [] where the first `FIRST * steps_per_world` found none."""
         items, self._steps = log.items, count * steps_per_world
-        give_up = self._steps - FIRST * steps_per_world
+        give_up = max(self._steps - FIRST * steps_per_world, 0)
         starts, self._found = self._found, []
         at, self._at = self._at, len(items)
+
+        def stop() -> int:
+            """How many steps must be left for more to be spent."""
+            return 0 if self._found else give_up
+
+        def lead_on(world: Match, at: int) -> None:
+            end = self._steer(world, at, items, legal, max(self._steps - STEPS_PER_BRANCH, stop()), rng)
+            if end is not None:
+                self._found.append(end)
+
         for world in starts:
-            if len(self._found) == count:
-                break
-            self._add(self._steer(world, at, items, legal, rng))
-        while len(self._found) < count and self._steps > (0 if self._found else max(give_up, 0)):
+            if len(self._found) < count:
+                lead_on(world, at)
+        while len(self._found) < count and self._steps > stop():
             self._steps -= 1
             world = self._game.new(rng.getrandbits(48))
             if world.view(self._seat) == items[0].text:
-                self._add(self._steer(world, 1, items, legal, rng))
+                lead_on(world, 1)
         return self._found
 
-    def _add(self, world: Match | None) -> None:
-        if world is not None:
-            self._found.append(world)
-
     def _steer(
-        self, start: Match, at: int, items: Sequence[Item], legal: Sequence[str], rng: random.Random
+        self, start: Match, at: int, items: Sequence[Item], legal: Sequence[str], stop: int, rng: random.Random
     ) -> Match | None:
-        """A world that continues `start`, which agrees with `items[:at]`, to the end of the log."""
-        least = max(self._steps - STEPS_PER_BRANCH, 0)
+        """A world that continues `start`, which agrees with `items[:at]`, to the end of the log; None where none was
+        found before no more than `stop` steps were left."""
         branch = [(start, at, self._moves(start, at, items, rng))]
         while branch:
             match, at, moves = branch[-1]
@@ -78,7 +83,7 @@ class Worlds:
             if joint is None:
                 branch.pop()
                 continue
-            if self._steps == least:
+            if self._steps <= stop:
                 return None
             self._steps -= 1
             child = match.fork(rng)
