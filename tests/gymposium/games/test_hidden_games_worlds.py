@@ -1,17 +1,22 @@
-"""Worlds of gin rummy and blackjack: the seat cannot tell them apart, and none is likelier than another."""
+"""Worlds of the hidden games: the seat cannot tell them apart, none is likelier than another, and nothing leaks."""
 
 from __future__ import annotations
 
+import copy
 import itertools
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 
+import pyspiel
 import pytest
 
 from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
-from gymposium.games.protocol import CHANCE, Event, Match
+from gymposium.games.openspiel.wording import Wording
+from gymposium.games.protocol import CHANCE, Event, Match, Style
+from gymposium.testing import assert_no_leaks, check_leaks
 
 RANKS = "A23456789TJQK"
 CARDS = [rank + suit for suit in "scdh" for rank in RANKS]
@@ -48,9 +53,19 @@ def chi_square(counts: Counter[str], kinds: int) -> float:
     return float((distance - (kinds - 1)) / (2 * (kinds - 1)) ** 0.5)
 
 
-@pytest.mark.parametrize(
-    "name", ["gin_rummy", "gin_rummy(hand_size=7,oklahoma=True)", "gin_rummy(hand_size=3)", "blackjack"]
-)
+HEARTS = "hearts(can_lead_any_club=True,can_lead_hearts_instead_of_qs=True,no_pts_on_first_trick=False)"
+SHARE = {
+    "gin_rummy": 0.06,
+    "gin_rummy(hand_size=7,oklahoma=True)": 0.06,
+    "gin_rummy(hand_size=3)": 0.06,
+    "blackjack": 1.0,
+    "hearts": 0.3,
+    HEARTS: 0.3,
+}
+"""How many of the decisions are looked at."""
+
+
+@pytest.mark.parametrize("name", SHARE)
 def test_worlds_tell_the_seat_the_same_story(name: str) -> None:
     game, rng = load_game(name), random.Random(1)
     worlds, different, knocked = 0, 0, 0
@@ -59,7 +74,7 @@ def test_worlds_tell_the_seat_the_same_story(name: str) -> None:
         while match.to_move():
             [seat] = match.to_move()
             late = "knock" in [event.move for event in match.events]
-            if rng.random() < (0.7 if late else 0.06) or name == "blackjack":
+            if rng.random() < (0.7 if late else SHARE[name]):
                 true = list(match.events)
                 world = match.resample(seat, rng)
                 assert isinstance(world, OpenSpielMatch)
@@ -184,3 +199,111 @@ def test_what_a_knocker_keeps_is_any_deadwood_within_the_limit() -> None:
         kept[" ".join(sorted(card for card in cards if card[0] != "5" or card == "5s"))] += 1
     assert set(kept) <= pairs
     assert abs(chi_square(kept, len(pairs))) < 4
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_hands_of_hearts_are_even_among_all_that_fit(seed: int) -> None:
+    """Late in a hand, all ways to share out the unseen cards that the tricks allow are listed and counted."""
+    match, rng = load_game("hearts").new(seed), random.Random(seed)
+    while sum(map(len, held(match))) > 10:
+        match.apply({match.to_move()[0]: rng.choice(match.legal_moves(match.to_move()[0]) or [])})
+    [seat] = match.to_move()
+    true, out = held(match), out_of_suits(match)
+    way = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}[match.events[0].move]
+    gave = [event.move for event in match.events[53:65] if event.seat == seat] if way else []
+    pinned = dict.fromkeys(gave, (seat + way) % 4)
+    others = [p for p in range(4) if p != seat]
+    unseen = [card for p in others for card in sorted(true[p])]
+    fitting = set()
+    for places in set(itertools.permutations([p for p in others for _ in true[p]])):
+        shared = dict(zip(unseen, places, strict=True))
+        if all(card[1] not in out[p] and pinned.get(card, p) == p for card, p in shared.items()):
+            fitting.add(" ".join(f"{card}{p}" for card, p in sorted(shared.items())))
+    assert len(fitting) > 2
+    worlds: Counter[str] = Counter()
+    for _ in range(20 * len(fitting)):
+        hands = held(match.resample(seat, rng))
+        assert hands[seat] == true[seat]
+        worlds[" ".join(f"{card}{p}" for card, p in sorted((card, p) for p in others for card in hands[p]))] += 1
+    assert set(worlds) <= fitting
+    assert abs(chi_square(worlds, len(fitting))) < 4
+
+
+def test_a_hidden_pass_of_hearts_is_any_three_cards() -> None:
+    seed = next(seed for seed in range(99) if load_game("hearts").new(seed).events[0].move == "Left")
+    match, rng = load_game("hearts").new(seed), random.Random(0)
+    while len(match.events) < 65:
+        match.apply({match.to_move()[0]: rng.choice(match.legal_moves(match.to_move()[0]) or [])})
+    [seat] = match.to_move()
+    passer = (seat + 1) % 4  # to the seat after it
+    gave = {event.move for event in match.events[53:65] if event.seat == seat}
+    passed: Counter[str] = Counter()
+    for _ in range(2000):
+        passed.update(event.move for event in match.resample(seat, rng).events[53:65] if event.seat == passer)
+    assert len(passed) == 52 - 13 - 3
+    assert not set(passed) & (held(match)[seat] | gave)
+    assert chi_square(passed, 36) < 4
+    true = sum(passed[event.move] for event in match.events[53:65] if event.seat == passer)
+    assert abs(true - 2000 * 9 / 36) < 4 * (2000 * 9 / 36) ** 0.5
+
+
+def held(match: Match) -> list[set[str]]:
+    assert isinstance(match, OpenSpielMatch)
+    hands = json.loads(match.state.to_json())["hands"]
+    return [{card[0] + card[1].lower() for card in hand} for hand in hands]
+
+
+def out_of_suits(match: Match) -> list[set[str]]:
+    """The suits that each seat has failed to follow."""
+    begin = 53 if match.events[0].move == "No Pass" else 65
+    out: list[set[str]] = [set(), set(), set(), set()]
+    for number, (seat, card) in enumerate(match.events[begin:]):
+        if number % 4 == 0:
+            led = card[1]
+        elif card[1] != led:
+            out[seat].add(led)
+    return out
+
+
+# -- leaks: none in the games as they are, and one planted in each is found
+
+MATCHES = {"liars_dice(numdice=2)": 20, "phantom_ttt": 20, "gin_rummy(hand_size=3)": 4, "hearts": 4, "blackjack": 20}
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_nothing_leaks(name: str) -> None:
+    report = assert_no_leaks(load_game(name), matches=MATCHES[name])
+    assert report.worlds >= 10, report
+
+
+class Telling:
+    """The words of a game, and a hint at something that the seat may not know."""
+
+    def __init__(self, wording: Wording) -> None:
+        self._wording = wording
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._wording, name)
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        return self._wording.position(state, seat, style) + hint(state, seat)
+
+
+def hint(state: pyspiel.State, seat: int) -> str:
+    game = state.get_game().get_type().short_name
+    if game == "phantom_ttt":
+        return f"{len(state.history())}\n"
+    if game == "blackjack":
+        return f"{state.cards(1)[0] % 2}\n"
+    if game == "gin_rummy":
+        return f"{sum(state.hands()[1 - seat]) % 2}\n"
+    dice = 2 * (1 - seat) if game == "liars_dice" else 1 + (seat + 1) % 4
+    return f"{state.history()[dice] % 2}\n"
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_a_bit_of_what_is_hidden_is_found(name: str) -> None:
+    telling = copy.copy(load_game(name))
+    telling.wording = Telling(telling.wording)  # type: ignore[attr-defined]
+    leaks = check_leaks(telling, matches=MATCHES[name]).leaks
+    assert {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what} == set(range(telling.seats))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.hearts_deals import redeal
+from gymposium.games.protocol import Event, Style
 
 if TYPE_CHECKING:
     import pyspiel
@@ -252,6 +254,20 @@ class HeartsGame(OpenSpielGame):
         # The engine says 36 for every rule set (hearts.h, kMaxScore), which needs the bonus for Jd.
         most = 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0
         self.utility_range = (0.0, most)
+        self.resamples = True  # by `sample` below: the engine's own leaves hidden passes as they were
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        history = match.state.history()
+        leader = next((event.seat for event in match.events[65 if history[0] else 53 :]), match.state.current_player())
+        dealt = redeal(history, seat, leader, self.params, rng)
+        state = self.start()
+        events = match.events.copy()
+        for index, action in enumerate(dealt):
+            if action != history[index]:
+                word = _CARDS[action]
+                events[index] = Event(events[index].seat, word.upper() if index < 53 else word)
+            state.apply_action(action)
+        return OpenSpielMatch(self, state, events, None, rng)
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         # Without passing the engine has one legal direction, but still gives all four a chance (hearts.cc,

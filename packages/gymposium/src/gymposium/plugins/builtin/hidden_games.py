@@ -144,6 +144,5 @@ GAMES = (
         information="imperfect",
         chance=True,
         utility="general_sum",
-        unsearchable="the engine's sampler of its deals keeps the cards that others passed as they truly were",
     ),
 )

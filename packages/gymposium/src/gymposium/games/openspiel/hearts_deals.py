@@ -1,0 +1,145 @@
+"""Deals of hearts that one seat cannot tell from the true one, each as likely as any other.
+
+The engine's own sampler leaves hidden passes as they truly were and knows nothing of suits that somebody has
+shown to be out of. Here the hands after passing are dealt anew, exactly evenly among all that fit what the seat
+saw; then each hidden pass is any three of the receiver's cards. Cards are the engine's numbers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from math import comb
+from typing import Any
+
+_QUEEN, _TWO = 43, 0  # of spades, of clubs
+_HEARTS = 2
+_PLAIN = frozenset(card for card in range(52) if card % 4 != _HEARTS)
+_NO_POINTS = _PLAIN - {_QUEEN}
+
+
+def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, Any], rng: random.Random) -> list[int]:
+    """Another history. `history` is the engine's: direction, 52 cards dealt in turn, passes, cards played;
+    `leader` plays first; `params` are the engine's."""
+    way, deal = history[0], history[1:53]
+    passes = [list(history[53 + 3 * p : 56 + 3 * p]) for p in range(4)] if way else []
+    plays = history[65:] if way else history[53:]
+    own = deal[seat::4]
+    others = [p for p in range(4) if p != seat]
+    if way and len(history) < 65:  # nobody has got cards yet
+        rest = [card for card in range(52) if card not in own]
+        rng.shuffle(rest)
+        hands = [list(own) if p == seat else [rest.pop() for _ in range(13)] for p in range(4)]
+        for p in others:
+            passes[p] = rng.sample(hands[p], len(passes[p]))
+        return [way, *(hands[n % 4][n // 4] for n in range(52)), *(card for gave in passes for card in gave)]
+    holds = _hands(seat, own, way, passes, leader, list(_tricks(plays, leader)), params, rng)
+    if way:
+        for p in others:
+            to = (p + way) % 4
+            passes[p] = rng.sample(passes[p] if to == seat else holds[to], 3)
+    hands = []
+    for p in range(4):
+        got = passes[(p - way) % 4] if way else []
+        hand = [card for card in holds[p] if card not in got] + (passes[p] if way else [])
+        rng.shuffle(hand)
+        hands.append(list(own) if p == seat else hand)
+    return [way, *(hands[n % 4][n // 4] for n in range(52)), *(card for gave in passes for card in gave), *plays]
+
+
+def _tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]]:
+    """Players and cards, trick by trick."""
+    for start in range(0, len(plays), 4):
+        trick = [((leader + i) % 4, card) for i, card in enumerate(plays[start : start + 4])]
+        yield trick
+        led = trick[0][1] % 4
+        leader = max((card, p) for p, card in trick if card % 4 == led)[1]
+
+
+def _hands(
+    seat: int,
+    own: Sequence[int],
+    way: int,
+    passes: Sequence[Sequence[int]],
+    leader: int,
+    tricks: Sequence[Sequence[tuple[int, int]]],
+    params: Mapping[str, Any],
+    rng: random.Random,
+) -> list[list[int]]:
+    """The four hands after passing."""
+    holds: list[list[int]] = [[], [], [], []]
+    holds[seat] = [c for c in own if not way or c not in passes[seat]] + (list(passes[(seat - way) % 4]) if way else [])
+    where = {card: p for trick in tricks for p, card in trick}
+    where[_TWO] = leader
+    if way:
+        where.update(dict.fromkeys(passes[seat], (seat + way) % 4))
+    for card, p in where.items():
+        if p != seat:
+            holds[p].append(card)
+    lacks = _lacks(tricks, params)
+    free: dict[tuple[int, ...], list[int]] = {}
+    for card in range(52):
+        if card not in where and card not in holds[seat]:
+            may = tuple(p for p in range(4) if p != seat and card not in lacks[p])
+            free.setdefault(may, []).append(card)
+    _fill(
+        holds, [p for p in range(4) if p != seat], sorted(free.items(), key=lambda item: (len(item[0]), item[0])), rng
+    )
+    return holds
+
+
+def _lacks(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any]) -> list[set[int]]:
+    """For each player the cards that, by the rules, they cannot have kept when they played as they did."""
+    lacks: list[set[int]] = [set(), set(), set(), set()]
+    broken = not params["must_break_hearts"]
+    for number, trick in enumerate(tricks):
+        leader, led = trick[0][0], trick[0][1] % 4
+        if led == _HEARTS and not broken:  # only with nothing else but hearts; or, by one rule, hearts and Qs
+            lacks[leader] |= _NO_POINTS if params["can_lead_hearts_instead_of_qs"] else _PLAIN
+        for p, card in trick:
+            points = card % 4 == _HEARTS or card == _QUEEN
+            if card % 4 != led:
+                lacks[p] |= set(range(led, 52, 4))
+                if number == 0 and points and params["no_pts_on_first_trick"]:
+                    lacks[p] |= _NO_POINTS
+            broken = broken or card % 4 == _HEARTS or (card == _QUEEN and params["qs_breaks_hearts"])
+    return lacks
+
+
+def _fill(
+    holds: list[list[int]],
+    others: Sequence[int],
+    groups: Sequence[tuple[tuple[int, ...], list[int]]],
+    rng: random.Random,
+) -> None:
+    """Deal out the free cards, each group to the players who may have it, until all hold 13."""
+    a, b, c = others
+
+    @cache
+    def ways(index: int, x: int, y: int, z: int) -> int:
+        """In how many ways the groups from `index` on fill x, y and z places."""
+        if index == len(groups):
+            return int(x == y == z == 0)
+        return sum(weight for _, weight in splits(index, x, y, z))
+
+    def splits(index: int, x: int, y: int, z: int) -> Iterator[tuple[tuple[int, int, int], int]]:
+        may, cards = groups[index]
+        n = len(cards)
+        for i in range(min(x, n) + 1 if a in may else 1):
+            for j in range(min(y, n - i) + 1 if b in may else 1):
+                k = n - i - j
+                if k <= (z if c in may else 0):
+                    later = ways(index + 1, x - i, y - j, z - k)
+                    if later:
+                        yield (i, j, k), comb(n, i) * comb(n - i, j) * later
+
+    x, y, z = (13 - len(holds[p]) for p in others)
+    for index, (_, cards) in enumerate(groups):
+        choices, weights = zip(*splits(index, x, y, z), strict=True)
+        [(i, j, k)] = rng.choices(choices, weights)
+        rng.shuffle(cards)
+        holds[a] += cards[:i]
+        holds[b] += cards[i : i + j]
+        holds[c] += cards[i + j :]
+        x, y, z = x - i, y - j, z - k
