@@ -22,7 +22,8 @@ def named_subjects(name: str) -> list[Subject]:
     """What a name stands for: a plugin or distribution (all its games), a game (its spec and its examples), or a
     game with parameters, `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
 
-    Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken, `BadOption` where it offers no game."""
+    Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken, `BadOption` where it
+    offers no game."""
     plugin = next((p for p in host().plugins if name in (p.name, p.distribution)), None)
     if name in host().games:
         return subjects_of(host().games[name])
