@@ -81,7 +81,7 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: s
         (["run", "kuhn_poker", "--players", "human,random"], "gymposium play kuhn_poker"),
         (["run", "kuhn_poker", "--players", "random,lm:x"], "Install it with:  pip install gymposium-agents"),
         (["run", "kuhn_poker", "--players", "random,random", "--on-illegal", "shrug"], "on_illegal='shrug'"),
-        (["run", "goofspiel", "--players", "mcts-5,random"], "use the random player instead"),
+        (["run", "openspiel:skat", "--players", "mcts-5,random,random"], "Use the random player instead"),
         (["run", "kuhn_poker", "--players", "random,random", "--record", "."], "--record .: cannot be written"),
         (["--plugin", "missing.py", "list"], "missing.py: not a Python file"),
     ],
