@@ -59,7 +59,7 @@ def test_the_examples_keep_what_a_game_promises(file: Path, tmp_path: Path) -> N
     told = gymposium("--plugin", file, "plugins", "check", file.stem, "--quick", "--json", folder=tmp_path)
     found = json.loads(told)
     assert found["failed"] == 0
-    assert found["passed"] > 60
+    assert found["passed"] > 50
 
 
 def test_a_plugin_of_one_file_is_there_for_every_verb(tmp_path: Path) -> None:

@@ -46,7 +46,10 @@ _LONGEST = 40
 def new_plugin(
     name: Annotated[str, typer.Argument(help="The package's name, as pip will know it: card-swap.")],
     directory: Annotated[
-        Path, typer.Option(help="The folder in which the package's own folder is made.", show_default="here")
+        Path,
+        typer.Option(
+            help="The folder in which the package's own folder is made.", file_okay=False, show_default="here"
+        ),
     ] = Path(),
     namespace: Annotated[
         str, typer.Option(help="Stands before the environment's id: NAMESPACE/TextCardSwap-v0.", show_default="NAME")

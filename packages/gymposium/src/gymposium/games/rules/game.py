@@ -140,7 +140,7 @@ class RulesGame(Generic[S]):
         if self._chance is None:
             raise RulesError(f"{self.called}.to_move returned (CHANCE,), but {self.called} has no method `chance`.")
         weights: object = self._chance(state)
-        if not isinstance(weights, Mapping) or any(not isinstance(outcome, str) for outcome in weights):
+        if not isinstance(weights, Mapping) or {*map(type, weights)} - {str}:
             raise RulesError(
                 f"{self.called}.chance must return outcomes, as text, with their weights, like "
                 f"{{'heads': 1, 'tails': 1}}, not {weights!r}."
