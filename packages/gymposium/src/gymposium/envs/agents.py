@@ -85,9 +85,7 @@ class Agents:
 
     @property
     def played(self) -> Played | None:
-        if self._episode is None:
-            return None
-        return self._episode.played if self._episode.error is None else self._episode.error.played
+        return None if self._episode is None else self._episode.ended
 
     def answer(self, given: Mapping[int, Reply]) -> dict[str, float]:
         """Play one reply of each seat that is asked. What it brought each agent. Raises `EngineError`."""

@@ -97,6 +97,12 @@ class Episode:
         """Whether it is finished or broke off."""
         return self.played is not None or self.error is not None
 
+    @property
+    def ended(self) -> Played | None:
+        """The finished match, or as much of it as there was when it broke off, which then says so in its `error`;
+        None while it goes on."""
+        return self.played if self.error is None else self.error.played
+
     def break_off(self, error: Exception) -> None:
         """End it here, because the game's engine raised `error`."""
         self.error = error if isinstance(error, EngineError) else broken_off(self.job, self.underway, error)

@@ -112,9 +112,7 @@ class Learner:
     @property
     def played(self) -> Played | None:
         """The match, once it is over; also one that broke off, which says so in its `error`."""
-        if self._episode is None:
-            return None
-        return self._episode.played if self._episode.error is None else self._episode.error.played
+        return None if self._episode is None else self._episode.ended
 
     def give(self, reply: Reply) -> Episode:
         """The learner's reply; of no effect where the match was over before it was asked. Raises `ResetNeeded`
