@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium_trace.scoring import exact, tolerant
+from gymposium.games.registry import load_game
+from gymposium_trace.scoring import exact, ignoring_white_space
 from gymposium_trace.sources import open_source
 from gymposium_trace.tasks import Task
 
@@ -24,17 +26,17 @@ _RULES = (
     "Code tracing. You are shown a Python 3 program. Work out what it prints to standard output. Your move is exactly "
     "that output, all of it: every line in order, without comments, quotation marks or a code block around it.\n"
     "Debug prints stand between the lines of the program. dbg(mark, a, b) prints one line: the mark, then the values, "
-    "parted by single spaces. An int, float, str, bool or None is printed as repr() writes it, and so are lists, "
-    "tuples and dicts that hold nothing else, up to four inside one another. Any other value, and one whose repr() is "
-    "longer than 200 characters, is printed as the name of its type.\n"
-    "You score 1 if your answer is right, else 0. White space and upper and lower case count. Only white space before "
-    "the first and after the last visible character does not, so you may leave out the line break at the end. An empty "
+    "parted by single spaces. Values of the types int, float, str, bool and NoneType are printed as repr() writes "
+    "them, and so are lists, tuples and dicts that hold nothing else, up to four inside one another. Any other value, "
+    "and one whose repr() is longer than 200 characters, is printed as the name of its type.\n"
+    "You score 1 if your answer is right, else 0. Every space, every line break and upper and lower case count, from "
+    "the first character of your answer to its last; only the line break at the very end may be left out. An empty "
     "answer scores 0.\n"
 )
 _RULES_COMPACT = (
     "trace: write this program's exact stdout, nothing else\n"
-    "dbg(mark, a, b) prints: mark a b, with repr of int float str bool None and of list tuple dict of these, else the "
-    "type's name\n"
+    "dbg(mark, a, b) prints: mark a b, with repr of int float str bool NoneType and of list tuple dict of these, else "
+    "the type's name\n"
 )
 _EDGE = "-" * 40
 
@@ -59,13 +61,17 @@ class Trace:
         if params["source"] != "generated" and params["difficulty"] != default:
             raise BadParameter("difficulty is for generated programs: leave it out where a source is given.")
         self.source = open_source(**params)
+        self._task = lru_cache(maxsize=1024)(self.source.draw)  # matches of a group for learning share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return _RULES_COMPACT if style == "compact" else _RULES
 
     def new(self, seed: int) -> TraceMatch:
         """Draw a program and run it. Programs that are not ours raise `NoIsolation` where nothing shuts them in."""
-        return TraceMatch(self, self.source.draw(seed), seed)
+        return TraceMatch(self, self._task(seed), seed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_game, (self.name,)
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> TraceMatch:
         """No program is run for it, and no source read: the first event tells the program and what it prints."""
@@ -117,8 +123,8 @@ class TraceMatch:
     def _outcome(self) -> str:
         if self._answer is None:
             return ""
-        right, nearly = exact(self._answer, self.task.truth), tolerant(self._answer, self.task.truth)
-        verdict = "right" if right else "right but for white space" if nearly else "wrong"
+        nearly = ignoring_white_space(self._answer, self.task.truth)
+        verdict = "right" if self.returns()[0] else "right but for white space" if nearly else "wrong"
         return (
             f"The answer given:\n{_EDGE}\n{_line(self._answer)}{_EDGE}\n"
             f"It is {verdict}. The program prints:\n{_EDGE}\n{_line(self.task.truth)}{_EDGE}\n"
@@ -141,11 +147,11 @@ class TraceMatch:
     def returns(self) -> tuple[float, ...]:
         return (float(self._answer is not None and exact(self._answer, self.task.truth)),)
 
-    def report(self) -> dict[str, float]:
-        """Scores beside the return, each 0 or 1: `exact`, which is the return, and `tolerant`, for which white space
-        does not count. Both are 0 while there is no answer."""
-        answer = self._answer or ""
-        return {"exact": self.returns()[0], "tolerant": float(tolerant(answer, self.task.truth))}
+    def report(self, seat: int) -> dict[str, float]:
+        """`exact`, which is the return, and `ignoring_white_space`: 1 where the answer is right, else 0. Both are 0
+        while there is no answer."""
+        nearly = ignoring_white_space(self._answer or "", self.task.truth)
+        return {"exact": self.returns()[0], "ignoring_white_space": float(nearly)}
 
     def fork(self, rng: random.Random) -> TraceMatch:
         return self.game.load(self.events)  # no chance is left: rng has nothing to decide

@@ -40,8 +40,8 @@ class Task:
 
     def dump(self) -> str:
         """As the chance outcome of a match."""
-        parts = {"program": self.program, "inputs": self.inputs, "truth": self.truth, "python": self.python}
-        return json.dumps({name: part for name, part in parts.items() if part})
+        more = {name: part for name, part in (("inputs", self.inputs), ("python", self.python)) if part}
+        return json.dumps({"program": self.program, **more, "truth": self.truth})
 
     @classmethod
     def load(cls, text: str) -> Task:

@@ -1,0 +1,111 @@
+"""Programs of code tracing made per second on two cores, each run twice and agreeing, with nothing kept from before.
+
+Every program has a seed of its own; the grades of difficulty take turns. A program that does not count is drawn again,
+which is part of the price. What is held to the target is CPU time, ours and the subprocesses': two cores that do
+nothing else make two CPU seconds' worth a second. What the clock said stands beside it, and so does how often the same
+cores start the bare interpreter, which each program costs twice: that ratio can be compared between machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+
+from benchmarks.report import RESULTS, about, table, write
+from gymposium_trace.programs import GRADES
+from gymposium_trace.running.backends import ENVIRONMENT, OPTIONS, PYTHON
+from gymposium_trace.sources import Generated
+from gymposium_trace.tasks import Task
+
+CORES = 2
+LEAST = 20.0
+"""Programs a second that there must be."""
+
+
+def per_second(work: Callable[[int], object], count: int) -> tuple[float, list[object]]:
+    """How many of `count` pieces of work are done a second, by as many threads as there are cores, and the results."""
+    with ThreadPoolExecutor(CORES) as pool:
+        start = time.perf_counter()
+        results = list(pool.map(work, range(count)))
+        return count / (time.perf_counter() - start), results
+
+
+def cpu_seconds() -> float:
+    """What this process and those that it waited for have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def start_python(number: int) -> None:
+    subprocess.run([PYTHON, *OPTIONS, "-c", "pass"], env=ENVIRONMENT, check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=1000, help="how many are made (default: 1000)")
+    parser.add_argument("--prints", type=int, default=4, help="debug prints in each, at most (default: 4)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+    sources = [Generated(grade, given.prints) for grade in GRADES]
+    sources[0].draw(-1)  # finds out how programs can be run here
+
+    def make(number: int) -> tuple[Task, float]:
+        start = time.perf_counter()
+        task = sources[number % len(sources)].draw(number)
+        return task, time.perf_counter() - start
+
+    bare_before, _ = per_second(start_python, max(20, given.programs // 10))
+    before = cpu_seconds()
+    clocked, made = per_second(make, given.programs)
+    cpu = (cpu_seconds() - before) / given.programs
+    rate = CORES / cpu
+    bare_after, _ = per_second(start_python, max(20, given.programs // 10))
+    bare = (bare_before + bare_after) / 2
+    tasks = [task for task, _ in made]  # type: ignore[misc, attr-defined]
+    alone = [make(given.programs + number)[1] for number in range(max(10, given.programs // 20))]
+    data = {
+        "about": about("gymposium", "gymposium-trace"),
+        "programs": given.programs,
+        "cores": CORES,
+        "programs_per_second": round(rate, 1),
+        "must_be_at_least": LEAST,
+        "cpu_ms_per_program": round(1000 * cpu, 1),
+        "clocked_per_second": round(clocked, 1),
+        "clocked_bare_starts_per_second": round(bare, 1),
+        "programs_per_bare_start": round(clocked / bare, 3),
+        "one_alone_ms": round(1000 * median(alone), 1),
+        "distinct_programs": len({task.program for task in tasks}),
+        "distinct_outputs": len({task.truth for task in tasks}),
+        "characters": {
+            "program": round(median(len(task.program) for task in tasks)),
+            "output": round(median(len(task.truth) for task in tasks)),
+        },
+    }
+    rows = [
+        ["programs made, run twice and agreeing, a second", f"{rate:.1f}"],
+        ["CPU ms for each", f"{1000 * cpu:.1f}"],
+        ["the same by the clock, a second", f"{clocked:.1f}"],
+        ["bare interpreters started by the clock, a second", f"{bare:.1f}"],
+        ["one program made alone by the clock, ms", f"{data['one_alone_ms']}"],
+        ["distinct programs", f"{data['distinct_programs']} of {given.programs}"],
+        ["distinct outputs", f"{data['distinct_outputs']} of {given.programs}"],
+    ]
+    verdict = "not below" if rate >= LEAST else "BELOW"
+    share = f"{clocked / bare:.2f} programs for each bare start"
+    end = f"\n{share}; {rate:.0f} a second, {verdict} the {LEAST:.0f} that it must be.\n"
+    write(given.out, "trace_speed", data, table(["two cores, nothing kept", ""], rows) + end)
+    sys.exit(rate < LEAST)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,422 @@
+"""Code tracing as a game: prompts, scores, records, sources, commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from gymposium import load_game
+from gymposium.driver import MatchJob, Played, play
+from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
+from gymposium.games.names import parse_name
+from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.players.protocol import Reply
+from gymposium.prompt import prompt_for
+from gymposium.reading import READERS
+from gymposium.records import Record, RecordWriter, first_difference, verify_file
+from gymposium.streams import stream
+from gymposium.testing import Effort, GameConformance
+from gymposium.testing.golden import transcript
+from gymposium_trace.game import Trace
+from gymposium_trace.programs import GRADES, program
+from gymposium_trace.running.probe import NoIsolation, for_anybodys
+from gymposium_trace.scoring import exact, ignoring_white_space
+from gymposium_trace.sources import Given, ProgramSkipped, read_rows
+from gymposium_trace.tasks import Task
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def trace(**params: Any) -> Trace:
+    game = load_game("trace", **params)
+    assert isinstance(game, Trace)
+    return game
+
+
+class Writes:
+    """A player that always gives the same reply."""
+
+    name, style = "writes", "full"
+
+    def __init__(self, reply: str, reader: str = "move") -> None:
+        self.reply, self.reader = reply, READERS[reader]
+
+    def act(self, asks: Any) -> list[Reply]:
+        return [Reply(self.reply) for _ in asks]
+
+
+def played(game: Game, seed: int, reply: str, reader: str = "move") -> Played:
+    [one] = play([MatchJob("m", game, [Writes(reply, reader)], seed)])  # type: ignore[list-item]
+    return one
+
+
+class TestTrace(GameConformance):
+    """The kit, with little of everything: each match runs a program."""
+
+    game = "trace"
+    effort = Effort("small", decisions=4, events=10, draws=1, matches=3)
+
+    def facts(self, game: Game, seat: int) -> Iterator[str]:
+        yield "Every space, every line break and upper and lower case count"
+        yield "only the line break at the very end may be left out"
+        yield "An empty answer scores 0."
+        yield "longer than 200 characters"
+
+
+# -- the programs
+
+
+def test_equal_seeds_give_equal_matches_and_others_other_programs() -> None:
+    game = trace(difficulty=3)
+    again = Trace(game.spec, game.params)  # nothing kept from before
+    assert [game.new(seed).events for seed in range(5)] == [again.new(seed).events for seed in range(5)]
+    programs = {program(grade, stream_draw(seed)) for seed in range(300) for grade in GRADES}
+    assert len(programs) == 300 * len(GRADES)
+
+
+def stream_draw(seed: int) -> Any:
+    from gymposium_trace.drawing import Draw
+
+    return Draw(stream(seed, "program", 0))
+
+
+def test_seeds_give_other_truths() -> None:
+    assert len({trace(difficulty=1).new(seed).task.truth for seed in range(40)}) == 40
+
+
+def test_grades_bring_what_they_say() -> None:
+    """Each grade has something that none below it has, and none of what comes above it."""
+    signs = {2: "while ", 3: "for key, value in", 4: "except ", 5: "yield "}
+    for grade in GRADES:
+        texts = "\n".join(program(grade, stream_draw(seed)) for seed in range(150))
+        for level, sign in signs.items():
+            assert (sign in texts) == (level <= grade), (grade, sign)
+
+
+def test_prints_are_as_many_as_asked_for() -> None:
+    assert "dbg" not in trace(prints=0).new(1).task.program
+    task = trace(prints=6).new(1).task
+    assert [f'"__DBG_{n}__"' in task.program for n in range(7)] == [True] * 6 + [False]
+    assert "__DBG_" in task.truth
+
+
+# -- what is seen
+
+
+@pytest.mark.parametrize("style", ["full", "compact"])
+def test_the_prompt_has_the_program_and_not_its_output(style: Any) -> None:
+    game = trace()
+    match = game.new(4)
+    lines = [line for line in match.task.truth.splitlines() if line not in match.task.program]
+    assert lines
+    prompt = prompt_for(game, style, READERS["tags"])(match.observe(0, style))
+    assert match.task.program in prompt
+    for shown in (prompt, match.view(0), str(match.legal_moves(0)), str(match.report(0))):
+        assert not [line for line in lines if line in shown]
+    match.apply({0: "no idea"})
+    after = match.observe(0, style).text
+    assert match.task.truth in after
+    assert "no idea" in after
+    assert "It is wrong." in after
+
+
+def test_standard_input_is_shown() -> None:
+    match = trace().load([Event(CHANCE, Task("print(input())\n", "abc", "abc\n").dump())])
+    assert "Its standard input:\n" + "-" * 40 + "\nabc\n" in match.observe(0).text
+    assert match.observe(0, "compact").text.endswith("stdin:\nabc\n")
+
+
+def test_errors_do_not_tell_the_truth() -> None:
+    match = trace().new(1)
+    with pytest.raises(WrongSeat) as wrong:
+        match.apply({1: "x"})
+    with pytest.raises(IllegalMove) as illegal:
+        match.apply({0: 5})  # type: ignore[dict-item]
+    with pytest.raises(NoSampler) as none:
+        match.resample(0, stream(0, "x"))
+    for caught in (wrong, illegal, none):
+        assert not [line for line in match.task.truth.splitlines() if len(line) > 3 and line in str(caught.value)]
+
+
+def test_rendering_tells_it_only_after_the_end() -> None:
+    env = gymnasium.make("gymposium:TextTrace-v0", render_mode="ansi", reply="tags")
+    observation, info = env.reset(seed=2)
+    truth = trace().new(2).task.truth
+    secret = next(line for line in truth.splitlines() if line not in observation)
+    assert secret not in str(env.render()) + str(info)
+    _, reward, over, _, info = env.step(f"<think>so</think><move>{truth}</move>")
+    assert (float(reward), over, info["reading"]) == (1.0, True, "move")
+    assert secret in str(env.render())
+
+
+# -- scores
+
+TRUTH = "a  b\n <C>\n\nd\n"
+ANSWERS = [
+    (TRUTH, 1, 1),
+    (TRUTH.removesuffix("\n"), 1, 1),
+    (TRUTH + "\n", 0, 1),
+    (" " + TRUTH, 0, 1),
+    ("\n" + TRUTH, 0, 1),
+    ("a b\n <C>\n\nd\n", 0, 1),
+    ("a  b\n <C>\nd\n", 0, 1),
+    ("ab<C>d", 0, 1),
+    ("a  b\r\n <C>\r\n\r\nd", 0, 1),
+    ("a  b\n <c>\n\nd\n", 0, 0),
+    (f"```\n{TRUTH}```", 0, 0),
+    ("a  b\n <C>\n\n", 0, 0),
+    ("", 0, 0),
+    (" \n\t ", 0, 0),
+]
+
+
+@pytest.mark.parametrize(("answer", "right", "nearly"), ANSWERS)
+def test_white_space_and_case_count(answer: str, right: int, nearly: int) -> None:
+    match = trace().load([Event(CHANCE, Task("print()\n", "", TRUTH).dump())])
+    assert match.report(0) == {"exact": 0, "ignoring_white_space": 0}
+    match.apply({0: answer})
+    assert match.to_move() == ()
+    assert match.returns() == (right,)
+    assert match.report(0) == {"exact": right, "ignoring_white_space": nearly}
+
+
+@pytest.mark.parametrize("silence", ["", " ", "\n", "\t\r\n", "\u2003\u00a0"])
+def test_silence_never_scores(silence: str) -> None:
+    """Not even against a truth that is as silent, which no record can hold."""
+    assert not exact(silence, silence)
+    assert not ignoring_white_space(silence, silence)
+    with pytest.raises(BadRecord, match="prints nothing"):
+        trace().load([Event(CHANCE, Task("pass", "", silence).dump())])
+    one = played(trace(), 1, silence)
+    assert (one.returns, one.forfeit, one.turns[0].reading) == ((0.0,), 0, "unparsable")
+
+
+@pytest.mark.parametrize("how", ["move", "tags", "json"])
+def test_the_canonical_reply_scores_with_every_reader(how: str) -> None:
+    game = trace(difficulty=5)
+    for seed in range(4):
+        truth = game.new(seed).task.truth
+        assert played(game, seed, READERS[how].answer(truth), how).returns == (1.0,)
+        assert played(game, seed, READERS[how].answer(f"x{truth}"), how).returns == (0.0,)
+
+
+# -- records
+
+
+def test_a_record_is_played_again_without_running_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = trace()
+    with RecordWriter(tmp_path / "matches.jsonl") as writer:
+        for seed in range(3):
+            record = writer.write(played(game, seed, game.new(seed).task.truth if seed else "wrong"))
+    assert record.returns == [1.0]
+    assert record.reports == [{"exact": 1.0, "ignoring_white_space": 1.0}]
+    found = verify_file(tmp_path / "matches.jsonl")
+    assert (found.matches, found.problems) == (3, [])
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert game.load(record.events).returns() == (1.0,)
+    assert game.load(record.events).events == record.events
+
+
+def test_a_record_with_another_program_is_found_out() -> None:
+    game = trace()
+    record = Record.of(played(game, 1, "print"))
+    record.events[0] = Event(CHANCE, Task("print('print')\n", "", "print\n").dump())
+    record.returns, record.reports = [1.0], [{"exact": 1.0, "ignoring_white_space": 1.0}]
+    assert "but seed 1 gives" in str(first_difference(record))
+
+
+BROKEN = [
+    ([], "no event"),
+    ([Event(0, "x")], "must be the program"),
+    ([Event(CHANCE, "[]")], "tells no program"),
+    ([Event(CHANCE, "{" * 9999)], "tells no program"),
+    ([Event(CHANCE, '{"program": "x"}')], "tells no program"),
+    ([Event(CHANCE, '{"program": "x", "truth": 5}')], "must be text"),
+    ([Event(CHANCE, '{"program": "x", "truth": "1"}'), Event(1, "y")], "Event 1"),
+    ([Event(CHANCE, '{"program": "x", "truth": "1"}'), Event(0, "y"), Event(0, "z")], "Event 2"),
+]
+
+
+@pytest.mark.parametrize(("events", "reason"), BROKEN)
+def test_broken_events_are_refused(events: list[Event], reason: str) -> None:
+    with pytest.raises(BadRecord, match=reason):
+        trace().load(events)
+
+
+def test_the_game_can_be_sent_to_another_process() -> None:
+    game = trace(difficulty=4, prints=2)
+    assert pickle.loads(pickle.dumps(game)).name == game.name == "trace(difficulty=4,prints=2)"
+
+
+@pytest.mark.parametrize("name", ["trace", "trace(difficulty=5)"])
+def test_golden_transcript(name: str) -> None:
+    """To write them anew: `python -m gymposium.testing.golden` does it for a plugin's games as for gymposium's own, or
+    `path.write_text(transcript(load_game(name)))`."""
+    path = GOLDEN / (name.replace("(", "-").replace(")", "") + ".txt")
+    assert transcript(load_game(name)) == path.read_text(encoding="utf-8")
+
+
+def test_the_readme_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "plugins" / "gymposium-trace" / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out.splitlines()[-1].startswith("1.0 ")
+
+
+# -- programs that are not ours
+
+GOOD = [
+    {"program": "n = int(input())\nm = n * 2\nprint(m)\n", "inputs": "21\n"},
+    {"program": "for i in range(3):\n    x = i\nprint(x)\n"},
+    {"program": "def f(a):\n    b = a + 1\n    return b\nprint(f(1))\n", "inputs": None},
+]
+BAD = [
+    '{"program": "print(1"}',
+    '{"program": "import time; print(time.perf_counter_ns())"}',
+    '{"program": "pass"}',
+    '{"text": "print(1)"}',
+    '{"program": "print(1)", "inputs": ["1"]}',
+    "not json",
+    "[]",
+    '{"program": "open(\'/etc/passwd\').read()\\nprint(1)"}',
+    '{"program": "print(\'\\ud800\')"}',
+]
+
+
+def walled() -> bool:
+    """Whether this machine can run programs that are not ours."""
+    try:
+        for_anybodys()
+    except NoIsolation:
+        return False
+    return True
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    path = tmp_path / "programs.jsonl"
+    path.write_text("\n".join([*map(json.dumps, GOOD), *BAD, ""]), encoding="utf-8")
+    return path
+
+
+def test_programs_from_a_file(programs: Path, tmp_path: Path) -> None:
+    """Those that do not count are skipped, told, and counted."""
+    game = trace(source=str(programs), prints=2)
+    assert load_game(game.name) is game
+    if not walled():
+        with pytest.raises(NoIsolation, match="install bubblewrap"):
+            game.new(0)
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tasks = [game.new(seed).task for seed in range(12)]
+    assert isinstance(game.source, Given)
+    assert set(game.source.skipped) <= set(range(3, 12))
+    assert game.source.skipped
+    assert len([one for one in caught if one.category is ProgramSkipped]) == len(game.source.skipped)
+    assert {task.inputs for task in tasks} <= {"21\n", ""}
+    assert all(task.python.startswith("CPython 3.") for task in tasks)
+    for task in tasks:
+        unmarked = [line for line in task.truth.splitlines() if not line.startswith("__DBG_")]
+        assert unmarked in (["42"], ["2"])
+    record = Record.of(played(game, 0, tasks[0].truth))
+    assert first_difference(record) is None
+    programs.unlink()  # what was drawn is in the record
+    assert game.load(record.events).returns() == (1.0,)
+
+
+def test_every_bad_program_is_told_with_its_reason(programs: Path) -> None:
+    command = [sys.executable, "-m", "gymposium.cli.main", "trace", "check", str(programs), "--json"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "300"})
+    if not walled():
+        assert told.returncode == 2
+        assert "install bubblewrap" in told.stderr
+        return
+    assert told.returncode == 0
+    found = json.loads(told.stdout)
+    assert (found["programs"], found["count"]) == (12, 3)
+    reasons = [one["reason"] for one in found["skipped"]]
+    expected = ["not Python", "different things", "prints nothing", 'no text called "program"', '"inputs" are not text']
+    expected += ["not JSON", 'no text called "program"', "FileNotFoundError", "surrogates not allowed"]
+    for reason, part in zip(reasons, expected, strict=True):
+        assert part in reason
+
+
+def test_without_walls_nothing_of_a_file_is_run(programs: Path) -> None:
+    """As on a machine without bubblewrap, in a process of its own; our own programs run all the same."""
+    env = {**os.environ, "PATH": "", "COLUMNS": "300"}
+    command = [sys.executable, "-m", "gymposium.cli.main", "trace"]
+    checked = subprocess.run([*command, "check", str(programs)], capture_output=True, text=True, check=False, env=env)
+    assert checked.returncode == 2
+    assert "install bubblewrap" in checked.stderr
+    name = f"trace(source={programs})"
+    shown = subprocess.run([*command, "show", name], capture_output=True, text=True, check=False, env=env)
+    assert shown.returncode == 2
+    assert "install bubblewrap" in shown.stderr
+    ours = subprocess.run([*command, "show", "--seed", "3"], capture_output=True, text=True, check=False, env=env)
+    assert ours.returncode == 0
+    assert trace().new(3).task.truth.rstrip() in ours.stdout
+
+
+@pytest.mark.skipif(not walled(), reason="what is refused on such a machine is tested above")
+def test_a_file_without_a_program_that_counts(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n".join(BAD[2:7]), encoding="utf-8")
+    with pytest.warns(ProgramSkipped), pytest.raises(BadParameter, match="gymposium trace check"):
+        trace(source=str(path)).new(0)
+    path.write_text("\n\n", encoding="utf-8")
+    with pytest.raises(BadParameter, match="no programs in it"):
+        Trace(trace().spec, {**trace().params, "source": str(path)}).new(0)
+
+
+def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same loading as from a hub, of a data set that lies here."""
+    datasets = pytest.importorskip("datasets")
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, GOOD)), encoding="utf-8")
+    (folder / "test.jsonl").write_text(json.dumps(GOOD[1]), encoding="utf-8")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the libraries below it
+        rows, test = read_rows(f"hub:{folder}"), read_rows(f"hub:{folder}:test")
+        with pytest.raises(BadParameter, match="could not be loaded"):
+            read_rows(f"hub:{folder}:nowhere")
+    assert [row["program"] for row in rows] == [one["program"] for one in GOOD]
+    assert len(test) == 1
+    if walled():
+        assert "42" in Given("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
+
+
+@pytest.mark.parametrize("source", ["a,b.jsonl", "a(.jsonl", " a", "a\nb", "a)b(", ""])
+def test_a_source_that_no_name_can_hold_is_refused(source: str) -> None:
+    with pytest.raises(BadParameter, match=r"Rename the file|any str"):
+        trace(source=source)
+
+
+@pytest.mark.parametrize("source", ["/a b/c.jsonl", "x(1).jsonl", "hub:owner/name:train", "Ünï=code.jsonl"])
+def test_sources_stand_in_names(source: str) -> None:
+    game = trace(source=source)
+    assert parse_name(game.name)[1] == {"source": source}
+    assert load_game(game.name) is game
+
+
+def test_a_source_that_cannot_be_read() -> None:
+    with pytest.raises(BadParameter, match="Write generated, the path of a JSONL file, or hub:NAME"):
+        read_rows("/nowhere/at/all.jsonl")
+    with pytest.raises(BadParameter, match="difficulty is for generated programs"):
+        trace(source="x.jsonl", difficulty=4)
+    for wrong in ({"difficulty": 0}, {"difficulty": 6}, {"prints": -1}, {"prints": 21}):
+        with pytest.raises(BadParameter, match=next(iter(wrong))):
+            trace(**wrong)

@@ -1,0 +1,203 @@
+"""Programs in their subprocess: the limits hold, the truth is CPython's, and what holds a program in is tried out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gymposium.streams import stream
+from gymposium_trace.drawing import Draw
+from gymposium_trace.inject import inject
+from gymposium_trace.programs import GRADES, program
+from gymposium_trace.running.backends import BACKENDS, Backend, Bubblewrap, Rlimits
+from gymposium_trace.running.limits import Limits
+from gymposium_trace.running.probe import WALLS, NoIsolation, for_anybodys, for_our_own, probe
+from gymposium_trace.tasks import MOST_TRUTH, DoesNotCount, Stopped, Task, make_task
+
+SOME = Limits(cpu_seconds=1)
+
+
+def made(text: str, inputs: str = "", limits: Limits = SOME) -> Task:
+    return make_task(text, inputs, Rlimits(), limits, ours=True)
+
+
+def test_the_truth_is_what_python_prints() -> None:
+    """Against this interpreter, run plainly on the file."""
+    for grade in GRADES:
+        text = program(grade, Draw(stream(grade, "program")))
+        plain = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
+        assert made(text).truth == plain
+        with_prints = made(inject(text, 4, Draw(stream(grade, "prints")))).truth
+        assert [line for line in with_prints.splitlines() if not line.startswith("__DBG_")] == plain.splitlines()
+
+
+def test_a_program_runs_as_a_script_does() -> None:
+    text = (
+        '"""Doc."""\nimport sys\nx: int = 1\nprint(__name__, __doc__, __file__, sys.argv, __annotations__)\n'
+        "print(sorted(n for n in globals()))\nprint(input(), sys.stdin.read())\nexit()\n"
+    )
+    assert made(text, "one\ntwo\n").truth == (
+        "__main__ Doc. program.py ['program.py'] {'x': <class 'int'>}\n"
+        "['__annotations__', '__builtins__', '__doc__', '__file__', '__loader__', '__name__', '__package__', "
+        "'__spec__', 'sys', 'x']\none two\n\n"
+    )
+
+
+def test_the_order_of_a_set_is_always_the_same() -> None:
+    text = "print({'one', 'two', 'three', 'four', 'five', 'six'})"
+    assert len({made(text).truth for _ in range(5)}) == 1
+
+
+REFUSED: list[tuple[str, type[DoesNotCount], str]] = [
+    ("pass", DoesNotCount, "prints nothing"),
+    ("print(' \\n\\t ')", DoesNotCount, "prints nothing"),
+    ("print(1)\nprint(1 / 0)", DoesNotCount, r"status 1 \(ZeroDivisionError"),
+    ("print(1)\nexit(3)", DoesNotCount, "status 3"),
+    ("print(1", DoesNotCount, "SyntaxError"),
+    ("import time\nprint(time.perf_counter_ns())", DoesNotCount, "two runs print different things"),
+    ("print(object())\nimport os\nprint(os.urandom(8))", DoesNotCount, "two runs print different things"),
+    ("print('a' * 4000)", DoesNotCount, "prints more than"),
+    ("while True: print('spam' * 100)", DoesNotCount, "prints too much"),
+    ("import sys\nwhile True: sys.stderr.write('spam' * 100)", DoesNotCount, "prints too much"),
+    ("print(1)\nwhile True: pass", Stopped, "killed"),
+    ("print(len(bytearray(10 ** 9)))", DoesNotCount, "MemoryError"),
+    ("import os\nos.kill(os.getpid(), 9)", Stopped, "killed"),
+    ("import sys\nsys.stdout.buffer.write(b'\\xff')", DoesNotCount, "not UTF-8"),
+    ("print('\\ud800')", DoesNotCount, "UnicodeEncodeError"),
+    ("import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()", DoesNotCount, "RecursionError|status -|killed"),
+    ("import numpy\nprint(1)", DoesNotCount, "ModuleNotFoundError"),
+    ("print(1)" + " " * 20_000, DoesNotCount, "longer than"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "reason"), REFUSED, ids=[r[:40] for r, _, _ in REFUSED])
+def test_what_does_not_count_is_refused_with_the_reason(text: str, kind: type[DoesNotCount], reason: str) -> None:
+    with pytest.raises(kind, match=reason):
+        made(text)
+
+
+def test_a_program_that_sleeps_is_stopped() -> None:
+    with pytest.raises(Stopped, match="in time"):
+        made("import time\nprint(1, flush=True)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
+    with pytest.raises(Stopped, match="in time"):  # it closes its ends and stays
+        made("import os, time\nos.close(1)\nos.close(2)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
+
+
+def test_input_larger_than_a_pipe_is_no_matter() -> None:
+    assert made("print(len(open(0).read()))", "x" * 19_999).truth == "19999\n"
+    assert made("print(1)", "x" * 19_999).truth == "1\n"  # nobody reads it
+
+
+def test_nothing_of_our_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "x")
+    monkeypatch.setenv("PYTHONPATH", "/nowhere")
+    text = "import os, sys\nprint([n for n in os.environ if n != 'LC_CTYPE'], '/nowhere' in sys.path, os.getcwd())"
+    with pytest.raises(DoesNotCount, match="different"):  # each run has a folder of its own
+        made(text)
+    assert made(text.replace(", os.getcwd()", "")).truth == "['PYTHONHASHSEED'] False\n"
+
+
+def test_the_longest_output_that_counts() -> None:
+    assert len(make_task(f"print('a' * {MOST_TRUTH - 1})", "", Rlimits(), SOME, ours=False).truth) == MOST_TRUTH
+
+
+def test_who_ran_a_program_that_is_not_ours_is_told() -> None:
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert make_task("print(1)", "", Rlimits(), SOME, ours=False).python == f"CPython {version}"
+    assert made("print(1)").python == ""
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+def test_a_way_of_running_is_what_its_probe_says(backend: Backend) -> None:
+    """Where it works it gives the same truth as any other, and stops what has to be stopped; where not, it says why."""
+    found = probe(backend)
+    if not found.works:
+        assert found.reason
+        assert not found.isolates
+        return
+    assert (
+        make_task("print(input(), {'a', 'b', 'c'})", "x", backend, SOME, ours=False).truth
+        == made("print(input(), {'a', 'b', 'c'})", "x").truth
+    )
+    with pytest.raises(Stopped, match="killed"):
+        make_task("print(1)\nwhile True: pass", "", backend, SOME, ours=False)
+    with pytest.raises(DoesNotCount, match="MemoryError"):
+        make_task("print(len(bytearray(10 ** 9)))", "", backend, SOME, ours=False)
+
+
+def test_limits_alone_are_no_walls() -> None:
+    found = probe(Rlimits())
+    assert found.works
+    assert {"network", "reading", "writing", "signals"} <= set(found.lets)
+    assert not found.isolates
+
+
+ESCAPES: dict[str, Callable[[Path], str]] = {
+    "reading": lambda folder: f"print(open({str(folder / 'secret')!r}).read())",
+    "writing": lambda folder: f"open({str(folder / 'new')!r}, 'w')\nprint(1)",
+    "deleting": lambda folder: f"import os\nos.unlink({str(folder / 'secret')!r})\nprint(1)",
+    "writing where it is": lambda folder: "open('new', 'w')\nprint(1)",
+    "network": lambda folder: "import socket\nsocket.create_connection(('1.1.1.1', 53), 2)\nprint(1)",
+    "processes": lambda folder: "import subprocess\nprint(subprocess.run(['true']).returncode)",
+    "threads": lambda folder: "import threading\nthreading.Thread(target=print, args=[1]).start()",
+    "signals": lambda folder: f"import os\nos.kill({os.getpid()}, 0)\nprint(1)",
+    "the password file": lambda folder: "print(len(open('/etc/passwd').read()))",
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
+    """Where this machine has them. Where it has none, there is nothing that runs such programs."""
+    (tmp_path / "secret").write_text("secret", encoding="utf-8")
+    escape = ESCAPES[name](tmp_path)
+    if not any(probe(backend).isolates for backend in BACKENDS):
+        with pytest.raises(NoIsolation, match="install bubblewrap"):
+            for_anybodys()
+        return
+    backend = for_anybodys()
+    with pytest.raises(DoesNotCount, match="Error"):
+        make_task(escape, "", backend, SOME, ours=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+def test_our_own_programs_take_the_quick_way() -> None:
+    assert isinstance(for_our_own(), Rlimits)
+
+
+def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without bwrap, for real: nothing on its path."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("gymposium_trace.running.probe.BACKENDS", (Rlimits(), Bubblewrap()))
+    with pytest.raises(NoIsolation, match="install bubblewrap") as caught:
+        for_anybodys()
+    assert "rlimits: a program run so can" in str(caught.value)
+    assert for_our_own().name == "rlimits"
+
+
+def doctor(**environment: str) -> dict[str, object]:
+    command = [sys.executable, "-m", "gymposium.cli.main", "trace", "doctor", "--json"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    result: dict[str, object] = json.loads(told.stdout)
+    return result
+
+
+def test_the_doctor_says_what_is_so() -> None:
+    here, without = doctor(), doctor(PATH="")
+    assert here["generated"] is without["generated"] is True
+    assert here["given"] is any(probe(backend).isolates for backend in BACKENDS)
+    assert without["given"] is False
+    ways = {way["name"]: way for way in without["ways"]}  # type: ignore[attr-defined]
+    assert set(ways["rlimits"]["lets"]) <= set(WALLS)
+    assert ways["bubblewrap"] == {
+        "name": "bubblewrap",
+        "works": False,
+        "isolates": False,
+        "lets": [],
+        "reason": "the program bwrap is not there",
+    }
