@@ -37,6 +37,7 @@ def settings(draws: int, **more: Any) -> hypothesis.settings:
         derandomize=True,
         database=None,
         deadline=None,
+        print_blob=False,
         suppress_health_check=list(HealthCheck),
         **more,
     )

@@ -97,7 +97,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
             for branch in self.branches:
                 _alike(branch.match, branch.events, branch.there, "a match that nobody played on")
 
-    run_state_machine_as_test(Matches, settings=settings(effort.draws * 5, stateful_step_count=12, print_blob=False))
+    run_state_machine_as_test(Matches, settings=settings(effort.draws * 5, stateful_step_count=12))
 
 
 def _alike(match: Match, events: list[Event], there: dict[str, object], what: str) -> None:

@@ -73,12 +73,14 @@ def check_plugins(
     if quick and thorough:
         raise BadOption("--quick and --thorough: give one of them.")
     from gymposium.testing import NORMAL, QUICK, THOROUGH, NotApplicable
+    from gymposium.testing.drawn import needs_hypothesis
     from gymposium.testing.failed import CheckFailed
     from gymposium.testing.subjects import installed_names, named_subjects
 
     wanted = [check for check in CHECKS if only in (None, check.name, check.family)]
     if not wanted:
         raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
+    needs_hypothesis()
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
     outcomes, pairs = [], list[tuple[Any, Check]]()
@@ -102,7 +104,8 @@ def check_plugins(
             except NotApplicable as reason:
                 outcome.result, outcome.message = "does not apply", str(reason)
             except CheckFailed as error:
-                outcome.result, outcome.message = "failed", str(error)
+                notes = getattr(error, "__notes__", ())  # hypothesis tells there what it tried
+                outcome.result, outcome.message = "failed", "\n".join([str(error), *notes])
             outcomes.append(outcome)
             bar.advance(task)
     _report(outcomes, effort.name, effort.matches, seed, as_json)

@@ -23,6 +23,8 @@ from gymposium.testing.walk import AnyPlayer
 _OF_EVERY_DICT = (
     "Observation is not a NumPy array",
     "Observation space for each agent probably should be",
+    "Observation is a single number",
+    "Observation numpy array is all zeros",
     "The observation contains negative numbers",
 )
 """What PettingZoo says of every dict observation but its own, and of harmless numbers."""
