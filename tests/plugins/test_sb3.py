@@ -123,6 +123,18 @@ def test_the_same_seed_trains_the_same_policy_and_another_does_not(trained: Path
     assert not all(torch.equal(a[name], c[name]) for name in a)
 
 
+def test_who_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> None:
+    def interrupt(frames: int, mean: float) -> None:
+        if frames >= 512:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(Settings(game="tic_tac_toe", frames=FRAMES), tmp_path / "early.zip", interrupt)
+    assert read_policy(tmp_path / "early.zip").note["frames"] == 512
+    player = make_player(f"sb3:{tmp_path / 'early.zip'}")
+    assert one("tic_tac_toe", player, player).forfeit is None
+
+
 def test_the_file_is_the_libraries_own_and_its_note_says_what_it_is(trained: Path) -> None:
     model = MaskablePPO.load(trained, device="cpu")
     assert model.num_timesteps == FRAMES
