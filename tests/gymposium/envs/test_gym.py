@@ -70,6 +70,19 @@ def test_the_same_seed_and_moves_make_the_same_episode(name: str) -> None:
         assert one.match.events == two.match.events
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_how_it_is_shown_does_not_change_the_match(name: str) -> None:
+    played = []
+    for kind in ("text", "dict", "tensor"):
+        env = TextGameEnv(name, seat="random", observation=kind, opponent="random")
+        env.reset(seed=12)
+        over, choose = False, random.Random(5)
+        while not over:
+            over = env.step(choose.choice(np.flatnonzero(env.action_masks())))[2]
+        played.append(list(env.match.events))
+    assert played[0] == played[1] == played[2]
+
+
 def test_unseeded_resets_follow_from_the_last_seed() -> None:
     one, two = TextGameEnv("goofspiel"), TextGameEnv("goofspiel")
     episodes = [[play(env, random.Random(0), seed) for seed in (3, None, None)] for env in (one, two)]
