@@ -176,6 +176,23 @@ finally:
     print("finally")
 print("end")
 """,
+    "unbound before the exception": """
+a = 1
+try:
+    del a
+    raise ValueError
+except ValueError:
+    print("caught")
+b = 1
+try:
+    try:
+        del b
+        raise ValueError
+    finally:
+        print("finally")
+except ValueError:
+    print("caught")
+""",
     "leaving a handler": """
 e = 0
 for i in range(2):
@@ -598,10 +615,30 @@ def test_docstring_and_future_stay_first() -> None:
     assert lines.index("from dbg import dbg") == lines.index("from __future__ import annotations") + 1
 
 
-@pytest.mark.parametrize("text", ["x = ", "def f(:", "\0", "x = 1\n  y = 2", "(" * 5000, "-" * 100_000 + "1", "\ud800"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = ",
+        "def f(:",
+        "\0",
+        "break",
+        "return 1",
+        "if a:\n    continue",
+        "nonlocal x",
+        "x = 1\n  y = 2",
+        "(" * 5000,
+        "-" * 100_000 + "1",
+        "\ud800",
+    ],
+)
 def test_what_is_no_python_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(Uninjectable, match=r"not Python|too deep"):
         inject(text, 4, Draw(stream(0, "prints")))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment", '"""only a docstring"""'])
+def test_programs_of_nothing(text: str) -> None:
+    assert inject(text, 4, Draw(stream(0, "prints"))) == text.rstrip() + "\n"
 
 
 SHOWN = [

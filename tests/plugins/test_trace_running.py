@@ -201,3 +201,13 @@ def test_the_doctor_says_what_is_so() -> None:
         "lets": [],
         "reason": "the program bwrap is not there",
     }
+
+
+def test_the_benchmark_makes_what_it_says(tmp_path: Path) -> None:
+    """How fast, is no matter here."""
+    command = [sys.executable, "-m", "benchmarks.trace_speed", "--programs", "20", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)
+    found = json.loads((tmp_path / "trace_speed.json").read_text(encoding="utf-8"))
+    assert found["distinct_programs"] == found["distinct_outputs"] == found["programs"] == 20
+    assert found["programs_per_second"] > 0
+    assert "a second" in (tmp_path / "trace_speed.md").read_text(encoding="utf-8")

@@ -92,7 +92,7 @@ class _Analysis:
 
     def _block(self, body: Sequence[ast.stmt], state: State, fresh: Iterable[str] = ()) -> State:
         """Follow a block; returns the state at its end."""
-        if state is not None:
+        if state is not None and body:  # only a module may be empty
             self._note(body[0], False, state, fresh)
         for statement in body:
             if state is None:

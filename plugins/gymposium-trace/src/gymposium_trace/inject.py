@@ -48,6 +48,10 @@ def inject(program: str, count: int, draw: Draw) -> str:
 def _inject(program: str, count: int, draw: Draw) -> str:
     program = "\n".join(_NEWLINE.split(program)).rstrip() + "\n"
     tree = _parse(program)
+    try:
+        compile(program, "program.py", "exec", dont_inherit=True)  # a `break` outside a loop, and the like
+    except SyntaxError as error:
+        raise Uninjectable(f"it is not Python ({error})") from error
     if count == 0 or _looks_into_itself(tree):
         return program
     lines = program.split("\n")

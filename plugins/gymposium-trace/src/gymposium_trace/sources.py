@@ -84,13 +84,12 @@ class Given:
         for_anybodys()  # before anything is read: what cannot be run need not be fetched
         for attempt in range(_TRIES):
             number = Draw(stream(seed, "program", attempt)).below(len(self.rows))
-            if number in self.skipped:
-                continue
-            try:
+            try:  # also where it was skipped before: with other prints it may count, and a seed always gives the same
                 return self.task(number, Draw(stream(seed, "prints", attempt)))
             except (Uninjectable, DoesNotCount) as error:
+                if number not in self.skipped:
+                    warnings.warn(f"{self.name}: program {number} is skipped: {error}.", ProgramSkipped, stacklevel=2)
                 self.skipped[number] = str(error)
-                warnings.warn(f"{self.name}: program {number} is skipped: {error}.", ProgramSkipped, stacklevel=2)
         raise BadParameter(
             f"source={self.name}: no program that counts was found in {_TRIES} tries. "
             f"`gymposium trace check {self.name}` says what is wrong with each."
@@ -100,7 +99,10 @@ class Given:
         """The task that this program makes. Raises `Uninjectable` or `DoesNotCount`."""
         backend = for_anybodys()
         text, inputs = _parts(self.rows[number])
-        return make_task(inject(text, self._prints, draw), inputs, backend, Limits(), ours=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler, about a stranger's style
+            text = inject(text, self._prints, draw)
+        return make_task(text, inputs, backend, Limits(), ours=False)
 
 
 def _parts(row: Any) -> tuple[str, str]:
