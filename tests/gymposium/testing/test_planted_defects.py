@@ -496,6 +496,7 @@ plant(
     "dice that were thrown already",
     bent("pig", fork=lambda self, rng: self.again(self.inner.game.load(self.events, self.seed or 0), "forked")),
     "always draw the same chance",
+    "open_games_hide_nothing",
 )
 
 

@@ -17,7 +17,7 @@ def sight(match: Match, seat: int) -> dict[str, object]:
     shown["legal moves"] = match.legal_moves(seat)
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
-        shown["tensor"] = match.tensor(seat).tolist()
+        shown["tensor"] = match.tensor(seat).tobytes()
     return shown
 
 

@@ -138,20 +138,26 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
         wrong = [{}, {**moves, game.seats: some}] if moves else [{0: some}]
         wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
         wrong += [{seat: moves[seat]} for seat in moves if len(moves) > 1]
-        before = list(match.events), position(match)
+        events, there = list(match.events), position(match)
         for given in wrong:
             try:
                 match.apply(given)
             except WrongSeat:
-                if list(match.events) == before[0] and difference(before[1], position(match)) is None:
+                if list(match.events) == events:
                     continue
-                what = "is refused, but the match has changed"
+                what = "is refused, but it left events behind"
             except Exception as error:  # noqa: BLE001 (whatever a stranger's game may raise)
                 what = f"raises {type(error).__name__}: {short(str(error))}"
             else:
                 what = "is accepted"
-            raise CheckFailed(
-                f"apply() with moves of seats {sorted(given)} where {match.to_move()} are to move {what}.",
-                where=after(match),
-                do="raise WrongSeat(moves, self.to_move()) before anything is changed.",
+            _wrong_seats(
+                match, f"apply() with moves of seats {sorted(given)} where {match.to_move()} are to move {what}"
             )
+        if (differs := difference(there, position(match))) is not None:
+            _wrong_seats(match, f"refused moves of wrong seats changed the {differs}")
+
+
+def _wrong_seats(match: Match, what: str) -> None:
+    raise CheckFailed(
+        f"{what}.", where=after(match), do="raise WrongSeat(moves, self.to_move()) before anything is changed."
+    )

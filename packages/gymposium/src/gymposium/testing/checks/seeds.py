@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from gymposium.envs.gym import TextGameEnv
 from gymposium.games.protocol import CHANCE, Event, Game
@@ -10,7 +11,17 @@ from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
 from gymposium.testing.sight import difference, position
-from gymposium.testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, play_moves, play_out, played, steps
+from gymposium.testing.walk import (
+    BEGIN,
+    AnyPlayer,
+    any_moves,
+    match_seed,
+    play_moves,
+    play_out,
+    played,
+    some_text,
+    steps,
+)
 
 _DO = "draw chance from gymposium.streams.stream(seed, 'chance') alone, and let matches share nothing that changes."
 
@@ -42,22 +53,17 @@ def _same(holds: bool, what: str, where: str) -> None:
 
 
 def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A match goes the same way alone as between the steps of another match and of environments."""
-    left, number = effort.decisions // 2, 0
+    """A match, and an environment, go the same way alone as between the steps of other matches and environments."""
+    left, number = effort.decisions // 3, 0
     while left > 0:
-        alone = game.new(match_seed(seed, number))
+        one = match_seed(seed, number)
+        alone = game.new(one)
         moves = play_out(alone, stream(seed, "moves", number))
         expected = list(alone.events), position(alone)
-        match = game.new(match_seed(seed, number))
-        beside = game.new(match_seed(seed, number + 1000))
-        env = TextGameEnv(game, opponent=[AnyPlayer()] * (game.seats - 1))
-        rng = stream(seed, "beside", number)
-        for one in moves:
-            if not beside.to_move():
-                beside = game.new(rng.getrandbits(31))
-            beside.apply(any_moves(beside, rng))
-            env.reset(seed=rng.getrandbits(31))
-            play_moves(match, [one])
+        match, beside = game.new(one), _Beside(game, stream(seed, "beside", number))
+        for given in moves:
+            beside.step()
+            play_moves(match, [given])
             left -= 1
         differs = difference(expected[1], now := position(match))
         if list(match.events) != expected[0] or differs is not None:
@@ -67,8 +73,52 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
                 where=after(alone),
                 do=_DO,
             )
+        first, second = _through_an_environment(game, one, None), _through_an_environment(game, one, beside)
+        if first != second:
+            raise CheckFailed(
+                f"an environment goes another way where another is stepped in between: events {told(second)} instead "
+                f"of {told(first)}.",
+                where=f"{game.name}, seed {one}",
+                do=_DO,
+            )
         left -= BEGIN
         number += 1
+
+
+class _Beside:
+    """A match and an environment of the same game, stepped in between."""
+
+    def __init__(self, game: Game, rng: random.Random) -> None:
+        self.game, self.rng = game, rng
+        self.match = game.new(rng.getrandbits(31))
+        self.env = _environment(game)
+
+    def step(self) -> None:
+        if not self.match.to_move():
+            self.match = self.game.new(self.rng.getrandbits(31))
+        self.match.apply(any_moves(self.match, self.rng))
+        text, info = self.env.reset(seed=self.rng.getrandbits(31))
+        self.env.step(_reply(text, info, self.rng))
+
+
+def _environment(game: Game) -> TextGameEnv:
+    return TextGameEnv(game, opponent=[AnyPlayer()] * (game.seats - 1))
+
+
+def _through_an_environment(game: Game, seed: int, beside: _Beside | None) -> list[Event]:
+    """The events of a match that is played in an environment, alone or with others stepped in between."""
+    env, rng, over = _environment(game), random.Random(seed), False
+    text, info = env.reset(seed=seed)
+    while not over:
+        if beside is not None:
+            beside.step()
+        text, _, over, _, info = env.step(_reply(text, info, rng))
+    return list(env.match.events)
+
+
+def _reply(text: str, info: dict[str, Any], rng: random.Random) -> str:
+    legal = info.get("legal_moves")
+    return legal[int(rng.random() * len(legal))] if legal else some_text(text, rng)
 
 
 def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:

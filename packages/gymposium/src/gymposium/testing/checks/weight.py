@@ -36,7 +36,7 @@ print(json.dumps([early and not module.startswith("gymposium."), sorted({m.parti
 def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
     """In a fresh process, making the game and playing a match imports none of torch, transformers and the like, and
     the game's module is imported only then."""
-    owner = next((plugin for plugin in host().plugins if any(one is spec for one in plugin.specs)), None)
+    owner = next((plugin for plugin in host().plugins if spec in plugin.specs), None)
     if owner is None:
         raise NotApplicable("the game is not on offer by a plugin, so a fresh process cannot make it")
     file = owner.source if Path(owner.source).suffix == ".py" and Path(owner.source).is_file() else None
