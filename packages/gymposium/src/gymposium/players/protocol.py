@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from gymposium.errors import NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
-from gymposium.players.search.viewlog import ViewLog, Witness
+from gymposium.players.search.viewlog import Item, ViewLog, Witness
 from gymposium.players.search.worlds import Worlds
 from gymposium.reading import Reader
 from gymposium.streams import stream
@@ -54,9 +54,9 @@ class Sampler:
         self._ask = ask
 
     @property
-    def log(self) -> ViewLog:
+    def log(self) -> tuple[Item, ...]:
         """What the seat saw and did up to now."""
-        return self._ask._sitting.log(self._ask.seat)
+        return tuple(self._ask._sitting.log(self._ask.seat).items)
 
     def worlds(
         self, count: int, rng: random.Random, steps_per_world: int = STEPS_PER_WORLD
@@ -76,7 +76,7 @@ class Sampler:
         except NoSampler:  # at once: the game has no sampler; later: it found no further world
             if not drawn:
                 legal = legal_moves(self._ask) or ()
-                return "views", sitting.worlds(seat).update(self.log, legal, count, steps_per_world, rng)
+                return "views", sitting.worlds(seat).update(sitting.log(seat), legal, count, steps_per_world, rng)
         return "resample", drawn
 
 
