@@ -237,13 +237,13 @@ def _deal(seed: int) -> list[str]:
 def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
     path = tmp_path / RECORD
-    path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac"'))
+    path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac_to"'))
     done = gymposium("replay", RECORD)
     assert done.returncode == 2
-    assert done.stderr == "error: There is no game called 'tic_tac'. Did you mean 'tic_tac_toe'?\n"
+    assert done.stderr == "error: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe'?\n"
     done = gymposium("verify", RECORD)
     assert done.returncode == 1
-    assert "There is no game called 'tic_tac'" in done.stdout
+    assert "There is no game called 'tic_tac_to'" in done.stdout
     assert "0 matches played again, 1 could not be; 1 line to look at." in done.stdout
     [file] = json.loads(gymposium("verify", RECORD, "--json").stdout)["files"]
     assert (file["matches"], file["not_played"], len(file["problems"])) == (0, 1, 1)

@@ -50,7 +50,7 @@ def find_spec(name: str) -> GameSpec:
 
         if name not in pyspiel.registered_names():
             raise
-        hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}."
+        hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}. A game from a file of your own needs --plugin FILE."
         raise UnknownName("game", name, host().games, hint) from None
 
 

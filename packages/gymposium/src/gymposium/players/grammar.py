@@ -8,7 +8,10 @@ from gymposium.errors import MissingExtra, UnknownName
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
 
-_ELSEWHERE = {"lm:": ("The language-model player", "gymposium-agents")}
+_ELSEWHERE = {
+    "lm:": ("The language-model player", "gymposium-agents"),
+    "sb3:": ("The stable-baselines3 player", "gymposium-sb3"),
+}
 """Forms that first-party distributions add, for an error that says what to install."""
 
 

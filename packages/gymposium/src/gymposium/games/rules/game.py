@@ -72,6 +72,11 @@ class RulesGame(Generic[S]):
     def __deepcopy__(self, memo: dict[int, Any]) -> RulesGame[S]:
         return self  # it never changes; Gymnasium copies the keywords that an environment was made with
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from gymposium.games.registry import load_game
+
+        return load_game, (self.name,)
+
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.author.rules(seat, style)
 
