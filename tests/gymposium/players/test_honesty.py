@@ -28,6 +28,7 @@ GAMES = {
     "phantom_ttt": (6, 1),
     "gin_rummy(hand_size=3)": (3, 8),
     "gin_rummy": (1, 12),
+    "hearts": (2, 9),
 }
 """Games that hide something: how many matches to look at, and every which decision of them."""
 
@@ -44,7 +45,7 @@ def walk(game: Game, seed: int) -> Iterator[tuple[Match, int]]:
 def others(match: Match, seat: int, rng: random.Random) -> list[Match]:
     """Matches with other events that the seat lived through alike."""
     log, legal = Witness(match, seat).log(), match.legal_moves(seat) or []
-    if match.game.name.startswith("gin_rummy"):  # a random deal is never one that the seat saw
+    if match.game.name.startswith(("gin_rummy", "hearts")):  # a random deal is never one that the seat saw
         found = [match.resample(seat, rng) for _ in range(2)]
     else:
         found = Worlds(match.game, seat).update(log, legal, 4, 100, rng)
