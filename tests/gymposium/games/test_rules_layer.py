@@ -4,6 +4,8 @@ of an author named."""
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -593,3 +595,28 @@ def test_a_mistake_met_in_play_surfaces_with_the_match_so_far() -> None:
     with pytest.raises(EngineError, match=r"Ours\.legal_moves gives seat 0, which must move, no legal move") as failed:
         list(play([MatchJob("m", game, [make_player("random")] * 2, 0)]))
     assert len(failed.value.played.events) == 4
+
+
+def test_games_and_environments_of_a_file_can_be_stored() -> None:
+    """In a process of its own: the file is loaded for the whole of it."""
+    code = (
+        "import pickle, sys, gymnasium\n"
+        "from gymposium import load_game\n"
+        "from gymposium.envs.registration import register_envs\n"
+        "from gymposium.plugins.host import host\n"
+        "host().load_file(sys.argv[1]); register_envs()\n"
+        "game = load_game('nim(sticks=7)')\n"
+        "assert pickle.loads(pickle.dumps(game)) is game\n"
+        "env = gymnasium.make('examples/TextNim-v0', sticks=7)\n"
+        "env.reset(seed=3); env.step('take 1')\n"
+        "twin = pickle.loads(pickle.dumps(env))\n"
+        "assert twin.unwrapped.match.events == env.unwrapped.match.events\n"
+        "assert repr(twin.step('take 1')) == repr(env.step('take 1'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(EXAMPLES / "nim.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
