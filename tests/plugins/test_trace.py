@@ -18,7 +18,7 @@ import pytest
 
 from gymposium import load_game
 from gymposium.driver import MatchJob, Played, play
-from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
+from gymposium.errors import BadParameter, BadRecord, IllegalMove, MissingExtra, NoSampler, WrongSeat
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.players.protocol import Reply
@@ -397,6 +397,12 @@ def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(test) == 1
     if walled():
         assert "42" in Given("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtra, match=r'pip install "gymposium-trace\[hub\]"'):
+        read_rows("hub:owner/name")
 
 
 @pytest.mark.parametrize("source", ["a,b.jsonl", "a(.jsonl", " a", "a\nb", "a)b(", ""])
