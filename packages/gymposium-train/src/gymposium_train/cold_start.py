@@ -13,6 +13,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
+from gymposium.records import recorded
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.forward import Tokens
@@ -53,11 +54,7 @@ def random_games(
         MatchJob(f"{tag}-{n}", game, [author] * game.seats, stream(seed, tag, n).getrandbits(48))
         for n in range(matches)
     )
-    finished = []
-    for played in play(jobs):
-        each(played)
-        finished.append(played)
-    return finished
+    return list(recorded(play(jobs), each))
 
 
 def winners_moves(finished: Sequence[Played]) -> list[tuple[str, str]]:

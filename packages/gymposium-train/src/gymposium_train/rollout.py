@@ -9,6 +9,7 @@ from gymposium.driver import MatchJob, Played, play
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
+from gymposium.records import recorded
 from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
 
@@ -57,12 +58,11 @@ def group_jobs(
 
 
 def roll_out(jobs: Sequence[tuple[MatchJob, int, int]], each: Callable[[Played], object]) -> Rollout:
-    """Play the jobs at once. `each` is called with every finished match."""
+    """Play the jobs at once. `each` is called with every match as it ends."""
     place = {job.id: (group, seat) for job, group, seat in jobs}
     groups: dict[int, list[Trajectory]] = {group: [] for _, group, _ in jobs}
     rollout = Rollout([], 0, {})
-    for played in play((job for job, _, _ in jobs), at_once=len(jobs)):
-        each(played)
+    for played in recorded(play((job for job, _, _ in jobs), at_once=len(jobs)), each):
         group, seat = place[played.job.id]
         mine = Trajectory.of(played, seat)
         for turn in mine.turns:
