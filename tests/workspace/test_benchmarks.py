@@ -56,3 +56,14 @@ def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path)
     for rates in found["speed"].values():
         assert min(rates[f"{side}_frames_per_cpu_second"] for side in ("gymposium", "pyspiel")) > 0
     assert "BELOW 0.85" in (tmp_path / "classical.md").read_text(encoding="utf-8")
+
+
+def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -> None:
+    run("search_strength", "kuhn_poker:10:40", "goofspiel(num_cards=3):10:6", "--out", str(tmp_path))
+    kuhn, goofspiel = json.loads((tmp_path / "search_strength.json").read_text(encoding="utf-8"))["games"]
+    assert (kuhn["player"], kuhn["matches"], sum(kuhn["results"].values())) == ("mcts-10", 40, 40)
+    assert kuhn["ceiling"] == 0.458  # 11/24: the better of two moves in each of twelve information states
+    assert goofspiel["ceiling"] is None
+    assert goofspiel["no_world"] == 0
+    low, high = kuhn["mean_return"][1:]
+    assert -2 <= low <= kuhn["mean_return"][0] <= high <= 2

@@ -306,3 +306,12 @@ def test_a_view_that_does_not_tell_legal_moves_apart_is_refused() -> None:
     match = Showdown("perfect", Coarse).new(1)
     with pytest.raises(NoSampler, match=r"different legal moves in positions that its view\(\) does not tell apart"):
         MctsPlayer(20).act([Ask(Sitting(match, "m", 0), 0, 0)])
+
+
+def test_a_world_that_the_seat_can_tell_from_the_true_one_is_refused() -> None:
+    class Careless(ShowdownMatch):
+        def resample(self, seat: int, rng: random.Random) -> ShowdownMatch:
+            return self.game.new(rng.getrandbits(30))  # deals the seat's own card anew as well
+
+    with pytest.raises(NoSampler, match=r"showdown: resample\(\) gave a world that seat 0 can tell from the true one"):
+        MctsPlayer(20).act([Ask(Sitting(Showdown(match=Careless).new(1), "m", 0), 0, 0)])

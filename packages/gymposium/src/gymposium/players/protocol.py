@@ -77,6 +77,12 @@ class Sampler:
             if not drawn:
                 legal = legal_moves(self._ask) or ()
                 return "views", sitting.worlds(seat).update(sitting.log(seat), legal, count, steps_per_world, rng)
+        view = sitting.match.view(seat)
+        if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
+            raise NoSampler(
+                f"{sitting.game.name}: resample() gave a world that seat {seat} can tell from the true one: its view is "
+                f"another. It must keep all that the seat saw and did."
+            )
         return "resample", drawn
 
 
