@@ -80,8 +80,8 @@ class Sampler:
         view = sitting.match.view(seat)
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
             raise NoSampler(
-                f"{sitting.game.name}: resample() gave a world that seat {seat} can tell from the true one: its view is "
-                f"another. It must keep all that the seat saw and did."
+                f"{sitting.game.name}: resample() gave a world that seat {seat} can tell from the true one: its "
+                f"view is another. It must keep all that the seat saw and did."
             )
         return "resample", drawn
 
