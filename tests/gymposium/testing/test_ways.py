@@ -126,3 +126,29 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert 'pip install "gymposium[testing]"' in done.stderr
+
+
+TWO_GAMES = """
+from gymposium import GameSpec, hookimpl
+from gymposium.games.openspiel.tic_tac_toe import game as fine
+
+def two(spec, params):
+    raise TypeError("of no use")
+
+@hookimpl
+def gymposium_games():
+    for name in ("two", "fine"):
+        yield GameSpec(name=name, title="A game", summary="A game.", entry_point=f"two:{name}", namespace="x")
+"""
+
+
+def test_a_game_that_cannot_be_made_does_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO_GAMES)
+    command = ("gymposium.cli.main", "--plugin", "two.py", "plugins", "check", "--quick", "--only", "returns")
+    done = run(tmp_path, *command, "--json")
+    assert done.returncode == 1
+    outcomes = {(entry["game"], entry["check"]): entry["result"] for entry in json.loads(done.stdout)["checks"]}
+    assert outcomes.pop(("two", "loads")) == "failed"
+    assert {game for game, _ in outcomes} == {"fine"}
+    assert set(outcomes.values()) == {"passed"}
+    assert "the game cannot be made: TypeError: 'of no use'" in run(tmp_path, *command).stderr

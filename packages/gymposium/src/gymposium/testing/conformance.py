@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
@@ -45,7 +45,7 @@ class GameConformance:
         if "check" in metafunc.fixturenames:
             parametrize(metafunc, subjects)
         elif "example" in metafunc.fixturenames:
-            games = [subject.of for subject in subjects if not subject.is_spec]
+            games = [subject for subject in subjects if not subject.is_spec]
             metafunc.parametrize("example", games, ids=[game.name for game in games])
 
     def _subjects(self) -> list[Subject]:
@@ -61,9 +61,9 @@ class GameConformance:
         """The game keeps what the check holds it to."""
         run_as_test(check, subject, self.seed, self.effort)
 
-    def test_tells_the_facts(self, example: Game) -> None:
+    def test_tells_the_facts(self, example: Subject) -> None:
         """Every seat is told what `facts` names."""
-        facts_are_told(example, self.facts, self.seed)
+        facts_are_told(cast(Game, example.get()), self.facts, self.seed)
 
 
 def parametrize(metafunc: Any, subjects: Iterable[Subject]) -> None:
@@ -78,6 +78,6 @@ def run_as_test(check: Check, subject: Subject, seed: int, effort: Effort) -> No
     import pytest
 
     try:
-        check.run(subject.of, seed, effort)
+        check.run(subject.get(), seed, effort)
     except NotApplicable as reason:
         pytest.skip(str(reason))

@@ -105,19 +105,28 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked: a spec, or a game with certain parameters."""
+    """What is checked: a spec, or a game with certain parameters, which is made when it is first looked at."""
 
-    of: GameSpec | Game
-
-    @property
-    def is_spec(self) -> bool:
-        return isinstance(self.of, GameSpec)
+    name: str
+    is_spec: bool
+    load: Callable[[], GameSpec | Game]
 
     @property
     def label(self) -> str:
         """`nim (spec)` or `nim(sticks=4)`."""
-        return f"{self.of.name} (spec)" if self.is_spec else self.of.name
+        return f"{self.name} (spec)" if self.is_spec else self.name
 
     def checks(self) -> Iterator[Check]:
         """The checks that are asked of it."""
         return (check for check in CHECKS if (check.of == "spec") == self.is_spec)
+
+    def get(self) -> GameSpec | Game:
+        """The spec or the game. Raises `CheckFailed` where the game cannot be made."""
+        try:
+            return self.load()
+        except Exception as error:  # whatever a stranger's game may raise
+            raise CheckFailed(
+                f"the game cannot be made: {type(error).__name__}: {short(str(error), 600)}",
+                where=self.name,
+                do="let the spec's entry_point name a callable that takes (spec, params) and returns the game.",
+            ) from error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
-from gymposium.games.registry import find_spec, load_game
+from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.registry import Subject
@@ -15,42 +16,60 @@ from gymposium.testing.registry import Subject
 
 def subjects_of(spec: GameSpec) -> list[Subject]:
     """The spec, and each of its examples as a game."""
-    return [Subject(spec), *(Subject(load_game(spec.name, **example)) for example in spec.examples)]
+    games = [
+        Subject(spec.full_name(spec.check_params(example)), False, partial(load_game, spec.name, **example))
+        for example in spec.examples
+    ]
+    return [Subject(spec.name, True, lambda: spec), *games]
 
 
 def named_subjects(name: str) -> list[Subject]:
-    """What a name stands for: a plugin or distribution (all its games), a game (its spec and its examples), or a
-    game with parameters, `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
+    """What a name stands for: a game (its spec and its examples); a plugin, by its own name or its distribution's
+    (all its games); or a game with parameters, `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
 
     Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken, `BadOption` where it
     offers no game."""
-    plugin = next((p for p in host().plugins if name in (p.name, p.distribution)), None)
     if name in host().games:
         return subjects_of(host().games[name])
+    plugin = next((p for p in host().plugins if name in (p.name, p.distribution)), None)
     if plugin is not None:
-        return [subject for spec in _games_of(plugin) for subject in subjects_of(spec)]
+        return plugin_subjects(plugin)
     base, params = parse_name(name)
-    if params or base.startswith("openspiel:"):
-        return [Subject(load_game(name))]
-    try:
-        find_spec(base)
-    except UnknownName:
-        known = {*host().games, *(p.name for p in host().plugins)}
-        raise UnknownName("game or plugin", name, known) from None
-    raise AssertionError("a game that is found is among the host's games")
+    if not params and not base.startswith("openspiel:") and not _only_openspiel_has(base):
+        raise UnknownName("game or plugin", name, {*host().games, *(p.name for p in host().plugins)})
+    return [Subject(name, False, partial(load_game, load_game(name).name))]
+
+
+def _only_openspiel_has(name: str) -> bool:
+    """Whether the name wants `openspiel:` before it; loading it then says so."""
+    import pyspiel
+
+    return name in pyspiel.registered_names()
 
 
 def named_games(names: Iterable[str]) -> list[Game]:
     """The games among what the names stand for."""
-    return [s.of for name in names for s in named_subjects(name) if not isinstance(s.of, GameSpec)]
+    found = [subject.get() for name in names for subject in named_subjects(name)]
+    return [one for one in found if not isinstance(one, GameSpec)]
 
 
-def installed_names() -> list[str]:
+def plugin_subjects(plugin: Plugin) -> list[Subject]:
+    """All games of a plugin. Raises `PluginError` where it is broken, `BadOption` where it offers none."""
+    return [subject for spec in _games_of(plugin) for subject in subjects_of(spec)]
+
+
+def installed_plugins() -> list[Plugin]:
     """The plugins to check where none is named: those that were loaded from files; where none was, all that are
     installed and offer games, and those that are broken. gymposium's own games are left out."""
     others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
     files = [plugin for plugin in others if plugin.source.endswith(".py")]
-    return [plugin.name for plugin in files or others if plugin.status == "broken" or _has_games(plugin)]
+    return [plugin for plugin in files or others if plugin.status == "broken" or _has_games(plugin)]
+
+
+NOTHING = (
+    "There is nothing to check: no plugin with games is installed. Name a game, or load a file:  "
+    "gymposium --plugin my_game.py plugins check"
+)
 
 
 def _has_games(plugin: Plugin) -> bool:

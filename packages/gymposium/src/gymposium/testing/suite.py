@@ -16,11 +16,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium.testing.conformance import parametrize, run_as_test
 from gymposium.testing.effort import EFFORTS, NORMAL
 from gymposium.testing.registry import Check, Subject
-from gymposium.testing.subjects import installed_names, named_subjects
+from gymposium.testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
@@ -29,8 +30,12 @@ def pytest_generate_tests(metafunc: Any) -> None:
     for file in config.getoption("plugin_files", default=None) or ():
         if not any(plugin.source == str(Path(file).resolve()) for plugin in host().plugins):
             host().load_file(file)
-    names = config.getoption("games", default=None) or installed_names()
-    parametrize(metafunc, [subject for name in names for subject in named_subjects(name)])
+    names = config.getoption("games", default=None)
+    lists = map(named_subjects, names) if names else map(plugin_subjects, installed_plugins())
+    subjects = [subject for found in lists for subject in found]
+    if not subjects:
+        raise BadOption(NOTHING)
+    parametrize(metafunc, subjects)
 
 
 def test_conforms(check: Check, subject: Subject, request: Any) -> None:

@@ -65,7 +65,7 @@ def check_plugins(
         gymposium plugins check "goofspiel(num_cards=5)" --quick
         gymposium plugins check builtin --only length --matches 1000
     """
-    from gymposium.testing.registry import CHECKS, Check
+    from gymposium.testing.registry import CHECKS, Check, Subject
 
     if list_checks:
         _list(CHECKS, as_json)
@@ -75,7 +75,7 @@ def check_plugins(
     from gymposium.testing import NORMAL, QUICK, THOROUGH, NotApplicable
     from gymposium.testing.drawn import needs_hypothesis
     from gymposium.testing.failed import CheckFailed
-    from gymposium.testing.subjects import installed_names, named_subjects
+    from gymposium.testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
 
     wanted = [check for check in CHECKS if only in (None, check.name, check.family)]
     if not wanted:
@@ -83,24 +83,31 @@ def check_plugins(
     needs_hypothesis()
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
-    outcomes, pairs = [], list[tuple[Any, Check]]()
-    for name in names or installed_names():
+    outcomes: list[_Outcome] = []
+    subjects: list[Subject] = []
+    for one in names or installed_plugins():
+        name = one if isinstance(one, str) else one.name
         try:
-            pairs += [(s, check) for s in named_subjects(name) for check in s.checks() if check in wanted]
+            subjects += named_subjects(one) if isinstance(one, str) else plugin_subjects(one)
         except PluginError as error:  # the other plugins are checked all the same
             outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
-    if not pairs and not outcomes:
-        raise BadOption(
-            "There is nothing to check: no plugin with games is installed. Name a game, or load a file:  "
-            "gymposium --plugin my_game.py plugins check"
-        )
+    pairs: list[tuple[Subject, Check]] = []
+    for subject in subjects:
+        try:
+            subject.get()
+        except CheckFailed as error:
+            outcomes.append(_Outcome(subject.label, "plugin", "loads", "failed", str(error)))
+        else:
+            pairs += [(subject, check) for check in subject.checks() if check in wanted]
+    if not subjects and not outcomes:
+        raise BadOption(NOTHING)
     with match_bar() as bar:
         task = bar.add_task("", total=len(pairs))
         for subject, check in pairs:
             _tell(bar, task, f"{subject.label}: {check.name}")
             outcome = _Outcome(subject.label, check.family, check.name, "passed")
             try:
-                check.run(subject.of, seed, effort)
+                check.run(subject.get(), seed, effort)
             except NotApplicable as reason:
                 outcome.result, outcome.message = "does not apply", str(reason)
             except CheckFailed as error:
