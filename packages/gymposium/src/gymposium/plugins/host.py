@@ -39,7 +39,7 @@ class PluginWarning(UserWarning):
     """A plugin is broken and was left out, or a switch names one that is not installed."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Plugin:
     """What became of one plugin."""
 

@@ -1,6 +1,7 @@
 """What plugins yield: frozen descriptions whose implementation is imported only on use.
 
-An entry point is written `"package.module:attribute"`. Nothing here imports an engine or a model.
+An entry point is written `"package.module:attribute"`. Nothing here imports an engine or a model. A spec is equal to
+itself alone: there is one of each in a process, and what else a dataclass can make costs time in every import.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _groups(pattern: str, text: str) -> dict[str, str | None] | None:
     return None if found is None else found.groupdict()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Parameter:
     """One typed parameter of a game, with what may be given for it.
 
@@ -91,7 +92,7 @@ class Parameter:
         return f"any {type(self.default).__name__}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class GameSpec:
     """A game on offer. `entry_point` resolves to `(spec, params) -> Game`."""
 
@@ -149,7 +150,7 @@ class GameSpec:
         return format_name(self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OpponentSpec:
     """A kind of player on offer. `entry_point` resolves to a callable that takes the named groups of
     `pattern` as keywords (text, or None for a group that did not take part) and returns a `Player`."""
@@ -170,7 +171,7 @@ class OpponentSpec:
         return _groups(self.pattern, text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RewardSpec:
     """A reward on offer. `entry_point` resolves to a callable that takes the named groups of `pattern` as
     keywords (text, or None for a group that did not take part) and returns a function from a group of
@@ -193,7 +194,7 @@ class RewardSpec:
         return _groups(self.pattern, text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CommandSpec:
     """A verb of the `gymposium` command. `entry_point` resolves to a Typer app or a plain function."""
 
