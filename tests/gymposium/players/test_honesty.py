@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Game, Match
@@ -145,3 +146,22 @@ def test_neither_do_the_worlds_that_it_remembers(name: str) -> None:
                 assert searched(game, world.events, seat, seed) == first
                 compared += 1
     assert compared >= 12
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(["kuhn_poker", "liars_dice", "goofspiel(num_cards=5)", "phantom_ttt(gameversion=abrupt)"]),
+    seed=st.integers(0, 2**40),
+    turn=st.integers(0, 8),
+)
+def test_every_world_is_one_that_the_seat_lived_through(name: str, seed: int, turn: int) -> None:
+    """What the sampler gives, by whichever way: the same log, the same seat to move, the same legal moves, and a
+    record that replays."""
+    for match, seat in islice(walk(load_game(name), seed), turn, turn + 1):
+        _, worlds = ask(match, seat, seed).sampler.worlds(5, random.Random(seed))
+        assume(worlds)  # a rare log is not met within the steps
+        for world in worlds:
+            assert Witness(world, seat).log().items == Witness(match, seat).log().items
+            assert seat in world.to_move()
+            assert world.legal_moves(seat) == match.legal_moves(seat)
+            assert match.game.load(world.events).view(1 - seat) == world.view(1 - seat)
