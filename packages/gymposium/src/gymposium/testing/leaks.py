@@ -95,7 +95,7 @@ class LeakReport:
 
 
 def assert_no_leaks(
-    game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 200_000
+    game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000
 ) -> LeakReport:
     """`check_leaks`, as a test: `CheckFailed` with the report where it found a leak, and where the game
     says that it hides something but no two worlds were found to compare."""
@@ -113,7 +113,7 @@ DECLARE = (
 )
 
 
-def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 200_000) -> LeakReport:
+def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000) -> LeakReport:
     """Play `matches` random matches and look for worlds at their decisions: `tries` alterations at each, one
     search from scratch of as many steps, and one sample, until so many events are replayed. Equal arguments
     give equal reports."""
