@@ -321,4 +321,4 @@ def test_a_record_says_who_read_which_prompt() -> None:
     assert record.players == ["random", "clumsy"]
     assert [p["style"] for p in record.prompts] == ["compact", "compact"]
     assert len({p["hash"] for p in record.prompts}) == 1  # one prompt set: both seats' heads, style and reader
-    assert set(record.versions) == {"gymposium", "open_spiel"}
+    assert set(record.versions) == {"gymposium", "open_spiel", "python"}

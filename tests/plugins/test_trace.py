@@ -426,3 +426,10 @@ def test_a_source_that_cannot_be_read() -> None:
     for wrong in ({"difficulty": 0}, {"difficulty": 6}, {"prints": -1}, {"prints": 21}):
         with pytest.raises(BadParameter, match=next(iter(wrong))):
             trace(**wrong)
+
+
+def test_the_environment_reports_both_scores() -> None:
+    env = gymnasium.make("TextTrace-v0")
+    env.reset(seed=3)
+    *_, info = env.step("nothing like it")
+    assert info["report"] == {"exact": 0.0, "ignoring_white_space": 0.0}

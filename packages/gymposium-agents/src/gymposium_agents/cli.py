@@ -74,12 +74,15 @@ def command(
 
 def _table(scores: dict[str, Score], *, alone: bool) -> Table:
     rates = () if alone else ("win", "draw", "loss")
-    table = Table("against", *rates, "mean return", "illegal", "unparsable", "cut off", box=None)
+    reports = list(dict.fromkeys(name for score in scores.values() for name in score.reports))
+    shown = [name.replace("_", " ") for name in reports]
+    table = Table("against", *rates, "mean return", *shown, "illegal", "unparsable", "cut off", box=None)
     for name, score in scores.items():
         table.add_row(
             name,
             *(with_interval(score.result_rate(result)) for result in rates),
             with_interval(score.mean_return()),
+            *(with_interval(score.mean_report(report)) for report in reports),
             *(f"{score.reading_rate(kind).value:.3f}" for kind in ("illegal", "unparsable", "cut off")),
         )
     return table

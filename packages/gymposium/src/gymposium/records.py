@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -163,7 +164,7 @@ def _need(holds: bool, name: str) -> None:
 
 @cache
 def _versions() -> Mapping[str, str]:
-    found = {}
+    found = {"python": platform.python_version()}
     for name in ("gymposium", "open_spiel"):
         try:
             found[name] = version(name)

@@ -69,8 +69,8 @@ class Views:
         return parts
 
     def info(self, episode: Episode, seat: int, since: int | None = None) -> dict[str, Any]:
-        """`seat`, `legal_moves` (not for free text), at the end `result`, and where `since` turns had been
-        before the seat's reply, the `reading` of that reply."""
+        """`seat`, `legal_moves` (not for free text), at the end `result` and, where the match reports more, `report`;
+        where `since` turns had been before the seat's reply, the `reading` of that reply."""
         info: dict[str, Any] = {"seat": seat}
         if self._listed:  # names of the set bits of the mask, in order
             ask = episode.asks.get(seat)
@@ -79,6 +79,8 @@ class Views:
             info["reading"] = reading
         if episode.played is not None:
             info["result"] = episode.played.result(seat)
+            if episode.played.reports:
+                info["report"] = dict(episode.played.reports[seat])
         return info
 
     def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
