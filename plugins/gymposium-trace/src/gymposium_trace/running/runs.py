@@ -32,7 +32,8 @@ class Run:
     @property
     def was_stopped(self) -> bool:
         """Whether a limit of time or memory ended it from outside."""
-        return self.stopped == "time" or self.status in _KILLED
+        # what prints too much is killed too, or ends by itself before that: either way it is the program's fault
+        return self.stopped == "time" or (self.stopped != "output" and self.status in _KILLED)
 
     def complaint(self) -> str | None:
         """Why it is no clean run, or None."""
