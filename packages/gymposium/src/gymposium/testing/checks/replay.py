@@ -105,7 +105,7 @@ def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
 def records_verify(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Matches that the driver plays and RecordWriter writes are found right by `gymposium verify`."""
     try:
-        known = load_game(game.name).spec == game.spec
+        known = load_game(game.name).spec.entry_point == game.spec.entry_point
     except GymposiumError:
         known = False
     if not known:

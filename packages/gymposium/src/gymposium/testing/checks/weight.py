@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gymposium.plugins.host import host
+from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, short
@@ -19,7 +19,7 @@ HEAVY = frozenset(
 _PROGRAM = """
 import json, random, sys
 import gymposium
-from gymposium.plugins.host import host
+from gymposium.plugins.host import Plugin, host
 from gymposium.testing.walk import play_out
 file, name = json.loads(sys.argv[1])
 if file:
@@ -33,10 +33,15 @@ print(json.dumps([early and not module.startswith("gymposium."), sorted({m.parti
 """
 
 
+def _games(plugin: Plugin) -> list[GameSpec]:
+    return [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
+
+
 def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
     """In a fresh process, making the game and playing a match imports none of torch, transformers and the like, and
     the game's module is imported only then."""
-    owner = next((plugin for plugin in host().plugins if spec in plugin.specs), None)
+    named = spec.name, spec.entry_point  # another host of this process has specs of its own
+    owner = next((p for p in host().plugins if named in [(s.name, s.entry_point) for s in _games(p)]), None)
     if owner is None:
         raise NotApplicable("the game is not on offer by a plugin, so a fresh process cannot make it")
     file = owner.source if Path(owner.source).suffix == ".py" and Path(owner.source).is_file() else None
