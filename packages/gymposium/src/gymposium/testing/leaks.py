@@ -138,9 +138,9 @@ class _Check:
         self._views: dict[tuple[int, tuple[int, ...], str], _Sight] = {}
         self._prompts: dict[tuple[int, Style, str], tuple[str, tuple[Event, ...]]] = {}
         self._noted: set[tuple[str, int, str]] = set()
-        self._bad_moves: list[str] = [JUNK, *self._some_moves(seed)]
+        self._bad_moves: list[str] = [JUNK, *self._some_moves()]
 
-    def _some_moves(self, seed: int) -> list[str]:
+    def _some_moves(self) -> list[str]:
         """Moves to be refused with that sometimes are legal."""
         match, moves = self.game.new(self.rng.getrandbits(31)), set[str]()
         for _ in range(20):
