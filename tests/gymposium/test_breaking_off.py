@@ -180,3 +180,33 @@ def test_in_time_nothing_changes_and_errors_come_through() -> None:
 def test_a_limit_is_a_time(seconds: float) -> None:
     with pytest.raises(BadOption, match="number of seconds"):
         Watchdog(seconds)
+
+
+@pytest.mark.parametrize("part", ["observe", "legal_moves", "legal_actions", "tensor"])
+def test_what_the_engine_raises_as_a_player_looks_is_the_engine_s(part: str) -> None:
+    class Blind(FragileMatch):
+        pass
+
+    def fail(self: Any, *_: Any) -> Any:
+        if len(self._match.events) == 2:
+            raise ZeroDivisionError("dark")
+        return getattr(self._match, part)(*_)
+
+    setattr(Blind, part, fail)
+
+    class Dark(Fragile):
+        def new(self, seed: int) -> Any:
+            return Blind(self._game.new(seed))
+
+    class Looks(Scripted):
+        def act(self, asks: Sequence[Ask]) -> list[Reply]:
+            for ask in asks:
+                assert len(ask.legal_actions) == len(ask.legal_moves or ())
+                assert ask.observe().legal_moves
+                assert ask.tensor().size
+            return super().act(asks)
+
+    job = MatchJob("m", Dark(), (Looks("a1", "c1"), Looks("b1")), 0)  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match="after 2 events, the last 'b1' of seat 1: ZeroDivisionError: dark") as caught:
+        list(play([job]))
+    assert [turn.text for turn in caught.value.played.turns] == ["a1", "b1"]

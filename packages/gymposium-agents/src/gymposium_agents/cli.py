@@ -7,7 +7,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.matches import RECORD, JsonOption, PolicyOption, RecordOption, SeedOption, match_bar, open_record
+from gymposium.cli.matches import (
+    RECORD,
+    JsonOption,
+    PolicyOption,
+    RecordOption,
+    SeedOption,
+    match_bar,
+    note_remarks,
+    open_record,
+)
 from gymposium.cli.text import note, out, print_json, with_interval
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
@@ -53,9 +62,10 @@ def command(
                 writer.write(played)
                 bar.advance(task)
 
+            opponent = make_player(name) if name != "alone" else None
             scores[name] = evaluate(
                 seated,
-                make_player(name) if name != "alone" else None,
+                opponent,
                 loaded,
                 matches=matches,
                 seed=seed,
@@ -63,12 +73,15 @@ def command(
                 on_illegal=policy,
                 each=each,
             )
+            if opponent is not None:
+                note_remarks([opponent])
     if as_json:
         data = {name: score.as_dict() for name, score in scores.items()}
         print_json({"player": player, "game": loaded.name, "seed": seed, "opponents": data, "record": str(record)})
     else:
         out().print(f"{player} at {loaded.name}: {matches} matches against each, seed {seed}")
         out().print(_table(scores, alone=names == ["alone"]))
+    note_remarks([seated])
     note(f"Recorded in {record}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
@@ -122,7 +123,8 @@ def broken_off(job: MatchJob, underway: Underway | None, error: Exception) -> En
 def _play_match(job: MatchJob, underway: Underway) -> Asking:
     game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
     penalties = underway.penalties = tally.penalties
-    sitting = Sitting(match, job.id, job.seed if job.player_seed is None else job.player_seed)
+    player_seed = job.seed if job.player_seed is None else job.player_seed
+    sitting = Sitting(match, job.id, player_seed, partial(broken_off, job, underway))
     while seats := match.to_move():
         tally.next_decision()
         moves: dict[int, str] = {}

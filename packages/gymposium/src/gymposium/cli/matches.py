@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from gymposium.cli.text import err
+from gymposium.cli.text import err, note
 from gymposium.errors import BadOption
+from gymposium.players.protocol import Player
 from gymposium.records import RecordWriter
 
 RECORD = Path("gymposium-runs/matches.jsonl")
@@ -39,6 +41,14 @@ def match_bar() -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+def note_remarks(players: Iterable[Player]) -> None:
+    """What the players have to say of how it went, on stderr."""
+    for player in {id(player): player for player in players}.values():
+        remarks = getattr(player, "remarks", None)
+        for remark in () if remarks is None else remarks():
+            note(f"{player.name}: {remark}")
 
 
 def open_record(path: Path) -> RecordWriter:

@@ -18,6 +18,7 @@ from gymposium.cli.matches import (
     RecordOption,
     SeedOption,
     match_bar,
+    note_remarks,
     open_record,
 )
 from gymposium.cli.text import note, out, print_json, with_interval
@@ -99,6 +100,7 @@ def command(
         seats = "" if loaded.seats == 1 else ", seats swapped" if swap else ", seats fixed"
         out().print(f"{loaded.name}: {matches} matches, seed {seed}{seats}", soft_wrap=True)
         out().print(_table(loaded, seated, scores))
+    note_remarks(seated)
     note(f"Recorded in {record}")
 
 

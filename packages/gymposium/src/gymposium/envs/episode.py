@@ -148,11 +148,11 @@ class Episode:
             for ask in self._live.asks:
                 legal_moves(ask)
                 ask.observe(self.job.players[ask.seat].style)
-        except GymposiumError:
-            return False
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+        except EngineError as error:
             self.break_off(error)
             return True
+        except GymposiumError:
+            return False
         return False
 
 

@@ -20,7 +20,7 @@ from gymposium.envs.options import (
     show,
 )
 from gymposium.envs.views import Views
-from gymposium.errors import GymposiumError
+from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Player, Reply
@@ -148,6 +148,8 @@ class Learner:
             try:
                 seen = setting.views.observe(episode, seat, setting.kind)
                 return episode.return_of(seat), seen, setting.views.info(episode, seat, self._since)
+            except EngineError as error:
+                episode.break_off(error)
             except GymposiumError:
                 raise  # it says itself what to do
             except Exception as error:  # noqa: BLE001 - whatever an engine may raise

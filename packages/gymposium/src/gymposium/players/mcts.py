@@ -61,6 +61,11 @@ class MctsPlayer:
         found = iter([Reply(move, trace=thought) for move in engine.moves(waiting)])
         return [next(found) if reply is None else reply for reply in replies]
 
+    def remarks(self) -> list[str]:
+        """How many moves were random for want of a world, where some were."""
+        lost, searched = self.counts["no world"], self.counts["moves"] - self.counts["forced"]
+        return [f"{lost} of {searched} moves were random, for want of a world to search."] if lost else []
+
     def _prepare(self, ask: Ask) -> Reply | engine.EngineSearch:
         """The reply, or the search by OpenSpiel that will give it."""
         refuse(ask.game, self.name)

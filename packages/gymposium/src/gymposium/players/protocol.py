@@ -8,11 +8,11 @@ worlds that the seat's own view allows, never the true match.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
-from gymposium.errors import NoSampler
+from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
 from gymposium.players.search.viewlog import Item, ViewLog, Witness
 from gymposium.players.search.worlds import Worlds
@@ -89,9 +89,13 @@ class Sampler:
 class Sitting:
     """What all asks of one match have in common."""
 
-    __slots__ = ("_witnesses", "_worlds", "asked", "game", "key", "match", "rngs", "seed")
+    __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "rngs", "seed")
 
-    def __init__(self, match: Match, key: str, seed: int) -> None:
+    def __init__(
+        self, match: Match, key: str, seed: int, broken_off: Callable[[Exception], GymposiumError] | None = None
+    ) -> None:
+        """`broken_off` makes of what the game's engine raises, as a player looks at the match, what is to be raised."""
+        self._broken_off = broken_off
         self.match = match
         self.game: Game = match.game
         self.key = key
@@ -115,6 +119,12 @@ class Sitting:
         if worlds is None:
             worlds = self._worlds[seat] = Worlds(self.game, seat)
         return worlds
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Raise what is to be raised where the game's engine raised `error`."""
+        if self._broken_off is None or isinstance(error, GymposiumError):  # our own say themselves what to do
+            raise error
+        raise self._broken_off(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
         """The seat's next ask."""
@@ -159,14 +169,24 @@ class Ask:
     @property
     def legal_actions(self) -> list[int]:
         """Indices of the legal moves in the game's action space, ascending; [] for free text."""
-        return self._sitting.match.legal_actions(self.seat)
+        try:
+            return self._sitting.match.legal_actions(self.seat)
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            self._sitting.fail(error)
 
     def tensor(self) -> np.ndarray:
         """What the seat sees as float32, shape `game.tensor_shape`."""
-        return self._sitting.match.tensor(self.seat)
+        try:
+            return self._sitting.match.tensor(self.seat)
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            self._sitting.fail(error)
 
     def observe(self, style: Style = "full") -> Observation:
-        observation = self._sitting.match.observe(self.seat, style)
+        """The position in words, as the seat may see it."""
+        try:
+            observation = self._sitting.match.observe(self.seat, style)
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            self._sitting.fail(error)
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
         return observation
@@ -189,7 +209,10 @@ def legal_moves(ask: Ask) -> list[str] | None:
     """The legal moves that the driver holds a reply to. They are listed once for each decision, and what
     players get is a copy, so that nothing they do to it makes a move legal."""
     if ask._legal is None:
-        ask._legal = ask._sitting.match.legal_moves(ask.seat)
+        try:
+            ask._legal = ask._sitting.match.legal_moves(ask.seat)
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            ask._sitting.fail(error)
     return ask._legal
 
 
@@ -205,4 +228,12 @@ class Player(Protocol):
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         """One reply for each ask, in order."""
+        ...
+
+
+class Remarks(Protocol):
+    """What a player may add: something to say of how its matches went."""
+
+    def remarks(self) -> Sequence[str]:
+        """Sentences for whoever let it play: `3 of 200 moves were random, for want of a world to search.`"""
         ...

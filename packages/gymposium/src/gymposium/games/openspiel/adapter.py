@@ -112,8 +112,8 @@ class OpenSpielGame:
         has none that is sound puts its own in a subclass, which sets `resamples`."""
         if not self.resamples:
             raise NoSampler(
-                f"{self.name} hides something, and its engine cannot sample the worlds that a seat's own view "
-                f"allows. Search refuses it rather than look at the true state; use the random player instead."
+                f"{self.name} hides something, and its engine has no sound sampler of the worlds that a seat's own "
+                f"view allows."
             )
         state = match.state.resample_from_infostate(seat, rng.random)
         world = OpenSpielMatch(self, self.start(), [], None, rng)
