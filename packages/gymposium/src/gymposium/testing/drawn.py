@@ -30,7 +30,7 @@ def needs_hypothesis() -> None:
 
 def settings(draws: int, **more: Any) -> hypothesis.settings:
     """The same draws on every machine, no files, no deadlines."""
-    from hypothesis import HealthCheck, settings
+    from hypothesis import HealthCheck, Phase, settings
 
     return settings(
         max_examples=draws,
@@ -38,6 +38,7 @@ def settings(draws: int, **more: Any) -> hypothesis.settings:
         database=None,
         deadline=None,
         print_blob=False,
+        phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
         **more,
     )

@@ -39,3 +39,15 @@ def short(value: object, most: int = 300) -> str:
     """A value as Python writes it, cut where it is long."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
+
+def unlike(one: object, other: object) -> tuple[str, str]:
+    """Two values as Python writes them, cut to where they begin to differ."""
+    texts = repr(one), repr(other)
+    differ = next((i for i, (a, b) in enumerate(zip(*texts)) if a != b), min(map(len, texts)))
+    begin = max(0, differ - 80)
+    cut = [
+        ("…" if begin else "") + text[begin : differ + 160] + ("…" if len(text) > differ + 160 else "")
+        for text in texts
+    ]
+    return cut[0], cut[1]

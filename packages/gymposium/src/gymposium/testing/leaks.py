@@ -26,7 +26,7 @@ from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS, read
 from gymposium.streams import stream
-from gymposium.testing.failed import CheckFailed, short, told
+from gymposium.testing.failed import CheckFailed, told, unlike
 from gymposium.testing.sight import STYLES, sight
 from gymposium.testing.walk import any_move
 from gymposium.testing.worlds import Finder, How, Seen
@@ -57,13 +57,15 @@ class Leak:
     events: tuple[Event, ...]
     other_events: tuple[Event, ...]
     shown: object
+    """What the seat saw; for a blind prompt, its view."""
     other_shown: object
 
     def __str__(self) -> str:
+        shown, other = unlike(self.shown, self.other_shown)
         return (
             f"{self.fault} in the {self.what} of seat {self.seat}: {_MEANING[self.fault]}.\n"
-            f"  after {told(self.events)}\n    {short(self.shown, 2000)}\n"
-            f"  after {told(self.other_events)}\n    {short(self.other_shown, 2000)}\n"
+            f"  after {told(self.events)}\n    {shown}\n"
+            f"  after {told(self.other_events)}\n    {other}\n"
             f"  to do: {_DO[self.fault]}"
         )
 
@@ -176,7 +178,7 @@ class _Check:
                 prompt = str(now.shown[f"{style} prompt"])
                 other_view, other_events = self._prompts.setdefault((seat, style, prompt), (view, events))
                 if other_view != view:
-                    self._note(Leak("blind prompt", seat, f"{style} prompt", events, other_events, prompt, prompt))
+                    self._note(Leak("blind prompt", seat, f"{style} prompt", events, other_events, view, other_view))
 
     def _hold(self, fault: Fault, seat: int, one: _Sight, other: _Sight) -> None:
         for what, shown in one.shown.items():

@@ -16,7 +16,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event, Game, Match
 from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
+from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told, unlike
 from gymposium.testing.leaks import DECLARE, Fault, LeakReport, check_leaks
 from gymposium.testing.sight import STYLES, difference, position
 from gymposium.testing.standing import standing_at
@@ -82,7 +82,7 @@ def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL)
 def _raise(report: LeakReport, faults: tuple[Fault, ...]) -> None:
     leaks = [leak for leak in report.leaks if leak.fault in faults]
     if leaks:
-        raise CheckFailed("\n".join(map(str, leaks[:3])), where=report.game.name, do="see above, for each of them.")
+        raise CheckFailed("\n".join(map(str, leaks[:3])), where=report.game.name, do="what each of them says.")
 
 
 @lru_cache(maxsize=2)  # three checks read one report
@@ -114,8 +114,9 @@ def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort =
         first_events, first = shown[key]
         differs = difference(first, now := _through_environments(game, events, seat))
         if differs is not None:
+            one, other = unlike(first[differs], now[differs])
             raise CheckFailed(
-                f"{differs} tells seat {seat} what it may not know: {short(first[differs])} and {short(now[differs])}.",
+                f"{differs} tells seat {seat} what it may not know: {one} and {other}.",
                 where=f"{game.name}, after {told(first_events)} and {told(events)}",
                 do="make what the seat sees from what it may know alone.",
             )
