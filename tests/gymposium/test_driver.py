@@ -316,3 +316,17 @@ def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         writer.write(played)
     assert verify_file(tmp_path / "matches.jsonl").problems == []
+
+
+@pytest.mark.parametrize("seat", range(4))
+def test_a_forfeit_is_a_loss_also_where_the_game_pays_only_at_its_end(seat: int, tmp_path: Path) -> None:
+    """Hearts has paid nobody anything until the hand is over, and its least return is nothing as well."""
+    players = [
+        Scripted(lambda ask: "no" if ask.turn > 5 else first(ask)) if s == seat else Scripted(first) for s in range(4)
+    ]
+    played = one("hearts", *players)
+    assert played.forfeit == seat
+    assert [played.result(s) for s in range(4)] == ["loss" if s == seat else "draw" for s in range(4)]
+    with RecordWriter(tmp_path / "matches.jsonl") as writer:
+        assert writer.write(played).results[seat] == "loss"
+    assert verify_file(tmp_path / "matches.jsonl").problems == []

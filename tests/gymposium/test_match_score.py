@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import pytest
@@ -31,6 +30,14 @@ def test_more_seats_share_ranks_where_they_tie() -> None:
     assert [match_score(poker(3), (2.0, 2.0, -4.0), seat) for seat in range(3)] == [0.75, 0.75, 0.0]
 
 
+def test_who_forfeits_did_worse_than_all_others_whatever_they_had_by_then() -> None:
+    hearts, nothing_yet = load_game("hearts"), (0.0, 0.0, 0.0, 0.0)
+    scores = [match_score(hearts, nothing_yet, seat, forfeit=2) for seat in range(4)]
+    assert scores == pytest.approx([2 / 3, 2 / 3, 0.0, 2 / 3])
+    paid = [match_score(load_game("openspiel:matrix_pd"), (5.0, 0.0), seat, forfeit=0) for seat in (0, 1)]
+    assert paid == [0.0, 1.0]
+
+
 @given(st.lists(st.integers(-10, 10).map(float), min_size=2, max_size=6))
 def test_scores_of_rivals_average_one_half_and_keep_their_order(utilities: list[float]) -> None:
     game = poker(len(utilities))
@@ -42,17 +49,17 @@ def test_scores_of_rivals_average_one_half_and_keep_their_order(utilities: list[
             assert (utilities[one] > utilities[two]) == (scores[one] > scores[two])
 
 
-def test_a_seat_without_rivals_is_measured_by_the_range() -> None:
+def test_a_seat_without_rivals_is_measured_by_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = load_game("openspiel:2048")
     least, greatest = alone.utility_range
     assert [match_score(alone, [value], 0) for value in (least, (least + greatest) / 2, greatest)] == [0.0, 0.5, 1.0]
-    together = copy.copy(load_game("leduc_poker"))  # as if its seats were partners; it pays from -13 to 13
-    together.spec = replace(together.spec, utility="cooperative")  # type: ignore[misc]
+    together = load_game("leduc_poker")  # as if its seats were partners; it pays from -13 to 13
+    monkeypatch.setattr(together, "spec", replace(together.spec, utility="cooperative"))
     assert [match_score(together, [value, value], 1) for value in (-13.0, 0.0, 13.0)] == [0.0, 0.5, 1.0]
 
 
-def test_a_range_without_an_end_gives_no_score() -> None:
-    endless = copy.copy(load_game("openspiel:2048"))
-    endless.utility_range = (0.0, float("inf"))  # type: ignore[misc]
+def test_a_range_without_an_end_gives_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = load_game("openspiel:2048")
+    monkeypatch.setattr(endless, "utility_range", (0.0, float("inf")))
     with pytest.raises(BadOption, match="from 0 to inf"):
         match_score(endless, [3.0], 0)

@@ -115,9 +115,9 @@ def test_accuracy_is_what_a_match_reports_as_exact() -> None:
 
 
 def test_who_forfeits_scores_nothing_though_nobody_got_more() -> None:
-    """Alike utilities are a draw to the game, but a forfeit is a loss that counts."""
+    """Alike utilities are a draw to the game, but a forfeit is a loss that counts, and the other has won."""
     tied = replace(QUICK, utilities=(-1.0, -1.0), forfeit=0)
-    assert [r.total for r in make_reward("score")([tied, replace(tied, seat=1)])] == [0.0, 0.5]
+    assert [r.total for r in make_reward("score")([tied, replace(tied, seat=1)])] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "2048"])

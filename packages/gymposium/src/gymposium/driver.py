@@ -77,7 +77,7 @@ class Played:
 
     def result(self, seat: int) -> str:
         """Win, draw or loss by the game's own utilities: a penalty costs reward, it turns no draw into a loss."""
-        return seat_result(self.utilities, seat)
+        return seat_result(self.utilities, seat, self.forfeit)
 
 
 @dataclass(slots=True)

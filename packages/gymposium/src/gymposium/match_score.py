@@ -14,19 +14,22 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 
 
-def match_score(game: Game, utilities: Sequence[float], seat: int) -> float:
+def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int | None = None) -> float:
     """The score of `seat` in a finished match that paid `utilities` (`Played.utilities`: forfeits count,
     penalties do not).
 
     Two seats: 1 for a win, 0.5 for a draw, 0 for a loss. More seats: the share of the others that did worse,
     ties counted half, which is the same for two. One seat, or a cooperative game, in which all rise and fall
-    together: where the return lies between the least and the greatest that the game can pay.
+    together: where the return lies between the least and the greatest that the game can pay. The seat `forfeit` has 0,
+    and did worse than all others, even where the match had paid them no more by then.
 
     Raises `BadOption` where that range has no end, so that there is no such place.
     """
+    if seat == forfeit:
+        return 0.0
     mine = utilities[seat]
     if game.seats > 1 and game.spec.utility != "cooperative":
-        others = [utility for other, utility in enumerate(utilities) if other != seat]
+        others = [-math.inf if s == forfeit else utility for s, utility in enumerate(utilities) if s != seat]
         return sum((mine > other) + 0.5 * (mine == other) for other in others) / len(others)
     least, greatest = game.utility_range
     if not (math.isfinite(least) and math.isfinite(greatest) and least < greatest):

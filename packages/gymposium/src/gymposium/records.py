@@ -417,7 +417,7 @@ def _wrong_returns(match: Match, record: Record) -> str | None:
     returns = [u - record.penalties.get(str(seat), 0.0) for seat, u in enumerate(utilities)]
     if returns != list(record.returns):
         return f"returns are {list(record.returns)}, but the events give {returns}"
-    results = [seat_result(utilities, seat) for seat in range(match.game.seats)]
+    results = [seat_result(utilities, seat, record.forfeit) for seat in range(match.game.seats)]
     if results != record.results:
         return f"results are {record.results}, but the events give {results}"
     return None

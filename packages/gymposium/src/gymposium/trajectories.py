@@ -55,7 +55,7 @@ class Trajectory:
     @property
     def result(self) -> str:
         """`win`, `draw` or `loss`, or `score` where the seat plays alone; by the utilities, like `Played.result`."""
-        return seat_result(self.utilities, self.seat)
+        return seat_result(self.utilities, self.seat, self.forfeit)
 
     @property
     def forfeited(self) -> bool:

@@ -34,7 +34,7 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, _, terminated, truncated, info = self.env.step(action)
         env = _ours(self)
         played = env.played if terminated else None
-        score = 0.0 if played is None else match_score(env.game, played.utilities, env.seat)
+        score = 0.0 if played is None else match_score(env.game, played.utilities, env.seat, played.forfeit)
         return observation, score, terminated, truncated, info
 
 

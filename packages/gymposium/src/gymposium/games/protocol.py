@@ -6,6 +6,7 @@ a seed, with chance drawn inside it. The list of events is the match: replaying 
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -163,10 +164,13 @@ class Game(Protocol):
         ...
 
 
-def seat_result(returns: Sequence[float], seat: int) -> str:
-    """`win`, `draw` or `loss` of a seat against the best of the others; `score` where it plays alone."""
+def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
+    """`win`, `draw` or `loss` of a seat against the best of the others; `score` where it plays alone. The seat
+    `forfeit` has lost to all others, even where the match had paid them no more by then."""
     if len(returns) == 1:
         return "score"
-    best = max(r for s, r in enumerate(returns) if s != seat)
+    if seat == forfeit:
+        return "loss"
+    best = max((r for s, r in enumerate(returns) if s != seat and s != forfeit), default=-math.inf)
     mine = returns[seat]
     return "win" if mine > best else "draw" if mine == best else "loss"

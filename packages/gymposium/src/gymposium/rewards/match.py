@@ -33,7 +33,5 @@ class Score:
 
 
 def score_of(trajectory: Trajectory) -> float:
-    """The seat's `match_score`; 0 where it forfeited, though others may have got no more."""
-    if trajectory.forfeited:
-        return 0.0
-    return match_score(trajectory.game, trajectory.utilities, trajectory.seat)
+    """The seat's `match_score`."""
+    return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.forfeit)
