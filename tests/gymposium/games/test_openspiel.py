@@ -356,7 +356,7 @@ def test_resampling_is_even_over_the_hidden_cards() -> None:
     "name", ["goofspiel", "openspiel:liars_dice", "openspiel:phantom_ttt", *[f"openspiel:{n}" for n in UNSOUND]]
 )
 def test_games_without_a_sampler_say_so(name: str) -> None:
-    with pytest.raises(NoSampler, match="use the random player instead"):
+    with pytest.raises(NoSampler, match=r"ask\.sampler\.worlds\(\) looks for worlds"):
         load_game(name).new(0).resample(0, random.Random(0))
 
 

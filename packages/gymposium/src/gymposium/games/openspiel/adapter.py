@@ -113,7 +113,7 @@ class OpenSpielGame:
         if not self.resamples:
             raise NoSampler(
                 f"{self.name} hides something, and its engine has no sound sampler of the worlds that a seat's own "
-                f"view allows."
+                f"view allows. A player's ask.sampler.worlds() looks for worlds along what the seat saw instead."
             )
         state = match.state.resample_from_infostate(seat, rng.random)
         world = OpenSpielMatch(self, self.start(), [], None, rng)
