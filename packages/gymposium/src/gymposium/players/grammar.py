@@ -23,6 +23,6 @@ def make_player(text: str) -> Player:
         if groups is not None:
             return cast(Player, host().implementation(spec)(**groups))
     for prefix, (what, distribution) in _ELSEWHERE.items():
-        if text.startswith(prefix):
+        if text.startswith(prefix) and not any(spec.form.startswith(prefix) for spec in host().opponents.values()):
             raise MissingExtra(what, distribution)
     raise UnknownName("player", text, (spec.form for spec in host().opponents.values()))
