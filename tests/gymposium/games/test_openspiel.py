@@ -387,6 +387,34 @@ def test_refused_moves_leave_the_match_as_it_was(name: str, seed: int, decisions
     match.apply(good)
 
 
+@pytest.mark.parametrize("name", ["backgammon", "breakthrough", "gin_rummy", "openspiel:phantom_go"])
+def test_moves_that_were_listed_once_are_not_legal_ever_after(name: str) -> None:
+    """Where moves are named by the position: neither what was legal before, nor for another seat, nor what somebody
+    writes into the list. Listing them or not makes no difference to what is played."""
+    match, unseen = load_game(name).new(3), load_game(name).new(3)
+    past = {"nonsense"}
+    rng = random.Random(3)
+    for _ in range(12):
+        [seat] = match.to_move()
+        legal = unseen.fork(rng).legal_moves(seat) or []
+        for move in sorted(past - set(legal)):
+            with pytest.raises(IllegalMove):
+                match.fork(rng).apply({seat: move})
+            with pytest.raises(IllegalMove):  # the first time it has listed none here
+                match.apply({seat: move})
+        assert match.legal_moves(1 - seat) == []
+        moves = match.legal_moves(seat) or []
+        assert moves == legal
+        past |= set(moves)
+        moves[0] = "nonsense"
+        with pytest.raises(IllegalMove):
+            match.apply({seat: "nonsense"})
+        move = rng.choice(legal)
+        match.apply({seat: move})
+        unseen.apply({seat: move})
+    assert unseen.events == match.events
+
+
 # -- names
 
 

@@ -130,10 +130,13 @@ class OpenSpielGame:
         return values
 
 
+_NOT_LISTED: tuple[int, int, tuple[str, ...], list[int]] = (-1, -1, (), [])
+
+
 class OpenSpielMatch:
     """One play of an OpenSpiel game. `state` is the engine's; only search over sampled worlds reads it."""
 
-    __slots__ = ("_rng", "events", "game", "seed", "state")
+    __slots__ = ("_listed", "_rng", "events", "game", "seed", "state")
 
     def __init__(
         self,
@@ -148,6 +151,9 @@ class OpenSpielMatch:
         self.events = events
         self.seed = seed
         self._rng = rng
+        self._listed = _NOT_LISTED
+        """The moves that were named last, and their actions; before them the number of events then, and whose they
+        are. What is played was mostly listed just before, and to name moves again is slow."""
 
     def to_move(self) -> tuple[int, ...]:
         player = self.state.current_player()
@@ -165,8 +171,11 @@ class OpenSpielMatch:
         names = self.game.names
         if names is not None:
             return [names[action] for action in self.state.legal_actions(seat)]
-        word = self.game.wording.move
-        return [word(self.state, seat, action) for action in self.state.legal_actions(seat)]
+        word, state = self.game.wording.move, self.state
+        actions = state.legal_actions(seat)
+        moves = [word(state, seat, action) for action in actions]
+        self._listed = (len(self.events), seat, tuple(moves), actions)
+        return moves
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         return Observation(seat, self.game.wording.position(self.state, seat, style), self.legal_moves(seat))
@@ -216,15 +225,19 @@ class OpenSpielMatch:
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
     def _action(self, seat: int, move: str) -> int:
-        legal = self.state.legal_actions(seat)
         action = self.game.actions.get(move)
         if action is not None:
-            if action in legal:
+            if action in self.state.legal_actions(seat):
                 return action
         elif self.game.names is None:
-            for candidate in legal:
-                if self.game.wording.move(self.state, seat, candidate) == move:
-                    return int(candidate)
+            at, whose, moves, actions = self._listed
+            if at == len(self.events) and whose == seat:
+                if move in moves:
+                    return actions[moves.index(move)]
+            else:
+                for candidate in self.state.legal_actions(seat):
+                    if self.game.wording.move(self.state, seat, candidate) == move:
+                        return int(candidate)
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
