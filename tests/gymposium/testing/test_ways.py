@@ -98,6 +98,7 @@ def test_as_a_command(tmp_path: Path) -> None:
         (("--quick", "--thorough"), "give one of them"),
         (("--only", "everything"), "plugins check --list"),
         (("knu_poker",), "Did you mean 'kuhn_poker'"),
+        (("gym:CartPole-v1",), "gymnasium.utils.env_checker"),
         ((), "no plugin with games is installed"),
     ],
 )
@@ -126,6 +127,18 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert 'pip install "gymposium[testing]"' in done.stderr
+
+
+@pytest.mark.parametrize("when", ["", "if table.left < self.sticks: "], ids=["as it is made", "as it is played"])
+def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> None:
+    source = NIM.read_text(encoding="utf-8").replace('"nim:', '"failing:')
+    begin = source.index("\n", source.index("def play(")) + 1
+    (tmp_path / "failing.py").write_text(f"{source[:begin]}        {when}raise KeyError('lost')\n{source[begin:]}")
+    command = ("gymposium.cli.main", "--plugin", "failing.py", "plugins", "check", "nim", "--quick", "--only", "length")
+    done = run(tmp_path, *command)
+    assert done.returncode == 1
+    line = source[:begin].count("\n") + 1
+    assert f"play in {tmp_path / 'failing.py'}, line {line}" in done.stderr
 
 
 TWO_GAMES = """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+import gymposium
 from gymposium.errors import MissingExtra
 from gymposium.games.protocol import Game
 from gymposium.plugins.specs import GameSpec
@@ -25,6 +28,8 @@ from gymposium.testing.checks import (
 )
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, short
+
+_OURS = Path(gymposium.__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,22 @@ class Check:
         except Exception as error:  # whatever a stranger's game may raise
             raise CheckFailed(
                 f"{type(error).__name__}: {short(str(error), 600)}",
-                where=f"{subject.name}, check {self.name}",
-                do="the traceback above this error shows the line; no call of the protocol may fail like that.",
+                where=f"{subject.name}, check {self.name}, {_line(error)}",
+                do="mend what fails there; no call of the protocol may fail like that.",
             ) from error
+
+
+def _line(error: Exception) -> str:
+    """Where it went wrong: the innermost line that is not gymposium's own, below the check; else the innermost."""
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)  # EngineError has it as its cause
+    theirs: list[traceback.FrameSummary] = []
+    for frame in frames:
+        if Path(frame.filename).is_relative_to(_OURS / "testing"):
+            theirs.clear()
+        elif not Path(frame.filename).is_relative_to(_OURS):
+            theirs.append(frame)
+    frame = (theirs or frames)[-1]
+    return f"{frame.name} in {frame.filename}, line {frame.lineno}"
 
 
 CHECKS: tuple[Check, ...] = (
@@ -127,6 +145,6 @@ class Subject:
         except Exception as error:  # whatever a stranger's game may raise
             raise CheckFailed(
                 f"the game cannot be made: {type(error).__name__}: {short(str(error), 600)}",
-                where=self.name,
+                where=f"{self.name}, {_line(error)}",
                 do="let the spec's entry_point name a callable that takes (spec, params) and returns the game.",
             ) from error

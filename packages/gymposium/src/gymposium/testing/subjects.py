@@ -28,13 +28,15 @@ def named_subjects(name: str) -> list[Subject]:
     (all its games); or a game with parameters, `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
 
     Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken, `BadOption` where it
-    offers no game."""
+    offers no game, and for `gym:ID`, which has no author of a game to tell."""
     if name in host().games:
         return subjects_of(host().games[name])
     plugin = next((p for p in host().plugins if name in (p.name, p.distribution)), None)
     if plugin is not None:
         return plugin_subjects(plugin)
     base, params = parse_name(name)
+    if base.startswith("gym:"):
+        raise BadOption(f"{name}: the kit is for games; Gymnasium has its own checks, gymnasium.utils.env_checker.")
     if not params and not base.startswith("openspiel:") and not _only_openspiel_has(base):
         raise UnknownName("game or plugin", name, {*host().games, *(p.name for p in host().plugins)})
     return [Subject(name, False, partial(load_game, load_game(name).name))]
