@@ -45,6 +45,25 @@ def test_list(gymposium: Run) -> None:
         assert re.search(rf"{game['name']} +{game['env_id']} +{game['seats']} +{game['information']}", text)
 
 
+LONG = """
+from gymposium import GameSpec, hookimpl
+
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="a_game_with_a_long_name", title="A game", summary="A.", entry_point="long:g", namespace="me")
+"""
+
+
+def test_what_is_listed_can_be_copied_from_a_narrow_terminal(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(LONG)
+    narrow = {"COLUMNS": "80"}
+    text = gymposium("--plugin", "long.py", "list", env=narrow).stdout
+    assert "me/TextAGameWithALongName-v0" in text
+    for told in (text, gymposium("--plugin", "long.py", "plugins", "list", env=narrow).stdout):
+        assert "…" not in told
+        assert max(map(len, told.splitlines())) <= 80
+
+
 def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> None:
     text = gymposium("info", "goofspiel(num_cards=4)").stdout
     assert "goofspiel(num_cards=4)" in text

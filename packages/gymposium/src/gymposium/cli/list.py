@@ -51,7 +51,9 @@ def command(
         )
         return
     console = out()
-    table = Table("game", "id", "seats", "information", "title", title="Games", title_justify="left", box=None)
+    table = Table(title="Games", title_justify="left", box=None)
+    for heading in ("game", "id", "seats", "information", "title"):
+        table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # to be copied, so never cut
     for game in games:
         table.add_row(game.name, game.env_id, str(game.seats), game.information, game.title)
     console.print(table)

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from gymposium.cli.text import out, print_json, printable
 from gymposium.plugins.host import Plugin, host
@@ -53,7 +53,8 @@ def list_plugins(
             }
         )
         return
-    table = Table("plugin", "distribution", "version", "status", "adds", box=None)
+    headings = ("plugin", "distribution", "version", "status", "adds")
+    table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
     for plugin in plugins:
         if plugin.status == "broken":
             adds = printable(plugin.error)
