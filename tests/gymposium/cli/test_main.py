@@ -83,7 +83,7 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: s
         (["run", "kuhn_poker", "--players", "random,random", "--on-illegal", "shrug"], "on_illegal='shrug'"),
         (["run", "openspiel:skat", "--players", "mcts-5,random,random"], "Use the random player instead"),
         (["run", "kuhn_poker", "--players", "random,random", "--record", "."], "--record .: cannot be written"),
-        (["--plugin", "missing.py", "list"], "missing.py: not a Python file"),
+        (["--plugin", "missing.py", "list"], "missing.py: there is no such file"),
     ],
 )
 def test_errors_are_one_line_that_says_what_to_do(gymposium: Run, arguments: list[str], told: str) -> None:

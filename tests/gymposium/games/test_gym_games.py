@@ -259,7 +259,7 @@ def test_an_environment_that_fails_surfaces_with_the_match_so_far() -> None:
     ("name", "error", "told"),
     [
         ("gym:Corridr-v0", UnknownName, "gym:my_module:MyText-v0"),
-        ("gym:no_such_module:Foo-v0", UnknownName, "no_such_module"),
+        ("gym:no_such_module:Foo-v0", UnknownName, "No module named 'no_such_module'.*PYTHONPATH"),
         ("gym:FrozenLake-v1", BadParameter, r"shows Discrete\(16\), and only what shows text"),
         ("gym:Echo-v0", BadParameter, "does not say how long an episode may be: add max_decisions"),
         ("gym:Echo-v0(max_decisions=0)", BadParameter, "max_decisions=0: must be a whole number, 1 or more"),

@@ -257,7 +257,7 @@ def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("missing.py", "not a Python file"),
+        ("missing.py", "there is no such file"),
         ("notes.txt", "not a Python file"),
         ("my-game.py", "cannot be a module's name"),
         ("json.py", "another module is called 'json'"),

@@ -160,7 +160,9 @@ class GymGame:
             hint = "Import what registers it, or write its module before it:  gym:my_module:MyText-v0"
             raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from None
         except ModuleNotFoundError as error:
-            raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, f"{error}.") from error
+            why = str(error.__cause__ or error).split(". Environment registration")[0]
+            hint = f"{why}. Where it is a file of yours, name its folder:  PYTHONPATH=FOLDER gymposium …"
+            raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from error
         except (gymnasium.error.Error, TypeError, ValueError, AssertionError) as error:
             raise BadParameter(f"{self.name} cannot be made: {error}") from error
 

@@ -23,5 +23,8 @@ class RandomPlayer:
     def _choose(self, ask: Ask) -> str:
         moves = ask.legal_moves
         if moves is None:
-            raise GymposiumError(f"{ask.game.name} takes free text, so the random player cannot play it.")
+            raise GymposiumError(
+                f"{ask.game.name} takes free text, so the random player cannot play it. A person can (gymposium play "
+                f"{ask.game.name}), or a language model (lm:MODEL)."
+            )
         return moves[int(ask.rng.random() * len(moves))]

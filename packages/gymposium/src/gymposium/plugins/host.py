@@ -276,6 +276,8 @@ def _in_words(error: BaseException) -> str:
 
 def _import_file(path: Path) -> ModuleType:
     name = path.stem
+    if not path.exists():
+        raise PluginError("there is no such file")
     if not path.is_file() or path.suffix != ".py":
         raise PluginError("not a Python file")
     if not name.isidentifier():

@@ -33,9 +33,11 @@ searched."""
 def refuse(game: Game, player: str) -> None:
     """Raises `NoSampler` with the reason where search would only play badly."""
     if game.spec.free_text:
-        reason = "it takes free text, so there are no moves to search through"
-    else:
-        reason = game.spec.unsearchable or _by_engine(game)
+        raise NoSampler(
+            f"{player} does not play {game.name}: it takes free text, so there are no moves to search through. A "
+            f"person can (gymposium play {game.name}), or a language model (lm:MODEL)."
+        )
+    reason = game.spec.unsearchable or _by_engine(game)
     if reason:
         raise NoSampler(f"{player} does not play {game.name}: {reason}. Use the random player instead.")
 
