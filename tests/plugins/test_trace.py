@@ -364,9 +364,22 @@ def test_without_walls_nothing_of_a_file_is_run(programs: Path) -> None:
     shown = subprocess.run([*command, "show", name], capture_output=True, text=True, check=False, env=env)
     assert shown.returncode == 2
     assert "install bubblewrap" in shown.stderr
+    assert "run on Linux" not in shown.stderr  # no walls come of that
     ours = subprocess.run([*command, "show", "--seed", "3"], capture_output=True, text=True, check=False, env=env)
     assert ours.returncode == 0
     assert trace().new(3).task.truth.rstrip() in ours.stdout
+
+
+@pytest.mark.skipif(not walled(), reason="what is refused on such a machine is tested above")
+def test_the_command_tells_of_a_skipped_program_in_one_line(programs: Path) -> None:
+    shown = [sys.executable, "-m", "gymposium.cli.main", "trace", "show", f"trace(source={programs})", "--seed"]
+    for seed in range(12):
+        told = subprocess.run([*shown, str(seed)], capture_output=True, text=True, check=False)
+        assert told.returncode == 0
+        if told.stderr:
+            break
+    assert all(line.startswith(f"warning: {programs}: program ") for line in told.stderr.splitlines())
+    assert "is skipped: " in told.stderr
 
 
 @pytest.mark.skipif(not walled(), reason="what is refused on such a machine is tested above")

@@ -17,7 +17,7 @@ from gymposium_trace.drawing import Draw
 from gymposium_trace.game import Trace
 from gymposium_trace.inject import Uninjectable
 from gymposium_trace.running.backends import BACKENDS, PYTHON
-from gymposium_trace.running.probe import WALLS, probe
+from gymposium_trace.running.probe import WALLS, probe, remedy
 from gymposium_trace.sources import Given, read_rows
 from gymposium_trace.tasks import DoesNotCount
 
@@ -69,8 +69,8 @@ def check(
 ) -> None:
     """Run every program of a source and say which do not count, and why.
 
-    A program counts where two runs agree, end without an error within the limits, and print something. Ends with 0
-    where some do, else 1.
+    A program counts where two runs agree, end without an error within the limits, and print something. They are
+    numbered from 0. Ends with 0 where some count, else 1.
 
     Examples:
 
@@ -139,7 +139,7 @@ def doctor(as_json: JsonOption = False) -> None:
         console.print(table)
         for one in found:
             if not one.works:
-                missing = f"{one.backend.name}: {one.reason}; to use it, {one.backend.install}."
+                missing = f"{one.backend.name}: {one.reason}{remedy(one.backend)}."
                 console.print(printable(missing), soft_wrap=True)
         console.print(f"Generated programs: {'yes' if ours else 'no'}.")
         console.print(f"Programs from a file or a hub: {'yes' if anybodys else 'no; no way of running holds them in'}.")

@@ -73,7 +73,7 @@ def _inject(program: str, count: int, draw: Draw) -> str:
 
 def _parse(program: str) -> ast.Module:
     try:
-        return ast.parse(program)
+        return ast.parse(program, "program.py")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes; thousands of brackets
         raise Uninjectable(f"it is not Python ({error})") from error
 

@@ -4,6 +4,9 @@ each is imported only when it is used: `gymposium --help` loads no engine and no
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -132,8 +135,19 @@ def options(
     """Games played in words: play them, pit players against each other, replay and verify what was played."""
 
 
+def _note_warning(show: Callable[..., None], message: Any, category: type[Warning], *where: Any) -> None:
+    """A plugin's own warning is for whoever typed the command, so it comes without the line of code; any other is
+    shown as Python does."""
+    packages = {"gymposium", *(plugin.source.partition(".")[0] for plugin in host().plugins)}
+    if category.__module__.partition(".")[0] in packages:
+        note(f"warning: {message}")
+    else:
+        show(message, category, *where)
+
+
 def main() -> None:
     """Run the command with the arguments of the process."""
+    warnings.showwarning = partial(_note_warning, warnings.showwarning)
     typer.main.get_command(app)(prog_name="gymposium")
 
 

@@ -132,6 +132,11 @@ def _judge(backend: Backend, run: Run, *, written: bool, received: bool) -> Capa
     return Capability(backend, True, f"a program run so can {able}" if lets else "", lets)
 
 
+def remedy(backend: Backend) -> str:
+    """What to install, where it does not work; nothing where it does, since what it lets through is then its way."""
+    return "" if probe(backend).works else f"; to use it, {backend.install}"
+
+
 def for_our_own() -> Backend:
     """The quickest way to run programs of our own. Raises `NoIsolation`."""
     return _first([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
@@ -147,5 +152,5 @@ def _first(able: list[tuple[Backend, bool]], refusal: str) -> Backend:
     for backend, good in able:
         if good:
             return backend
-    reasons = " ".join(f"{b.name}: {probe(b).reason}; to use it, {b.install}." for b, _ in able if b.install)
+    reasons = " ".join(f"{b.name}: {probe(b).reason}{remedy(b)}." for b, _ in able)
     raise NoIsolation(f"{refusal} {reasons} `gymposium trace doctor` shows what was tried.")
