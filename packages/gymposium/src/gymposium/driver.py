@@ -133,11 +133,9 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
             replies = yield asks
             again: list[Ask] = []
             failed: list[int] = []
-            timed_out: list[int] = []
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
                 if reply is None:
-                    timed_out.append(seat)
                     failed.append(seat)
                     continue
                 legal = legal_moves(asked_one)
@@ -160,7 +158,8 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
             if failed:
                 loser = who_forfeits(failed, sitting.seed)
                 utilities = forfeit_returns(game, loser, match.returns())
-                return Played(job, match.events, turns, utilities, loser, penalties, tuple(timed_out))
+                timed_out = tuple(ask.seat for ask, reply in zip(asks, replies, strict=True) if reply is None)
+                return Played(job, match.events, turns, utilities, loser, penalties, timed_out)
             asks = again
         match.apply(moves)
     # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
@@ -223,24 +222,37 @@ def play(jobs: Iterable[MatchJob], *, at_once: int = 256, watchdog: Watchdog | N
         live = still
 
 
-def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
+def ask_players(live: Sequence[Live], watchdog: Watchdog | None = None) -> None:
     """One round: every player gives the replies that are not there yet, in one call for all matches; None
     stays where the watchdog fired."""
-    desks: dict[int, tuple[Player, list[tuple[Live, int]]]] = {}
+    if len(live) == 1 and len(live[0].asks) == 1:  # a single environment: nothing to sort
+        (one,) = live
+        one.replies[:] = _replies(one.job.players[one.asks[0].seat], one.asks, watchdog)
+        return
+    desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Reply | None], int]]]] = {}
     for one in live:
-        for index, reply in enumerate(one.replies):
-            if reply is None:
-                player = one.job.players[one.asks[index].seat]
-                desks.setdefault(id(player), (player, []))[1].append((one, index))
-    for player, places in desks.values():
-        asks = [one.asks[index] for one, index in places]
-        replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
-        if replies is None:
-            continue
-        if len(replies) != len(places):
-            raise ValueError(f"player {player.name} gave {len(replies)} replies to {len(places)} asks.")
-        for (one, index), given in zip(places, replies, strict=True):
-            one.replies[index] = given
+        players, replies = one.job.players, one.replies
+        for index, ask in enumerate(one.asks):
+            if replies[index] is None:
+                player = players[ask.seat]
+                desk = desks.get(id(player))
+                if desk is None:
+                    desk = desks[id(player)] = (player, [], [])
+                desk[1].append(ask)
+                desk[2].append((replies, index))
+    for player, asks, places in desks.values():
+        for (replies, index), reply in zip(places, _replies(player, asks, watchdog), strict=True):
+            replies[index] = reply
+
+
+def _replies(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None) -> Sequence[Reply | None]:
+    """What one player gives to its asks."""
+    given = player.act(asks) if watchdog is None else watchdog.act(player, asks)
+    if given is None:
+        return [None] * len(asks)
+    if len(given) != len(asks):
+        raise ValueError(f"player {player.name} gave {len(given)} replies to {len(asks)} asks.")
+    return given
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:

@@ -41,7 +41,6 @@ class Episode:
 
     __slots__ = (
         "_answers",
-        "_asks_players",
         "_due",
         "_live",
         "_outside",
@@ -87,10 +86,13 @@ class Episode:
             raise ResetNeeded("A player failed in this match, so it cannot go on: call reset() before step().")
         live = self._live
         self._answers.append(replies)
-        live.replies = [replies.get(ask.seat) for ask in live.asks]
-        self._asks_players = len(replies) < len(live.asks)
         self.asks = {}
-        self._due = True
+        for place, ask in enumerate(live.asks):
+            live.replies[place] = replies.get(ask.seat)
+        if len(replies) == len(live.asks):
+            self._hand_over()
+        else:
+            self._due = True
 
     @property
     def over(self) -> bool:
@@ -137,10 +139,24 @@ class Episode:
         job = self.job
         return _played_again, (job.game, job.players, job.seed, job.on_illegal, self._answers, events)
 
+    def _hand_over(self) -> None:
+        """All replies are there: play them."""
+        try:
+            played = self._live.go_on()
+        except EngineError as error:
+            self.break_off(error)
+            return
+        if played is None:
+            self._look()
+        else:
+            self.played, self._due = played, False
+
     def _look(self) -> None:
-        outside = self._outside
-        self.asks = {ask.seat: ask for ask in self._live.asks if outside[ask.seat]}
-        self._due = self._asks_players = not self.asks
+        asks, outside = self.asks, self._outside
+        for ask in self._live.asks:
+            if outside[ask.seat]:
+                asks[ask.seat] = ask
+        self._due = not asks
 
     def _fails_to_show(self) -> bool:
         """Whether the engine cannot show a player what it has to, and so is why the player could not reply."""
@@ -163,25 +179,19 @@ def go_on(episodes: Iterable[Episode]) -> None:
     due = [episode for episode in episodes if episode._due]
     while due:
         try:
-            if asking := [episode._live for episode in due if episode._asks_players]:
-                ask_players(asking)
+            ask_players([due[0]._live] if len(due) == 1 else [episode._live for episode in due])
         except Exception:
             failed = [episode for episode in due if episode._fails_to_show()]
             if not failed:
                 raise  # the player's own
             due = [episode for episode in due if episode not in failed]
             continue
+        still = []
         for episode in due:
-            try:
-                played = episode._live.go_on()
-            except EngineError as error:
-                episode.break_off(error)
-                continue
-            if played is None:
-                episode._look()
-            else:
-                episode.played, episode._due = played, False
-        due = [episode for episode in due if episode._due]
+            episode._hand_over()
+            if episode._due:
+                still.append(episode)
+        due = still
 
 
 def _played_again(

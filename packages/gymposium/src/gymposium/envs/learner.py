@@ -119,8 +119,8 @@ class Learner:
         where an outcome has told so already."""
         if self.over:
             raise ResetNeeded("The match is over: call reset() before step().")
-        episode = self.episode
-        if not episode.over:
+        episode = self._episode or self.episode
+        if episode.played is None and episode.error is None:
             self._since = len(episode.underway.turns)
             episode.answer({self.seat: reply})
         return episode
@@ -135,7 +135,7 @@ class Learner:
         is truncated."""
         now, seen, info = self._see()
         reward, self._paid = now - self._paid, now
-        episode = self.episode
+        episode = self._episode or self.episode
         broken = episode.error is not None
         finished = episode.played is not None and not broken
         self.over = finished or broken
@@ -143,7 +143,7 @@ class Learner:
 
     def _see(self) -> tuple[float, Any, dict[str, Any]]:
         """The return so far, the observation and the info. Where the engine fails at that, the match breaks off."""
-        episode, setting, seat = self.episode, self._setting, self.seat
+        episode, setting, seat = self._episode or self.episode, self._setting, self.seat
         if episode.error is None:
             try:
                 seen = setting.views.observe(episode, seat, setting.kind)

@@ -15,12 +15,13 @@ def register_envs() -> None:
     for spec in host().games.values():
         kwargs = {"game": spec.name}
         if not _known(gymnasium.registry.get(spec.env_id), kwargs):
-            # The env refuses steps out of order by itself, so that it needs no wrapper for it.
+            # The env refuses steps out of order and actions that are none by itself: no wrapper has to.
             gymnasium.register(
                 spec.env_id,
                 "gymposium.envs.gym:TextGameEnv",
                 vector_entry_point="gymposium.envs.vector:TextGameVectorEnv",
                 order_enforce=False,
+                disable_env_checker=True,
                 kwargs=kwargs,
             )
         if not _known(pettingzoo.aec_registry.get(spec.env_id), kwargs):
