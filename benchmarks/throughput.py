@@ -28,7 +28,7 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import reader
 from gymposium.streams import draw
 
-GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel")
+GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel", "othello", "backgammon", "gin_rummy")
 
 Side = Callable[[int], int]
 """Plays one match from a seed; returns its number of decisions."""

@@ -20,7 +20,10 @@ def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
     run("throughput", "--repeats", "1", "--seconds", "0.01", "--out", str(tmp_path))
     found = json.loads((tmp_path / "throughput.json").read_text(encoding="utf-8"))
     games = [row["game"] for row in found["games"]]
-    assert games == ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel"]
+    assert games == [
+        *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel"),
+        *("othello", "backgammon", "gin_rummy"),
+    ]
     for row in found["games"]:
         rates = row["match_decisions_per_cpu_second"], row["pyspiel_decisions_per_cpu_second"]
         assert min(rates) > 0
