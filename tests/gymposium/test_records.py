@@ -180,6 +180,14 @@ def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
     assert last.move not in free
 
 
+def test_another_seed_is_named_though_with_its_cards_the_moves_are_not_even_legal() -> None:
+    """Hearts: somebody else holds the two of clubs, and so would lead."""
+    players = [make_player("random")] * 4
+    [played] = play([MatchJob("m", load_game("hearts(pass_cards=False)"), players, 1, player_seed=1)])
+    found = {tampered(played, put("seed", seed)) for seed in range(2, 8)}
+    assert all(re.fullmatch(r"event \d is '..', but seed [2-7] gives '..'", one or "") for one in found), found
+
+
 def test_chance_that_the_seed_does_not_draw_is_found() -> None:
     """Kuhn: exchange the hidden third card for the other's, where the result stays the same."""
     hits = 0

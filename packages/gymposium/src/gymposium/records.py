@@ -436,10 +436,15 @@ def _wrong_chance(game: Game, record: Record) -> str | None:
     """Play the seats' moves again from the seed and compare what chance does."""
     match = game.new(record.seed)
     moves = [event for event in record.events if event.seat != CHANCE]
-    while moves and (seats := match.to_move()):
+    compared = 0
+    while True:
+        # before the next move, which may not even be legal where chance came out otherwise
+        for number, (mine, theirs) in enumerate(zip(match.events[compared:], record.events[compared:]), compared):
+            if mine != theirs:
+                return f"event {number} is {theirs.move!r}, but seed {record.seed} gives {mine.move!r}"
+        compared = len(match.events)
+        seats = match.to_move()
+        if not moves or not seats:
+            return None
         now, moves = moves[: len(seats)], moves[len(seats) :]
         match.apply({event.seat: event.move for event in now})
-    for number, (mine, theirs) in enumerate(zip(match.events, record.events)):
-        if mine != theirs:
-            return f"event {number} is {theirs.move!r}, but seed {record.seed} gives {mine.move!r}"
-    return None
