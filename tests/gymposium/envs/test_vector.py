@@ -111,6 +111,33 @@ def test_it_agrees_with_gymnasiums_own_vector_environment(kind: str, mode: Autor
             )
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_matches_that_last_too_long_are_truncated_as_by_gymnasium(mode: AutoresetMode) -> None:
+    """Connect four in three steps: none is over. Tic-tac-toe in three: some are, in the very last step."""
+    for env_id, steps in (("TextConnectFour-v0", 3), ("TextTicTacToe-v0", 3)):
+        ours = gymnasium.make_vec(env_id, num_envs=6, autoreset_mode=mode, max_episode_steps=steps)
+        theirs = gymnasium.make_vec(
+            env_id,
+            num_envs=6,
+            vectorization_mode="sync",
+            vector_kwargs={"autoreset_mode": mode},
+            max_episode_steps=steps,
+        )
+        assert plain(ours.reset(seed=2)) == plain(theirs.reset(seed=2))
+        truncations = 0
+        for _ in range(12):
+            masks = ours.unwrapped.action_masks()  # type: ignore[attr-defined]
+            actions = np.array([np.flatnonzero(mask)[0] if mask.any() else 0 for mask in masks])
+            one, two = ours.step(actions), theirs.step(actions)
+            assert plain(one) == plain(two)
+            over = one[2] | one[3]
+            truncations += one[3].sum()
+            if mode is AutoresetMode.DISABLED and over.any():
+                again = [env.reset(options={"reset_mask": over.copy()}) for env in (ours, theirs)]
+                assert plain(again[0]) == plain(again[1])
+        assert truncations > 0
+
+
 def test_text_spaces_are_one_object() -> None:
     space: Any = TextGameVectorEnv("tic_tac_toe", num_envs=256).observation_space
     assert len(space) == 256
@@ -328,7 +355,9 @@ def test_wrong_use_is_refused_before_anything_is_played() -> None:
     ("keywords", "told"),
     [
         ({"autoreset_mode": "Next"}, "'NextStep', 'SameStep', 'Disabled'"),
-        ({"num_envs": 0}, "num_envs=0: must be 1 or more"),
+        ({"num_envs": 0}, "num_envs=0: must be a whole number, 1 or more"),
+        ({"num_envs": "2"}, "num_envs='2': must be a whole number"),
+        ({"max_episode_steps": 0}, "max_episode_steps=0: must be a whole number, 1 or more"),
         ({"seat": 2}, "seat=2: write a seat from 0 to 1"),
     ],
 )

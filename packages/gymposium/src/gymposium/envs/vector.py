@@ -6,6 +6,7 @@ for all matches in one call, which a search that runs in threads or a model on a
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -31,7 +32,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
 
     Keywords are those of `TextGameEnv`, and `autoreset_mode`: `"NextStep"` (a match that is over begins anew in
     the next step, whose action for it is not read), `"SameStep"` (in the same step; what the old one ended with is
-    in `info["final_obs"]` and `info["final_info"]`) or `"Disabled"` (by `reset` with the option `reset_mask`).
+    in `info["final_obs"]` and `info["final_info"]`) or `"Disabled"` (by `reset` with the option `reset_mask`); and
+    `max_episode_steps`, after how many steps a match is truncated, where it is not None.
 
     Actions are an array of indices, or a sequence in which each is an index or text. Observations are a tuple of
     text, an array, or a dict of these; infos are Gymnasium's, each key with its mask `_key`.
@@ -43,13 +45,18 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     """
 
     def __init__(
-        self, game: str | Game, *, num_envs: int, autoreset_mode: str | AutoresetMode = "NextStep", **keywords: Any
+        self,
+        game: str | Game,
+        *,
+        num_envs: int,
+        autoreset_mode: str | AutoresetMode = "NextStep",
+        max_episode_steps: int | None = None,
+        **keywords: Any,
     ) -> None:
         self.autoreset_mode = _autoreset(autoreset_mode)
-        if num_envs < 1:
-            raise BadOption(f"num_envs={num_envs!r}: must be 1 or more.")
-        self.num_envs = num_envs
-        self._setting = Setting(game, (*KEYWORDS, "autoreset_mode", "num_envs"), **keywords)
+        self.num_envs = num_envs = _count("num_envs", num_envs)
+        self._limit = math.inf if max_episode_steps is None else _count("max_episode_steps", max_episode_steps)
+        self._setting = Setting(game, (*KEYWORDS, "autoreset_mode", "max_episode_steps", "num_envs"), **keywords)
         self.game = self._setting.game
         self.metadata = {**METADATA, "autoreset_mode": self.autoreset_mode}
         self.render_mode = self._setting.render_mode
@@ -61,6 +68,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """The matches that ended in the last step, as `gymposium.records.RecordWriter.write` takes them; one that
         broke off says so in its `error`."""
         self._learners = [Learner(self._setting) for _ in range(num_envs)]
+        self._steps = np.zeros(num_envs, int)
+        """How many each match has had."""
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
         self._shown: list[Any] = [None] * num_envs
 
@@ -96,6 +105,9 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         for i in live:
             self._shown[i], rewards[i], terminations[i], truncations[i], infos[i] = learners[i].outcome()
+        self._steps[live] += 1
+        for i in np.flatnonzero(self._steps >= self._limit).tolist():
+            learners[i].over = truncations[i] = True
         done = [i for i in live if learners[i].over]
         self.ended = [played for i in done if (played := learners[i].played) is not None]
         for i in done:
@@ -119,6 +131,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """New matches in these places, which go on together with `others`; their infos."""
         new = []
         for i in which:
+            self._steps[i] = 0
             seed, self._rngs[i] = fresh_seed(seeds[i], self._rngs[i])
             new.append(self._learners[i].begin(seed, self._setting.seat_for(seed, options, ("reset_mask",))))
         go_on([*others, *new])
@@ -168,6 +181,12 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """The matches of these episodes, None where the engine could not begin it; their `events` are their records.
         To be looked at, not to be changed."""
         return tuple(getattr(learner.episode, "match", None) for learner in self._learners)
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise BadOption(f"{name}={value!r}: must be a whole number, 1 or more.")
+    return int(value)
 
 
 def _autoreset(mode: str | AutoresetMode) -> AutoresetMode:
