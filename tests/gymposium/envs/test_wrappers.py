@@ -11,6 +11,9 @@ from gymnasium.utils.env_checker import check_env
 
 from gymposium.envs.wrappers import PotentialShaping, ScoreReward, StepPenalty
 from gymposium.errors import BadOption
+from gymposium.match_score import match_score
+from gymposium.rewards.grammar import make_reward
+from gymposium.trajectories import Trajectory
 
 
 def play(env: gymnasium.Env[Any, Any], seed: int) -> list[float]:
@@ -38,11 +41,19 @@ def test_a_score_comes_at_the_end_and_says_win_draw_or_loss(env_id: str) -> None
     check_env(env.unwrapped)
 
 
-def test_a_forfeit_scores_nothing_and_a_penalty_does_not_change_the_score() -> None:
-    env = ScoreReward(gymnasium.make("TextTicTacToe-v0", on_illegal="penalty(5,1)"))
+def test_a_forfeit_scores_nothing_and_penalties_come_off_as_in_training() -> None:
+    env: Any = ScoreReward(gymnasium.make("TextTicTacToe-v0", on_illegal="penalty(5,1)"))
     env.reset(seed=0)
     assert env.step("nonsense")[1:3] == (0.0, False)
-    assert env.step("nonsense")[1:3] == (0.0, True)
+    assert env.step("nonsense")[1:3] == (-5.0, True)
+    _, info = env.reset(seed=1)
+    env.step("nonsense")
+    over, reward = False, 0.0
+    while not over:
+        _, reward, over, _, info = env.step(info["legal_moves"][0])
+    played = env.unwrapped.played
+    (in_training,) = make_reward("score")([Trajectory.of(played, 0)])
+    assert reward == in_training.total == match_score(played.job.game, played.utilities, 0) - 5.0
 
 
 def test_a_penalty_for_each_step() -> None:

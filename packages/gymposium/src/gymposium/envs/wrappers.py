@@ -23,7 +23,7 @@ _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """The match's score in [0, 1] at its end, and nothing before: `gymposium.match_score` says what it means. It is
     the same scale in every game: 1 for a win, 0.5 for a draw, 0 for a loss where there are two seats. Penalties of
-    `on_illegal` do not count; a forfeit does."""
+    `on_illegal` come off it, as they do with the reward `score` in training: else failed replies would be free."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -34,8 +34,10 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, _, terminated, truncated, info = self.env.step(action)
         env = _ours(self)
         played = env.played if terminated else None
-        score = 0.0 if played is None else match_score(env.game, played.utilities, env.seat, played.forfeit)
-        return observation, score, terminated, truncated, info
+        if played is None:
+            return observation, 0.0, terminated, truncated, info
+        score = match_score(env.game, played.utilities, env.seat, played.forfeit)
+        return observation, score - played.penalties.get(env.seat, 0.0), terminated, truncated, info
 
 
 class StepPenalty(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
