@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from gymposium.cli.matches import (
     RECORD,
@@ -16,6 +16,7 @@ from gymposium.cli.matches import (
     match_bar,
     note_remarks,
     open_record,
+    telling_of,
 )
 from gymposium.cli.text import note, out, print_json, with_interval
 from gymposium.failures import FailurePolicy
@@ -54,7 +55,7 @@ def command(
     seated = make_player(player)
     names = [name.strip() for name in opponents.split(",")] if loaded.seats > 1 else ["alone"]
     scores: dict[str, Score] = {}
-    with open_record(record) as writer, match_bar() as bar:
+    with telling_of(record), open_record(record) as writer, match_bar() as bar:
         for name in names:
             task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
 
@@ -89,7 +90,9 @@ def _table(scores: dict[str, Score], *, alone: bool) -> Table:
     rates = () if alone else ("win", "draw", "loss")
     reports = list(dict.fromkeys(name for score in scores.values() for name in score.reports))
     shown = [name.replace("_", " ") for name in reports]
-    table = Table("against", *rates, "mean return", *shown, "illegal", "unparsable", "cut off", box=None)
+    headings = ("against", *rates, "mean return", *shown, "illegal", "unparsable", "cut off")
+    # a narrow terminal breaks figures over two lines and cuts no word
+    table = Table(*(Column(heading, min_width=max(map(len, heading.split()))) for heading in headings), box=None)
     for name, score in scores.items():
         table.add_row(
             name,

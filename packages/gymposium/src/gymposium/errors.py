@@ -90,7 +90,8 @@ class EngineError(GymposiumError):
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         super().__init__(
             f"The engine of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
-            f"{len(events)} events{last}: {played.error}. The match so far stands in this error's `played`."
+            f"{len(events)} events{last}: {played.error}."
         )
+        self.add_note("The match so far stands in this error's `played`.")
         self.played = played
         self.__cause__ = error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gymposium.cli.text import err, note
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, EngineError
 from gymposium.players.protocol import Player
 from gymposium.records import RecordWriter
 
@@ -27,6 +28,16 @@ PolicyOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")]
+
+
+@contextmanager
+def telling_of(record: Path) -> Iterator[None]:
+    """Where the engine of a game fails, say where the match so far is to be found."""
+    try:
+        yield
+    except EngineError:
+        note(f"The match so far is recorded in {record}:  gymposium replay {record}")
+        raise
 
 
 def match_bar() -> Progress:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.matches import RECORD, RecordOption, open_record
+from gymposium.cli.matches import RECORD, RecordOption, open_record, telling_of
 from gymposium.cli.text import note, number, out, show
 from gymposium.driver import MatchJob, Played, play
 from gymposium.errors import BadOption
@@ -61,7 +61,8 @@ def command(
             writer.write(played)
 
     try:
-        played = next(recorded(play([job]), write))
+        with telling_of(record):
+            played = next(recorded(play([job]), write))
     except KeyboardInterrupt:
         print()
         note("Stopped; nothing is recorded.")

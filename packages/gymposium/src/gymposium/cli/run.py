@@ -20,6 +20,7 @@ from gymposium.cli.matches import (
     match_bar,
     note_remarks,
     open_record,
+    telling_of,
 )
 from gymposium.cli.text import note, out, print_json, with_interval
 from gymposium.driver import MatchJob, play
@@ -85,7 +86,7 @@ def command(
 
     done = 0
     try:
-        with open_record(record) as writer, _progress(loaded, matches) as advance:
+        with telling_of(record), open_record(record) as writer, _progress(loaded, matches) as advance:
             for played in recorded(play(jobs(), watchdog=dog), writer.write):
                 for seat, index in enumerate(orders.pop(played.job.id)):
                     scores[index].add(played, seat)
@@ -109,11 +110,15 @@ def make_players(game: Game, text: str) -> list[Player]:
     asked for all its seats at once."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != game.seats:
-        raise BadOption(f"--players {text}: {game.name} needs {game.seats} players, not {len(names)}.")
+        raise BadOption(f"--players {text}: {game.name} needs {_players(game.seats)}, not {len(names)}.")
     made = {name: make_player(name) for name in dict.fromkeys(names)}
     if "human" in made:
         raise BadOption(f"--players {text}: a person plays one match at a time:  gymposium play {game.name}")
     return [made[name] for name in names]
+
+
+def _players(number: int) -> str:
+    return "1 player" if number == 1 else f"{number} players"
 
 
 @contextmanager
@@ -155,13 +160,6 @@ def _as_data(
     policy: FailurePolicy,
     record: Path,
 ) -> dict[str, Any]:
-    def plain(player: Player, score: Score) -> dict[str, Any]:
-        data = score.as_dict()
-        # for several seats also what never happened; who plays alone has a score and no result
-        rates = {result: score.result_rate(result) for result in _RESULTS if game.seats > 1}
-        data["results"] = {result: [e.value, e.low, e.high] for result, e in rates.items()}
-        return {"player": player.name, **data}
-
     return {
         "game": game.name,
         "matches": scores[0].matches,

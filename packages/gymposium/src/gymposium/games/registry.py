@@ -45,12 +45,16 @@ def find_spec(name: str) -> GameSpec:
     with `openspiel:NAME` where only OpenSpiel has such a game."""
     try:
         return host().game(name)
-    except UnknownName:
+    except UnknownName as error:
         import pyspiel  # for the error alone
 
-        if name not in pyspiel.registered_names():
+        if name in pyspiel.registered_names():
+            hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}."
+        elif error.near:
             raise
-        hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}. A game from a file of your own needs --plugin FILE."
+        else:
+            hint = f"Known: {', '.join(sorted(host().games))}."
+        hint += " A game from a file of your own needs --plugin FILE."
         raise UnknownName("game", name, host().games, hint) from None
 
 
