@@ -8,7 +8,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
-from gymposium.scores import Estimate, mean, rate, score
+from gymposium.scores import Estimate, Score, mean, rate
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,9 @@ def test_few_values_have_no_interval() -> None:
 def test_a_score_counts_each_seat_it_is_given() -> None:
     players = [make_player("random")] * 2
     played = list(play(MatchJob(str(seed), load_game("tic_tac_toe"), players, seed) for seed in range(50)))
-    one = score((match, i % 2) for i, match in enumerate(played))
+    one = Score()
+    for i, match in enumerate(played):
+        one.add(match, i % 2)
     assert one.matches == 50
     assert sum(one.results.values()) == 50
     assert one.readings["move"] == sum(t.seat == i % 2 for i, m in enumerate(played) for t in m.turns)

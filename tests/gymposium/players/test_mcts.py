@@ -22,7 +22,7 @@ from gymposium.players.mcts import MctsPlayer, Thought
 from gymposium.players.protocol import Ask, Sitting
 from gymposium.players.search import engine
 from gymposium.records import Record
-from gymposium.scores import score
+from gymposium.scores import Score
 
 SEARCHED = [
     "tic_tac_toe",
@@ -66,7 +66,9 @@ def test_it_beats_random(game: str, simulations: int, n: int, least: float) -> N
     """The whole interval of the mean return over both seats lies above a mark that is easily reached."""
     mcts, other = make_player(f"mcts-{simulations}"), make_player("random")
     jobs = [MatchJob(str(i), load_game(game), [mcts, other] if i % 2 else [other, mcts], i // 2) for i in range(2 * n)]
-    total = score((p, 1 - int(p.job.id) % 2) for p in play(jobs))
+    total = Score()
+    for played in play(jobs):
+        total.add(played, 1 - int(played.job.id) % 2)
     assert total.mean_return().low > least, total.mean_return()
     assert total.readings["move"] == sum(total.readings.values())
     assert isinstance(mcts, MctsPlayer)

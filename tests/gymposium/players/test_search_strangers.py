@@ -22,7 +22,7 @@ from gymposium.players.random import RandomPlayer
 from gymposium.players.search.viewlog import Witness
 from gymposium.players.search.worlds import Worlds
 from gymposium.records import Record
-from gymposium.scores import score
+from gymposium.scores import Score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +193,9 @@ def matches(game: Game, player: str, n: int, at_once: int = 256) -> Iterator[Any
 
 @pytest.mark.parametrize("name", ["showdown", "nim", "one_card_poker"])
 def test_it_beats_random(name: str) -> None:
-    total = score((p, 1 - int(p.job.id) % 2) for p in matches(GAMES[name](), "mcts-60", 300))
+    total = Score()
+    for played in matches(GAMES[name](), "mcts-60", 300):
+        total.add(played, 1 - int(played.job.id) % 2)
     assert total.mean_return().low > 0.1, total.mean_return()
     assert total.readings["move"] == sum(total.readings.values())
 

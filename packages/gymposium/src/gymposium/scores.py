@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,11 +112,3 @@ class Score:
                 "timed_out": self.timed_out,
             },
         }
-
-
-def score(played: Iterable[tuple[Played, int]]) -> Score:
-    """The score of whoever sat in the given seats."""
-    total = Score()
-    for match, seat in played:
-        total.add(match, seat)
-    return total
