@@ -133,13 +133,14 @@ class Hearts:
             legal = " ".join([_CARDS[action] for action in state.legal_actions(seat)])
             played = [f"{_SEATS[trick.leader][0]} {' '.join(trick.cards)}" for trick in tricks]
             gave, got = " ".join(view.passed) or "none", " ".join(view.received) or "none"
-            mine = "" if over else f"hand {' '.join(view.hand)}\npass {view.way.lower()} gave {gave} got {got}\n"
+            way = view.way.lower() if _WAYS[view.way] else "none"
+            mine = "" if over else f"hand {' '.join(view.hand) or 'none'}\npass {way} gave {gave} got {got}\n"
             points = " ".join([f"{name[0]} {n}" for name, n in zip(_SEATS, view.points, strict=True)])
             end = f"result {result:+d}\n" if over else ""
             return f"{mine}tricks {', '.join(played) or 'none'}\npoints {points}\n{end}legal {legal or 'none'}\n"
         lines = []
         if not over:
-            lines += [f"Your hand: {_by_suit(view.hand)}.", *self._passing(view, seat)]
+            lines += [f"Your hand: {_by_suit(view.hand) or 'empty'}.", *self._passing(view, seat)]
         names = [*_SEATS[:seat], "you", *_SEATS[seat + 1 :]]
         for number, trick in enumerate(tricks, start=1):
             cards = ", ".join([f"{names[s]} {card}" for s, card in trick.players()])
