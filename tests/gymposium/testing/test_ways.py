@@ -141,6 +141,18 @@ def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> 
     assert f"play in {tmp_path / 'failing.py'}, line {line}" in done.stderr
 
 
+def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path: Path) -> None:
+    check = ("plugins", "check", "builtin", "--only", "bounds_can_be_played", "--quick")
+    env = {**os.environ, "GYMPOSIUM_PLUGINS": "", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "gymposium.cli.main", *check]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if "bounds_can_be_played" in line]
+    assert len(rows) > 1
+    assert "…" not in done.stdout
+    assert max(map(len, rows)) <= 80
+
+
 TWO_GAMES = """
 from gymposium import GameSpec, hookimpl
 from gymposium.games.openspiel.tic_tac_toe import game as fine

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from gymposium.cli.matches import JsonOption, SeedOption, match_bar
@@ -149,19 +149,14 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
         )
         return
     console = out()
-    table = Table("family", "check", box=None)
     games = list(dict.fromkeys(outcome.subject.removesuffix(" (spec)") for outcome in outcomes))
-    for number in range(len(games)):
-        table.add_column(str(number + 1), justify="center")
-    found = {(o.check, o.subject.removesuffix(" (spec)")): o for o in outcomes}
-    family = ""
-    for its, check in _in_order(outcomes):
-        cells = [_mark(found.get((check, game))) for game in games]
-        table.add_row("" if its == family else its, check, *cells)
-        family = its
     for number, game in enumerate(games, start=1):
-        console.print(f"{number}  {game}")
-    console.print(table)
+        console.print(f"{number}  {game}", soft_wrap=True)
+    words = sum(max(map(len, column)) + 3 for column in zip(("", ""), *_in_order(outcomes)))
+    fit = max(1, (console.width - words) // 4)  # as many games side by side as there is room for
+    for first in range(0, len(games), fit):
+        console.print()
+        console.print(_table(outcomes, games, range(first, min(first + fit, len(games)))))
     for outcome in failed:
         complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
     passed = sum(outcome.result == "passed" for outcome in outcomes)
@@ -169,6 +164,18 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
         f"{passed} checks passed, {len(failed)} failed, {len(outcomes) - passed - len(failed)} did not apply (–). "
         f"Effort {effort}, seed {seed}, {matches} random matches of each game."
     )
+
+
+def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
+    """The checks, and what became of each for some of the games."""
+    table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
+    found = {(o.check, o.subject.removesuffix(" (spec)")): o for o in outcomes}
+    family = ""
+    for its, check in _in_order(outcomes):
+        cells = [_mark(found.get((check, games[n]))) for n in shown]
+        table.add_row("" if its == family else its, check, *cells)
+        family = its
+    return table
 
 
 def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
@@ -190,7 +197,7 @@ def _list(checks: Any, as_json: bool) -> None:
     if as_json:
         print_json({"checks": [{"family": c.family, "check": c.name, "of": c.of, "what": c.summary} for c in checks]})
         return
-    table = Table("family", "check", "what it holds a game to", box=None)
+    table = Table("family", Column("check", no_wrap=True), "what it holds a game to", box=None)
     family = ""
     for check in checks:
         table.add_row("" if check.family == family else check.family, check.name, check.summary)

@@ -93,25 +93,29 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
 
 
 def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Two games that differ in one parameter differ in what their seats are told before the first move."""
+    """Two games that differ in one parameter differ in what each seat is told before the first move, however the cards
+    fall."""
     if not spec.parameters:
         raise NotApplicable("the game has no parameters")
-    told = _first_prompts(spec, {}, seed)
-    for parameter in spec.parameters:
-        others = [value for value in _values(parameter) if value != parameter.default]
-        texts: dict[str, Any] = {}
-        for value in others:
-            try:
-                texts[repr(value)] = _first_prompts(spec, {parameter.name: value}, seed)
-            except BadParameter:
-                continue  # does not go with the other parameters' defaults
-        silent = [value for value, text in texts.items() if text == told]
-        if silent:
-            raise CheckFailed(
-                f"with {parameter.name}={silent[0]} every seat reads the same as with {parameter.default!r}.",
-                where=spec.name,
-                do="tell it in rules() or observe(), from the game's own number: a prompt must tell the truth.",
-            )
+    for number in range(effort.draws * 2):  # a deal that differs tells of no parameter: seldom is each of them another
+        match = match_seed(seed, number)
+        told = _first_prompts(spec, {}, match)
+        for parameter in spec.parameters:
+            for value in _values(parameter):
+                if value == parameter.default:
+                    continue
+                try:
+                    texts = _first_prompts(spec, {parameter.name: value}, match)
+                except BadParameter:
+                    continue  # does not go with the other parameters' defaults
+                silent = [seat for seat, (one, other) in enumerate(zip(texts, told)) if one == other]
+                if silent:
+                    who = "every seat" if len(silent) == len(told) else f"seat {silent[0]}"
+                    raise CheckFailed(
+                        f"with {parameter.name}={value!r} {who} reads the same as with {parameter.default!r}.",
+                        where=spec.name,
+                        do="tell it in rules() or observe(), from the game's own number: a prompt must tell the truth.",
+                    )
 
 
 def _values(parameter: Parameter) -> Iterable[Any]:
