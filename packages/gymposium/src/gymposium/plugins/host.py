@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -121,8 +121,7 @@ class Host:
         return [*broken, *self.complaints]
 
     def _add_installed(self) -> None:
-        found = sorted(entry_points(group=PROJECT), key=lambda e: (e.name, e.value))
-        for entry_point in found:
+        for entry_point in sorted(_installed(), key=lambda e: (e.name, e.value)):
             plugin = Plugin(entry_point.name, entry_point.value)
             self._add(plugin, partial(_load_entry_point, entry_point, plugin))
         known = {_canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
@@ -240,6 +239,20 @@ def _complaint(plugin: Plugin) -> str:
 
 class _SwitchedOff(Exception):
     """The environment says that this plugin is not to be loaded."""
+
+
+def _installed() -> Iterator[EntryPoint]:
+    """The entry points of our group; of a distribution that is there twice, those that come first on the path.
+    `importlib.metadata.entry_points()` parses what every distribution has to offer, at half as much time again, and
+    every `import gymposium` would spend it."""
+    seen: set[str] = set()
+    for distribution in distributions():
+        if f"[{PROJECT}]" not in (distribution.read_text("entry_points.txt") or ""):
+            continue
+        name = _canonical(distribution.metadata["Name"] or "")
+        if not name or name not in seen:
+            seen.add(name)
+            yield from distribution.entry_points.select(group=PROJECT)
 
 
 def _load_entry_point(entry_point: EntryPoint, plugin: Plugin) -> Any:
