@@ -367,6 +367,12 @@ plant(
     ),
     "resample() gives a world",
 )
+plant(
+    "sampled_worlds_are_possible",
+    "the true world and no other",
+    bent("kuhn_poker", resample=lambda self, seat, rng: self.fork(rng)),
+    "nothing but the true world",
+)
 
 # -- prompts
 

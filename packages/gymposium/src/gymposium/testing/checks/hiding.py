@@ -25,6 +25,8 @@ from gymposium.testing.worlds import Finder, Seen, go_the_same_way
 
 _PAIRS = 6
 """One in how many budgeted decisions is looked at through environments, which cost more than a match."""
+_TRUTHS = 24
+"""So many samples, each of them the true world where there are others, are no chance."""
 
 
 def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -194,7 +196,8 @@ def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) 
 
 def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Where a match has `resample`, its worlds look to the seat as the true one does, all the way; they can be
-    played on, and their events replay. Sampling changes nothing in the match."""
+    played on, and their events replay. Where others than the true one are possible, they are found. Sampling changes
+    nothing in the match."""
     finder = _finder(game, seed, effort)
     rng = stream(seed, "sampled")
     looks, sampled = max(4, effort.decisions // 8), 0
@@ -214,6 +217,32 @@ def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORM
             break
     if not sampled:
         raise NotApplicable("the game has no resample")
+    if game.spec.information == "imperfect":
+        _others_are_sampled(game, seed, effort, rng)
+
+
+def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
+    """A sampler of nothing but the truth would let search see what is hidden."""
+    looks = 0
+    for seen in _finder(game, seed, effort):
+        if seen.how not in ("altered", "from scratch") or seen.events == seen.base:
+            continue
+        for _ in range(4):
+            match = game.load(seen.base)
+            try:
+                world = match.resample(seen.seat, random.Random(rng.getrandbits(31)))
+            except NoSampler:
+                break
+            if tuple(world.events) != seen.base:
+                return
+            looks += 1
+            if looks == _TRUTHS:
+                raise CheckFailed(
+                    f"resample() gives nothing but the true world, though seat {seen.seat} could not tell it from "
+                    f"this one: {told(seen.events)}.",
+                    where=after(match, seen.seat),
+                    do="draw what the seat does not know anew, from the generator that is given.",
+                )
 
 
 def _decisions(finder: Finder) -> Iterator[Seen]:
