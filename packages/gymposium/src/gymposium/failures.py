@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gymposium.games.protocol import Game
 
 _FORM = re.compile(r"(forfeit|random|retry|penalty)(?:\(([^)]*)\))?")
-_HELP = "Write forfeit, random, retry(n), penalty(x) or penalty(x,k)."
+_HELP = "Write forfeit, random, retry(n), penalty(x) or penalty(x,k), with n and k from 1 and x above 0."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gymposium.records import verify_file
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE…", exists=True, dir_okay=False, readable=True, help="Record files (JSONL)."),
+        typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="Record files (JSONL)."),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -31,7 +31,7 @@ def check_plugins(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
+            metavar="NAME",
             help="Plugins or games, as in gymposium list; parameters may be given. Without any: the files loaded with "
             "--plugin; where there is none, every installed plugin. The built-in games are the plugin 'builtin'.",
         ),
