@@ -222,13 +222,9 @@ def play(jobs: Iterable[MatchJob], *, at_once: int = 256, watchdog: Watchdog | N
         live = still
 
 
-def ask_players(live: Sequence[Live], watchdog: Watchdog | None = None) -> None:
+def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
     """One round: every player gives the replies that are not there yet, in one call for all matches; None
     stays where the watchdog fired."""
-    if len(live) == 1 and len(live[0].asks) == 1:  # a single environment: nothing to sort
-        (one,) = live
-        one.replies[:] = _replies(one.job.players[one.asks[0].seat], one.asks, watchdog)
-        return
     desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Reply | None], int]]]] = {}
     for one in live:
         players, replies = one.job.players, one.replies
@@ -241,12 +237,12 @@ def ask_players(live: Sequence[Live], watchdog: Watchdog | None = None) -> None:
                 desk[1].append(ask)
                 desk[2].append((replies, index))
     for player, asks, places in desks.values():
-        for (replies, index), reply in zip(places, _replies(player, asks, watchdog), strict=True):
+        for (replies, index), reply in zip(places, replies_of(player, asks, watchdog), strict=True):
             replies[index] = reply
 
 
-def _replies(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None) -> Sequence[Reply | None]:
-    """What one player gives to its asks."""
+def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
+    """What one player gives to its asks, in order; None where the watchdog fired."""
     given = player.act(asks) if watchdog is None else watchdog.act(player, asks)
     if given is None:
         return [None] * len(asks)

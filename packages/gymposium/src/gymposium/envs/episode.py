@@ -12,11 +12,11 @@ from typing import Any
 
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, broken_off
+from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, broken_off, replies_of
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Event, Game, Match, Style
-from gymposium.players.protocol import Ask, Player, Reply, legal_moves
+from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import Kind, Reader
 
 _numbers = count()
@@ -41,10 +41,10 @@ class Episode:
 
     __slots__ = (
         "_answers",
-        "_due",
         "_live",
         "_outside",
         "asks",
+        "due",
         "error",
         "job",
         "match",
@@ -65,7 +65,8 @@ class Episode:
         """What waits for a reply from outside, by seat."""
         self._answers: list[Mapping[int, Reply]] = []
         underway: Underway | None = None
-        self._due = False  # whether it can go on without a reply from outside
+        self.due = False
+        """Whether it can go on without a reply from outside."""
         try:
             self.match = game.new(seed)
             self.underway = underway = Underway(self.match)
@@ -87,12 +88,11 @@ class Episode:
         live = self._live
         self._answers.append(replies)
         self.asks = {}
-        for place, ask in enumerate(live.asks):
-            live.replies[place] = replies.get(ask.seat)
-        if len(replies) == len(live.asks):
-            self._hand_over()
+        live.replies = given = [replies.get(ask.seat) for ask in live.asks]
+        if None in given:
+            self.due = True
         else:
-            self._due = True
+            self._hand_over()
 
     @property
     def over(self) -> bool:
@@ -108,7 +108,7 @@ class Episode:
     def break_off(self, error: Exception) -> None:
         """End it here, because the game's engine raised `error`."""
         self.error = error if isinstance(error, EngineError) else broken_off(self.job, self.underway, error)
-        self.asks, self._due = {}, False
+        self.asks, self.due = {}, False
 
     def look_at_match(self) -> Match:
         """The match, for whoever looks on. Raises `EngineError` where the engine could not begin it."""
@@ -139,59 +139,63 @@ class Episode:
         job = self.job
         return _played_again, (job.game, job.players, job.seed, job.on_illegal, self._answers, events)
 
+    def go_on(self) -> None:
+        """As the function `go_on`, for this match alone."""
+        live = self._live
+        while self.due:
+            asks = live.asks
+            try:
+                if len(asks) == 1:  # nothing to sort
+                    (live.replies[0],) = replies_of(self.job.players[asks[0].seat], asks)
+                else:
+                    ask_players((live,))
+            except EngineError as error:
+                if error.played.job is not self.job:
+                    raise  # of a match that some player plays on its own
+                self.break_off(error)
+                return
+            self._hand_over()
+
     def _hand_over(self) -> None:
         """All replies are there: play them."""
+        live = self._live
         try:
-            played = self._live.go_on()
+            live.asks = asks = live.asking.send(live.replies)  # as `Live.go_on`, whose call is worth a percent here
+        except StopIteration as end:
+            self.played, self.due = end.value, False
+            return
         except EngineError as error:
             self.break_off(error)
             return
-        if played is None:
-            self._look()
-        else:
-            self.played, self._due = played, False
+        live.replies = [None] * len(asks)
+        self._look()
 
     def _look(self) -> None:
-        asks, outside = self.asks, self._outside
+        mine, outside = self.asks, self._outside
         for ask in self._live.asks:
             if outside[ask.seat]:
-                asks[ask.seat] = ask
-        self._due = not asks
-
-    def _fails_to_show(self) -> bool:
-        """Whether the engine cannot show a player what it has to, and so is why the player could not reply."""
-        try:
-            for ask in self._live.asks:
-                legal_moves(ask)
-                ask.observe(self.job.players[ask.seat].style)
-        except EngineError as error:
-            self.break_off(error)
-            return True
-        except GymposiumError:
-            return False
-        return False
+                mine[ask.seat] = ask
+        self.due = not mine
 
 
 def go_on(episodes: Iterable[Episode]) -> None:
     """Let the players reply until each match waits for somebody outside, or is over. A player that sits in
     several is asked for all of them in one call, and where one breaks off (`Episode.error`) the others go on. Where
     that comes out only as a player looks, the player is asked again for the others, and draws again for them."""
-    due = [episode for episode in episodes if episode._due]
+    due = [episode for episode in episodes if episode.due]
     while due:
         try:
-            ask_players([due[0]._live] if len(due) == 1 else [episode._live for episode in due])
-        except Exception:
-            failed = [episode for episode in due if episode._fails_to_show()]
-            if not failed:
-                raise  # the player's own
-            due = [episode for episode in due if episode not in failed]
+            ask_players([episode._live for episode in due])
+        except EngineError as error:
+            broken = next((episode for episode in due if episode.job is error.played.job), None)
+            if broken is None:
+                raise  # of a match that some player plays on its own
+            broken.break_off(error)
+            due.remove(broken)
             continue
-        still = []
         for episode in due:
             episode._hand_over()
-            if episode._due:
-                still.append(episode)
-        due = still
+        due = [episode for episode in due if episode.due]
 
 
 def _played_again(

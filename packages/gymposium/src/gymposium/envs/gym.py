@@ -9,7 +9,6 @@ import numpy as np
 
 from gymposium.driver import Played
 from gymposium.envs.actions import as_reply
-from gymposium.envs.episode import go_on
 from gymposium.envs.learner import Learner, Setting
 from gymposium.envs.options import METADATA, check_open, draw_seed
 from gymposium.games.protocol import Game, Match
@@ -56,14 +55,20 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         match_seed = draw_seed(self.np_random) if seed is None else seed
         seat = self._setting.seat_for(match_seed, options)
-        go_on([self._learner.begin(match_seed, seat)])
+        self._learner.begin(match_seed, seat).go_on()
         return self._shown(self._learner.look())
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One reply of the learner, then opponents until it is asked again or the match is over."""
-        check_open(self._closed)
-        go_on([self._learner.give(as_reply(action, self.game))])
-        return self._shown(self._learner.outcome())
+        if self._closed:
+            check_open(self._closed)
+        learner = self._learner
+        episode = learner.give(as_reply(action, self.game))
+        episode.go_on()
+        told = learner.outcome()
+        if episode.error is not None or self.render_mode == "human":
+            self._shown(told)
+        return told
 
     def _shown(self, told: _T) -> _T:
         """`told`, if the match did not break off."""

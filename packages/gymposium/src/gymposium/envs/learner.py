@@ -64,8 +64,10 @@ class Setting:
     def seat_for(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
         """The learner's seat in the match of this seed: as `options` say, else as the keyword does. `others` are
         the options that are not looked at here. Raises `BadOption`."""
-        check_options(options, ("seat", *others))
-        seat = check_seat(options["seat"], self.game.seats) if options and "seat" in options else self._seat
+        seat = self._seat
+        if options is not None:
+            check_options(options, ("seat", *others))
+            seat = check_seat(options["seat"], self.game.seats) if "seat" in options else seat
         return int(stream(seed, "learner").random() * self.game.seats) if seat is None else seat
 
     def players(self, seat: int) -> list[Player]:
