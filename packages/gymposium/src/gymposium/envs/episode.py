@@ -141,8 +141,8 @@ class Episode:
 
     def go_on(self) -> None:
         """As the function `go_on`, for this match alone."""
-        live = self._live
         while self.due:
+            live = self._live
             asks = live.asks
             try:
                 if len(asks) == 1:  # nothing to sort

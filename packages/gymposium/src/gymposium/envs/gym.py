@@ -60,8 +60,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One reply of the learner, then opponents until it is asked again or the match is over."""
-        if self._closed:
-            check_open(self._closed)
+        check_open(self._closed)
         learner = self._learner
         episode = learner.give(as_reply(action, self.game))
         episode.go_on()
