@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyspiel
+
+from gymposium.games.protocol import Style
 
 
 def spaced(board: str, rows: int) -> str:
@@ -27,3 +31,13 @@ def action_names(engine: pyspiel.Game) -> list[str]:
     """The engine's own name of every action, where it does not depend on the position."""
     state = engine.new_initial_state()
     return [state.action_to_string(0, action) for action in range(engine.num_distinct_actions())]
+
+
+def position_of(state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]) -> str:
+    """The board for a seat that plays `mark`; `names` are those of all actions."""
+    board: str = state.observation_string(seat)
+    if style == "compact":
+        legal = " ".join([names[action] for action in state.legal_actions(seat)])
+        return f"{board}legal {legal or 'none'}\n"
+    turn = ", to move" if state.current_player() == seat else ""
+    return f"You are {mark}{turn}. The board:\n{spaced(board, rows)}\n"

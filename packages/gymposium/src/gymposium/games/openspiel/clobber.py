@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import action_names, any_of, letters, spaced
+from gymposium.games.openspiel.boards import action_names, any_of, letters, position_of
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -50,12 +50,7 @@ class Clobber:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        board: str = state.observation_string(seat)
-        if style == "compact":
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
-            return f"{board}legal {legal or 'none'}\n"
-        turn = ", to move" if state.current_player() == seat else ""
-        return f"You are {_MARKS[seat]}{turn}. The board:\n{spaced(board, self.rows)}\n"
+        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
