@@ -41,9 +41,6 @@ class Words:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _MOVES
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"2048, up to a tile of {self._max_tile}\n"

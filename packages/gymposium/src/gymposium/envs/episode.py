@@ -158,17 +158,15 @@ class Episode:
 
     def _hand_over(self) -> None:
         """All replies are there: play them."""
-        live = self._live
         try:
-            live.asks = asks = live.asking.send(live.replies)  # as `Live.go_on`, whose call is worth a percent here
-        except StopIteration as end:
-            self.played, self.due = end.value, False
-            return
+            self.played = self._live.go_on()
         except EngineError as error:
             self.break_off(error)
             return
-        live.replies = [None] * len(asks)
-        self._look()
+        if self.played is None:
+            self._look()
+        else:
+            self.due = False
 
     def _look(self) -> None:
         mine, outside = self.asks, self._outside
@@ -208,10 +206,10 @@ def _played_again(
 ) -> Episode:
     """The same episode, from its seed and what was answered from outside. The players are asked again."""
     episode = Episode(game, players, seed, on_illegal)
-    go_on([episode])
+    episode.go_on()
     for replies in answers:
         episode.answer(replies)
-        go_on([episode])
+        episode.go_on()
     if not episode._lacks_match and episode.match.events != events:
         names = ", ".join(dict.fromkeys(player.name for player in players if not isinstance(player, Caller)))
         raise GymposiumError(

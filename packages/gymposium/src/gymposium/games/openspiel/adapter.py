@@ -11,12 +11,12 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyspiel
 
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
-from gymposium.games.openspiel.wording import Wording
+from gymposium.games.openspiel.wording import Wording, WordingByPosition
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.streams import draw, stream
 
@@ -81,6 +81,10 @@ class OpenSpielGame:
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
+
+    def word(self, state: pyspiel.State, seat: int, action: int) -> str:
+        """The name of a legal action, where it depends on the position (`names` is None)."""
+        return cast(WordingByPosition, self.wording).move(state, seat, action)
 
     def start(self) -> pyspiel.State:
         """The engine's state before anything happened."""
@@ -171,7 +175,7 @@ class OpenSpielMatch:
         names = self.game.names
         if names is not None:
             return [names[action] for action in self.state.legal_actions(seat)]
-        word, state = self.game.wording.move, self.state
+        word, state = self.game.word, self.state
         actions = state.legal_actions(seat)
         moves = [word(state, seat, action) for action in actions]
         self._listed = (len(self.events), seat, tuple(moves), actions)
@@ -236,7 +240,7 @@ class OpenSpielMatch:
                     return actions[moves.index(move)]
             else:
                 for candidate in self.state.legal_actions(seat):
-                    if self.game.wording.move(self.state, seat, candidate) == move:
+                    if self.game.word(self.state, seat, candidate) == move:
                         return int(candidate)
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
@@ -293,7 +297,7 @@ class OpenSpielMatch:
             if player == CHANCE
             else self.game.names[action]
             if self.game.names is not None
-            else self.game.wording.move(self.state, player, action)
+            else self.game.word(self.state, player, action)
         )
         self.state.apply_action(action)
         self.events.append(Event(player, text))

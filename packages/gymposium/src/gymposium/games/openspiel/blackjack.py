@@ -26,9 +26,6 @@ class Blackjack:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _MOVES
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return "blackjack, one deck, dealer draws to 17, you against the dealer\n"

@@ -30,9 +30,6 @@ class Clobber:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return self._names
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"clobber, row 1 at the bottom, a move is from and to, you are {_MARKS[seat]}\n"

@@ -31,9 +31,6 @@ class ConnectFour:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return [str(column) for column in range(1, self.columns + 1)]
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         mark = _MARKS[seat]
         if style == "compact":

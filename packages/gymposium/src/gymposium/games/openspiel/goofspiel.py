@@ -40,9 +40,6 @@ class Goofspiel:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return [f"bid {card}" for card in self._cards]
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         n = self.num_cards
         if style == "compact":

@@ -68,9 +68,6 @@ class Hearts:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _CARDS
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         me = _SEATS[seat]
         breaks = "a heart or Qs" if self.queen_breaks else "a heart"

@@ -49,9 +49,6 @@ class Hex:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return self._names
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = self._goals[seat]
         if style == "compact":

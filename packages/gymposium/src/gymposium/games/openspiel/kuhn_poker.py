@@ -30,9 +30,6 @@ class KuhnPoker:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return ["pass", "bet"]
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         order = "first" if seat == 0 else "second"
         if style == "compact":

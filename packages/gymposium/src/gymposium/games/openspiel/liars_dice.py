@@ -41,9 +41,6 @@ class LiarsDice:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return self._names
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         n, sides = self.numdice, self.dice_sides
         order = "first" if seat == 0 else "second"

@@ -39,9 +39,6 @@ class Othello:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return self._names
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"othello, a move is a square or pass, row 1 at the top, you are {_MARKS[seat]}\n"

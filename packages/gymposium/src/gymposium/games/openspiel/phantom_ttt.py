@@ -43,9 +43,6 @@ class PhantomTicTacToe:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _SQUARES
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             unknown = ", ? is a try of your opponent" if self.obstype == "reveal-numturns" else ""

@@ -40,9 +40,6 @@ class Pig:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _MOVES
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         order = "first" if seat == 0 else "second"
         if style == "compact":

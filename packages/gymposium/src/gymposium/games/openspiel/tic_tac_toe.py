@@ -37,9 +37,6 @@ class TicTacToe:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        raise NotImplementedError("the names do not depend on the position")
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"tic-tac-toe, rows 3 2 1, columns a b c, you are {_MARKS[seat]}\n"

@@ -18,11 +18,7 @@ class Wording(Protocol):
     move_pattern: re.Pattern[str]
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
-        """The name of each action, by index; None where `move` must look at the position."""
-        ...
-
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        """The name of a legal action, asked only where `move_names` is None."""
+        """The name of each action, by index; None where the words are `WordingByPosition`."""
         ...
 
     def rules(self, seat: int, style: Style) -> str:
@@ -31,4 +27,12 @@ class Wording(Protocol):
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         """The position as this seat may see it, without the list of legal moves."""
+        ...
+
+
+class WordingByPosition(Wording, Protocol):
+    """The words of a game in which what an action is called depends on the position. Its `move_names` gives None."""
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        """The name of a legal action."""
         ...
