@@ -18,6 +18,7 @@ import pyspiel
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.openspiel.wording import Wording, WordingByPosition
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.games.replay import CHANCE_NODE, replay
 from gymposium.streams import draw, stream
 
 if TYPE_CHECKING:
@@ -256,30 +257,11 @@ class OpenSpielMatch:
             state.apply_action(action)
 
     def _replay(self, events: Sequence[Event]) -> None:
-        pending: dict[int, str] = {}
-        for number, (seat, move) in enumerate(events):
-            if self.state.is_chance_node() != (seat == CHANCE):
-                turn = "chance's turn" if self.state.is_chance_node() else "not chance's turn"
-                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is {turn}.")
-            if seat == CHANCE:
-                self._replay_chance(number, move)
-                continue
-            seats = self.to_move()
-            if not seats:
-                raise BadRecord(f"Event {number} ({move!r}) comes after the end of the match.")
-            if seat != seats[len(pending)]:
-                due = seats[len(pending)]
-                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is seat {due}'s turn.")
-            pending[seat] = move
-            if len(pending) == len(seats):
-                try:
-                    self._move(pending)
-                except (IllegalMove, WrongSeat) as error:
-                    raise BadRecord(f"Event {number}: {error}") from error
-                pending = {}
-        if pending:
-            raise BadRecord(f"The record ends in the middle of a joint move: only seats {sorted(pending)} moved.")
+        replay(events, self._waiting, self._replay_chance, self._move)
         self._draw_chance()
+
+    def _waiting(self) -> tuple[int, ...]:
+        return CHANCE_NODE if self.state.is_chance_node() else self.to_move()
 
     def _replay_chance(self, number: int, move: str) -> None:
         for action, _ in self.game.chances(self.state):

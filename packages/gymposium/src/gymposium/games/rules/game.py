@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.games.replay import CHANCE_NODE, replay
 from gymposium.games.rules.checks import RulesError, make_rules, try_out
 from gymposium.games.rules.protocol import HasChance, HasResample, HasTensor, HasView, Rules, S
 from gymposium.streams import draw, stream
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gymposium.plugins.specs import GameSpec
-
-_CHANCE_NODE = (CHANCE,)
 
 
 def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
@@ -109,7 +108,7 @@ class RulesGame(Generic[S]):
         if state is None:
             raise RulesError(f"{self.called}.play returned None; it must return the position after the moves.")
         seats = self.author.to_move(state)
-        if seats == _CHANCE_NODE:
+        if seats == CHANCE_NODE:
             return seats
         if type(seats) is not tuple or any(not 0 <= seat < self.seats for seat in seats):
             raise RulesError(
@@ -249,7 +248,7 @@ class RulesMatch(Generic[S]):
     def _settle(self) -> None:
         """Draw what chance decides, then list the legal moves: now, rather than when a player first asks, so that
         what is wrong with them is found where the driver reports it with the match so far."""
-        while self._to_move == _CHANCE_NODE:
+        while self._to_move == CHANCE_NODE:
             if self._rng is None:
                 if self.seed is None:
                     raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
@@ -266,30 +265,11 @@ class RulesMatch(Generic[S]):
         self.events.append(Event(CHANCE, outcome))
 
     def _replay(self, events: Sequence[Event]) -> None:
-        pending: dict[int, str] = {}
-        for number, (seat, move) in enumerate(events):
-            seats = self._to_move
-            if (seats == _CHANCE_NODE) != (seat == CHANCE):
-                turn = "chance's turn" if seats == _CHANCE_NODE else "not chance's turn"
-                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is {turn}.")
-            if seat == CHANCE:
-                self._replay_chance(number, move)
-                continue
-            if not seats:
-                raise BadRecord(f"Event {number} ({move!r}) comes after the end of the match.")
-            if seat != seats[len(pending)]:
-                due = seats[len(pending)]
-                raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is seat {due}'s turn.")
-            pending[seat] = move
-            if len(pending) == len(seats):
-                try:
-                    self._move(pending)
-                except IllegalMove as error:
-                    raise BadRecord(f"Event {number}: {error}") from error
-                pending = {}
-        if pending:
-            raise BadRecord(f"The record ends in the middle of a joint move: only seats {sorted(pending)} moved.")
+        replay(events, self._waiting, self._replay_chance, self._move)
         self._settle()
+
+    def _waiting(self) -> tuple[int, ...]:
+        return self._to_move
 
     def _replay_chance(self, number: int, outcome: str) -> None:
         if all(outcome != possible for possible, _ in self.game.outcomes(self.state)):
