@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from gymposium.streams import stream
-from gymposium_agents.engine import base_of
+from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 from gymposium_train.config import Grpo

@@ -44,10 +44,10 @@ from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game, make_player, make_reward
 from gymposium.driver import FORFEIT
 from gymposium.reading import reader
-from gymposium_agents.engine import TransformersEngine, base_of
+from gymposium_agents.engines.transformers import TransformersEngine, base_of
 from gymposium_agents.forward import completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.lora import attach_lora
+from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest

@@ -67,7 +67,7 @@ def adapter_directory(model_directory: Path, tmp_path_factory: pytest.TempPathFa
     import torch
 
     from gymposium_agents.loading import load_model
-    from gymposium_agents.lora import attach_lora
+    from gymposium_agents.lora.attach import attach_lora
 
     model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
     generator = torch.Generator().manual_seed(0)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from gymposium_agents.engine import base_of
+from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.forward import chunked, completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
 

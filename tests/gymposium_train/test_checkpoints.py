@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.lora import attach_lora, load_lora
+from gymposium_agents.lora.attach import attach_lora, load_lora
 from gymposium_train.checkpoints import MARK, broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
 from gymposium_train.learner import Learner
 

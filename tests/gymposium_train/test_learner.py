@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.lora import attach_lora
+from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest
 from gymposium_train.config import Grpo
 from gymposium_train.learner import MAX_BAD_STEPS, Learner, minibatches

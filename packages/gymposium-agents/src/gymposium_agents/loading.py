@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat import Chat
-from gymposium_agents.engine import TransformersEngine
+from gymposium_agents.engines.transformers import TransformersEngine
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedMod
     except (OSError, ValueError) as error:
         raise _no_model(name, error) from error
     if adapter is not None:
-        from gymposium_agents.lora import load_lora  # PEFT takes three seconds to import
+        from gymposium_agents.lora.attach import load_lora  # PEFT takes three seconds to import
 
         model = load_lora(model, adapter)
     if gpu:

@@ -24,6 +24,6 @@ def gymposium_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         name="eval",
         summary="Evaluate a player against others, seats swapped, with 95 % intervals.",
-        entry_point="gymposium_agents.cli:command",
+        entry_point="gymposium_agents.cli.eval:command",
         order=20,
     )

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gymposium.errors import GymposiumError
 from gymposium.streams import stream
-from gymposium_agents.engine import base_of
+from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.forward import Tokens, chunked, completion_logits
 from gymposium_train.config import Grpo
 from gymposium_train.objective import entropy, ppo_clip

@@ -25,7 +25,7 @@ from gymposium.players.protocol import Player
 from gymposium.rewards.protocol import Reward, RewardFunction
 from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
-from gymposium_agents.engine import TransformersEngine
+from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import TurnTokens
 from gymposium_train.config import Grpo, TrainConfig

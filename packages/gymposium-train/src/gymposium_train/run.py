@@ -29,7 +29,7 @@ from gymposium.rewards.grammar import make_reward
 from gymposium.streams import stream
 from gymposium_agents.evaluate import check_share, evaluate
 from gymposium_agents.loading import LoadedModel, check_model, load_model
-from gymposium_agents.lora import attach_lora
+from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling

@@ -1,0 +1,1 @@
+"""The verbs that gymposium-agents adds to the command line."""

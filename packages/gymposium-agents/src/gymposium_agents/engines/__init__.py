@@ -1,0 +1,1 @@
+"""Engines: whatever turns prompts into completions."""

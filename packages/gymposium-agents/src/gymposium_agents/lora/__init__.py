@@ -1,0 +1,1 @@
+"""LoRA adapters, from attaching one to sharing it."""
