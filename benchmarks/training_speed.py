@@ -94,7 +94,7 @@ class NotingEngine:
 
     def __init__(self, engine: TransformersEngine) -> None:
         self.engine = engine
-        self.policy_version = engine.policy_version
+        self.policy, self.context = engine.policy, engine.context
         self.rounds: list[list[TokenRequest]] = []
         self.seconds = 0.0
         self.noting_seconds = 0.0

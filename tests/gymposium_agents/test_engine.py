@@ -11,7 +11,7 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 PROMPTS = ["x . o\n. . .\n. . .", "x . o\n. x .\n. . .", "card K\nmoves none", "card J\nmoves pass bet", "b2"]
 
@@ -81,8 +81,8 @@ def test_a_reply_that_does_not_end_is_cut_off(tiny: LoadedModel) -> None:
 
 
 def test_the_policy_version_is_carried(tiny: LoadedModel) -> None:
-    (completion,) = tiny.engine(policy_version=7).generate(requests(tiny, ["b2"]), Sampling(0.0, 1))
-    assert completion.policy_version == 7
+    (completion,) = tiny.engine(Policy("learner", 7)).generate(requests(tiny, ["b2"]), Sampling(0.0, 1))
+    assert completion.policy == Policy("learner", 7)
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.tokens import BASE, Policy
 
 
 @dataclass(slots=True)
@@ -21,11 +22,11 @@ class LoadedModel:
     model: Any
     chat: Chat
 
-    def engine(self, policy_version: int = 0) -> TransformersEngine:
+    def engine(self, policy: Policy = BASE) -> TransformersEngine:
         config = self.model.generation_config.eos_token_id  # may name several
         more = config if isinstance(config, list) else [] if config is None else [config]
         stops = self.chat.stops | frozenset(map(int, more))
-        return TransformersEngine(self.model, stops=stops, pad=self.pad, policy_version=policy_version)
+        return TransformersEngine(self.model, stops=stops, pad=self.pad, policy=policy)
 
     @property
     def pad(self) -> int:

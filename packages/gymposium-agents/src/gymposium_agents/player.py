@@ -14,7 +14,8 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
-from gymposium_agents.tokens import Sampling, TokenEngine, TokenRequest, TurnTokens
+from gymposium_agents.engines.protocol import TokenEngine
+from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
 
 
 @dataclass(frozen=True, slots=True)

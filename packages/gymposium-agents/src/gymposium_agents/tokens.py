@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 FinishReason = Literal["stop", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A set of weights by name and count: the base model, or an adapter on it after so many optimizer steps."""
+
+    name: str = "base"
+    version: int = 0
+    """The policy version: optimizer steps behind the weights."""
+
+    def __str__(self) -> str:
+        """`base`, or `learner-v12`: the name under which a server holds the adapter."""
+        return self.name if self == BASE else f"{self.name}-v{self.version}"
+
+
+BASE = Policy()
+"""The model without an adapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +33,18 @@ class Sampling:
 
     temperature: float = 1.0
     max_tokens: int = 16
+    """At most so many tokens in a completion; fewer where the model's context leaves no more room."""
 
 
 @dataclass(slots=True)
 class TokenRequest:
-    """One completion that is wanted. `rng` gives one draw for each token that is sampled, so what else
-    is in the batch does not change the outcome."""
+    """One completion that is wanted. All that is drawn for it comes from `rng` (in process one draw for each
+    token, elsewhere a server's seed), so what else is in the batch does not change the outcome."""
 
     prompt: tuple[int, ...]
     rng: random.Random
+    policy: Policy | None = None
+    """Who is to answer; the engine's current policy where it is None."""
 
 
 @dataclass(slots=True)
@@ -36,17 +55,8 @@ class Completion:
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
     finish_reason: FinishReason
-    policy_version: int
-
-
-class TokenEngine(Protocol):
-    """Turns token prompts into completions."""
-
-    policy_version: int
-
-    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
-        """One completion for each request, in order."""
-        ...
+    policy: Policy
+    """Whose weights sampled it."""
 
 
 @dataclass(slots=True)

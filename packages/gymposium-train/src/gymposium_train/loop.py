@@ -27,7 +27,7 @@ from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.tokens import TurnTokens
+from gymposium_agents.tokens import Policy, TurnTokens
 from gymposium_train.config import Grpo, TrainConfig
 from gymposium_train.credit import group_advantages
 from gymposium_train.learner import Learner
@@ -79,7 +79,7 @@ def train_step(
         update = trainee.learner.reinforce(
             rows, settings, learning_rate=learning_rate, entropy_weight=entropy, seed=seed
         )
-        trainee.engine.policy_version = trainee.learner.policy_version
+        trainee.engine.policy = Policy("learner", trainee.learner.policy_version)
     rewards = [one for group in paid for one in group]
     wins = sum(trajectory.result == "win" for group in rollout.groups for trajectory in group)
     return {

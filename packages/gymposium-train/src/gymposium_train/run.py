@@ -32,7 +32,7 @@ from gymposium_agents.loading import LoadedModel, check_model, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
-from gymposium_agents.tokens import Sampling
+from gymposium_agents.tokens import Policy, Sampling
 from gymposium_train.checkpoints import MARK, broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
 from gymposium_train.cold_start import batches, imitate, random_games, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
@@ -191,7 +191,7 @@ class Run:
         if not complete:
             return 0, 0.0
         state = load_checkpoint(complete[-1], trainee.learner)
-        trainee.engine.policy_version = trainee.learner.policy_version
+        trainee.engine.policy = Policy("learner", trainee.learner.policy_version)
         say(f"Resuming behind step {state['step']} ({complete[-1]})")
         return int(state["step"]), float(state["cpu_seconds"])
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from gymposium_agents.forward import Prefilled, extend, prefill
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.forward import Prefilled, Tokens, chunked, completion_logits, extend, prefill
+from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
 TOKEN_BUDGET = 65_536
 """Tokens, of prompts and of the replies to come, that are sampled at once."""
@@ -18,10 +18,14 @@ class TransformersEngine:
     """Samples from a transformers model. Requests that stand at the same tokens share one forward pass:
     equal prompts are prefilled once, and equal beginnings of completions are continued once."""
 
-    def __init__(self, model: Any, *, stops: frozenset[int], pad: int, policy_version: int = 0) -> None:
+    def __init__(self, model: Any, *, stops: frozenset[int], pad: int, policy: Policy = BASE) -> None:
         self.model = model
         self.stops, self.pad = stops, pad
-        self.policy_version = policy_version
+        self.policy = policy
+
+    @property
+    def context(self) -> int:
+        return int(self.model.config.max_position_embeddings)
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         """One completion for each request, in order."""
@@ -34,6 +38,23 @@ class TransformersEngine:
                     answers[i] = completion
         self.model.train(training)
         return [answer for answer in answers if answer is not None]
+
+    def score(
+        self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
+    ) -> list[tuple[float, ...]]:
+        """Log-probabilities of given completions: one number a completion token, for each pair in order."""
+        unique = list(dict.fromkeys(pairs))
+        found: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
+        training = self.model.training
+        self.model.eval()
+        with torch.inference_mode():
+            for chunk in chunked(unique, TOKEN_BUDGET):
+                logits, tokens, _ = completion_logits(base_of(self.model), [unique[i] for i in chunk], self.pad)
+                scores = torch.log_softmax(logits / temperature, dim=-1).gather(-1, tokens[..., None])[..., 0]
+                for i, row in zip(chunk, scores.tolist(), strict=True):
+                    found[unique[i]] = tuple(row[: len(unique[i][1])])
+        self.model.train(training)
+        return [found[pair] for pair in pairs]
 
     def _sample(self, requests: list[TokenRequest], sampling: Sampling) -> list[Completion]:
         prompts = sorted({r.prompt for r in requests})
@@ -61,7 +82,7 @@ class TransformersEngine:
             tokens = torch.tensor([[token] for _, token in nodes], device=device)
             extend(model, batch, parents, tokens, torch.ones_like(tokens))
         return [
-            Completion(tuple(i), tuple(p), "stop" if i[-1] in self.stops else "length", self.policy_version)
+            Completion(tuple(i), tuple(p), "stop" if i[-1] in self.stops else "length", self.policy)
             for i, p in zip(ids, logprobs, strict=True)
         ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, runtime_checkable
 
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
@@ -20,14 +20,28 @@ from gymposium.reading import Reader
 from gymposium.streams import stream
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
 
-FinishReason = Literal["stop", "length"]
+FinishReason = Literal["stop", "length", "context"]
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a reply took."""
+
+    prompt_tokens: int | None = None
+    """None where nobody counts them."""
+    completion_tokens: int | None = None
+    seconds: float = 0.0
+    """Wall time from ask to reply; of replies that were made in one batch, each one's share of it."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """What a player answered. `finish_reason` is `length` where the answer was cut off. `trace` is the
+    """What a player answered. `finish_reason` is `length` where the answer was cut off, and `context` where none
+    could be made, since the prompt fills all that the player can read: that ends the match. `trace` is the
     player's own account of the turn (a language model's tokens); it never reaches another seat. `action`
     is set where the answer is an index into the game's action space; the text is then not read."""
 
@@ -35,6 +49,7 @@ class Reply:
     finish_reason: FinishReason = "stop"
     trace: Any = None
     action: int | None = None
+    usage: Usage | None = None
 
 
 Source = Literal["position", "resample", "views"]
@@ -89,7 +104,7 @@ class Sampler:
 class Sitting:
     """What all asks of one match have in common."""
 
-    __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "rngs", "seed")
+    __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
         self, match: Match, key: str, seed: int, broken_off: Callable[[Exception], GymposiumError] | None = None
@@ -102,6 +117,7 @@ class Sitting:
         self.seed = seed
         self.rngs: dict[int, random.Random] = {}
         self.asked = [0] * match.game.seats
+        self.memory: dict[int, dict[str, Any]] = {}
         # what search remembers ends with the match; made on first use
         self._witnesses: dict[int, Witness] = {}
         self._worlds: dict[int, Worlds] = {}
@@ -201,6 +217,12 @@ class Ask:
         return rng
 
     @property
+    def memory(self) -> dict[str, Any]:
+        """What the player of this seat keeps from turn to turn of this match, by names of its own; it ends with the
+        match. Whatever is kept must follow from this seat's asks and replies, so that a match can be played again."""
+        return self._sitting.memory.setdefault(self.seat, {})
+
+    @property
     def sampler(self) -> Sampler:
         return Sampler(self)
 
@@ -228,6 +250,16 @@ class Player(Protocol):
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         """One reply for each ask, in order."""
+        ...
+
+
+@runtime_checkable
+class Concurrent(Protocol):
+    """What a player may add: it takes any number of asks at once and answers each as soon as it is ready, as a
+    client of a server does. The streaming schedule uses it; `act` stays for rounds."""
+
+    def submit(self, ask: Ask) -> Future[Reply]:
+        """Begin the reply to one ask, which belongs to the player until the future is done."""
         ...
 
 
