@@ -25,7 +25,19 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 # The reference of agents and train is read from their source; the libraries below them need not be there.
-autodoc_mock_imports = ["jinja2", "matplotlib", "peft", "safetensors", "tokenizers", "torch", "transformers"]
+autodoc_mock_imports = [
+    "httpx",
+    "huggingface_hub",
+    "jinja2",
+    "matplotlib",
+    "openai",
+    "peft",
+    "safetensors",
+    "tenacity",
+    "tokenizers",
+    "torch",
+    "transformers",
+]
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
