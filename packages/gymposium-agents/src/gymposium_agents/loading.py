@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.tokens import BASE, Policy
@@ -52,26 +53,54 @@ def _no_model(name: str | Path, error: Exception) -> GymposiumError:
     )
 
 
-def load_model(name: str | Path, adapter: str | Path | None = None) -> LoadedModel:
+def load_model(name: str | Path, adapter: str | Path | None = None, load: Literal["4bit"] | None = None) -> LoadedModel:
     """A causal language model and its tokenizer, in float32 on a CPU and in the checkpoint's own type on a
-    GPU; with `adapter`, a LoRA on top of it. `name` is a directory or a hub name.
+    GPU; with `adapter`, a LoRA on top of it. `name` is a directory or a hub name. With `load="4bit"` the linear layers'
+    weights are quantized as they are read, and compute in float32 on a CPU and in bfloat16 on a GPU.
 
-    Raises `GymposiumError` where there is no such model."""
+    Raises `GymposiumError` where there is no such model, where weights are missing or of another shape, and where the
+    tokenizer has no chat template or no end of turn; `MissingExtra` where 4-bit loading is not installed."""
+    if load not in (None, "4bit"):
+        raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
     gpu = torch.cuda.is_available()
+    how: dict[str, Any] = {"dtype": "auto" if gpu else torch.float32}
+    if load == "4bit":
+        from gymposium_agents.quantized import four_bits
+
+        how |= {"quantization_config": four_bits(gpu=gpu), "device_map": {"": 0 if gpu else "cpu"}}
     model: Any
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype="auto" if gpu else torch.float32)
+        chat = Chat(tokenizer)  # before the weights, which take long
+        model, report = AutoModelForCausalLM.from_pretrained(
+            name, output_loading_info=True, ignore_mismatched_sizes=True, **how
+        )
     except (OSError, ValueError) as error:
         raise _no_model(name, error) from error
+    _check_whole(name, report)
+    if load == "4bit" and not gpu:
+        from gymposium_agents.quantized import keep_unpacked
+
+        keep_unpacked(model)
     if adapter is not None:
         from gymposium_agents.lora.attach import load_lora  # PEFT takes three seconds to import
 
         model = load_lora(model, adapter)
-    if gpu:
+    if gpu and load is None:
         model = model.to("cuda")
     model.eval()
-    return LoadedModel(model, Chat(tokenizer))
+    return LoadedModel(model, chat)
+
+
+def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:
+    """transformers gives weights that a checkpoint lacks random values; nobody wants to play with those."""
+    lacking = sorted([*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])])
+    if lacking:
+        shown = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
+        raise GymposiumError(
+            f"The weights of {str(name)!r} are not whole: {shown} are missing or of another shape than config.json "
+            f"says. Download or save the model again."
+        )
 
 
 def language_model_player(model: str, adapter: str | None = None) -> Any:

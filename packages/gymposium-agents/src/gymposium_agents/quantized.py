@@ -1,0 +1,36 @@
+"""4-bit weights by bitsandbytes (NF4 with double quantization, as QLoRA does it), on a GPU or a CPU."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from transformers import BitsAndBytesConfig
+
+from gymposium.errors import MissingExtra
+
+
+def four_bits(*, gpu: bool) -> BitsAndBytesConfig:
+    """How transformers is to load a model in 4 bits. It computes in bfloat16 on a GPU, in float32 on a CPU.
+
+    Raises `MissingExtra` where bitsandbytes is not installed."""
+    if find_spec("bitsandbytes") is None:
+        raise MissingExtra("bitsandbytes, which holds weights in 4 bits,", '"gymposium-agents[quantized]"')
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16 if gpu else torch.float32,
+    )
+
+
+def keep_unpacked(model: Any) -> None:
+    """Keep bitsandbytes 0.50 on a CPU from packing the weights at the first pass without gradients. What is packed
+    computes in bfloat16 whatever was asked for, through a kernel without a derivative: a LoRA on top would then get
+    gradients of zero, and the learner's probabilities would not be the engine's."""
+    from bitsandbytes.nn import Linear4bit
+
+    for module in model.modules():
+        if isinstance(module, Linear4bit):
+            module.support_avx512bf16_for_cpu = False
