@@ -1,0 +1,92 @@
+"""What went wrong at a chat service, in words that say what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.api_settings import ApiSettings
+
+if TYPE_CHECKING:
+    from openai import OpenAIError
+
+_LONGEST = 300
+"""Characters of what the service says that are repeated."""
+
+
+class ApiError(GymposiumError):
+    """A chat service did not answer. The message says what to do; the library's own exception is not chained to it."""
+
+
+class PromptTooLong(ApiError):
+    """The messages and the reply to come do not fit into the model's context."""
+
+
+def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
+    """What to raise for what the library raised after its retries."""
+    import openai
+
+    where, tries = settings.base_url, settings.retries + 1
+    if isinstance(error, openai.APITimeoutError):
+        return ApiError(
+            f"{where} gave no answer within {settings.timeout:g} s, {tries} times over: give it longer with timeout=, "
+            f"ask for shorter replies with max_tokens=, or for fewer at once with at_once=."
+        )
+    if isinstance(error, openai.APIConnectionError):
+        return ApiError(
+            f"{where} cannot be reached ({error.__cause__ or error}), {tries} times over: is the server running, and "
+            f"is base_url= its address?"
+        )
+    if not isinstance(error, openai.APIStatusError):
+        return ApiError(f"{where} could not be asked: {str(error)[:_LONGEST]}")
+    said, status = _said(error.body, error.message), error.status_code
+    if status in (401, 403):
+        return ApiError(f"{where} refuses the request ({status}): {_about_the_key(settings)} It says: {said}")
+    if status == 404:
+        return ApiError(
+            f"{where} has no model called {settings.model!r}, or no chat at that address (404): check the model's name "
+            f"and base_url=. It says: {said}"
+        )
+    if status == 429:
+        return ApiError(
+            f"{where} still refuses after {settings.retries} retries, for rate limits or quota (429): ask less with "
+            f"rpm= and at_once=, or see to the quota of the key. It says: {said}"
+        )
+    if status >= 500:
+        return ApiError(f"{where} failed {tries} times over ({status}): try later, or see its log. It says: {said}")
+    if _too_long(error.code, error.type, said):
+        return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
+    hint = "a field that the service does not know can be left out with seed=false or temperature=default"
+    return ApiError(f"{where} refuses the request ({status}); {hint}. It says: {said}")
+
+
+def malformed(text: str, settings: ApiSettings) -> ApiError:
+    """What to raise for an answer that is no chat completion."""
+    return ApiError(
+        f"{settings.base_url} answered, but not with a chat completion: is base_url= the address of an "
+        f"OpenAI-compatible API? It says: {_short(text)}"
+    )
+
+
+def _about_the_key(settings: ApiSettings) -> str:
+    if settings.variable is None:
+        return "it wants a key; name the environment variable that holds one with key=NAME."
+    return (
+        f"the environment variable {settings.variable} must hold a key of that service that may use {settings.model}."
+    )
+
+
+def _said(body: Any, message: str) -> str:
+    said = body.get("message") if isinstance(body, dict) else None
+    return _short(said if isinstance(said, str) else message)
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _too_long(code: str | None, kind: str | None, said: str) -> bool:
+    """OpenAI's code, llama.cpp's type, vLLM's and others' words."""
+    names = {code, kind} & {"context_length_exceeded", "exceed_context_size_error"}
+    return bool(names) or "maximum context length" in said.lower()

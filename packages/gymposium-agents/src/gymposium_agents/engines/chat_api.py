@@ -1,0 +1,140 @@
+"""Any OpenAI-compatible chat service as a chat engine: for evaluation and opponents.
+
+Retries are the openai library's, which knows what is worth another attempt and obeys `Retry-After`; nothing above or
+below it retries. One attempt has its time and its key from the wire (`api_wire.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from gymposium.errors import MissingExtra
+from gymposium_agents.engines.api_errors import explained, malformed
+from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
+from gymposium_agents.engines.background import run_in_background
+from gymposium_agents.engines.protocol import ChatCompletion, Message
+from gymposium_agents.tokens import FinishReason, Sampling
+
+_NO_KEY = "set on the wire"
+"""What the library gets for a key: it insists on one."""
+_CONNECT_SECONDS = 30.0
+
+
+class OpenAIChatEngine:
+    """Asks one model of a chat service, any number of times at once."""
+
+    def __init__(self, settings: ApiSettings) -> None:
+        """Raises `MissingExtra` without the openai library, `BadOption` where the environment has no key."""
+        try:
+            import openai
+        except ImportError:
+            raise MissingExtra("The openai library", '"gymposium-agents[api]"') from None
+        import httpx
+
+        from gymposium_agents.engines.api_wire import Wire
+
+        settings.read_key()  # no match begins without one
+        self.settings = settings
+        self.counts: Counter[str] = Counter()
+        """Of the answers so far: `retries`, `withheld` by the service's filter, `tool calls`, `uncounted` tokens."""
+        self._slots = asyncio.Semaphore(settings.at_once)
+        # pool: those that wait for a connection have waited for a slot before, and are not late
+        limits = httpx.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout), pool=None)
+        # Any: what the library's types name here depends on its version; all of them take httpx's
+        http: Any = {"timeout": limits, "http_client": httpx.AsyncClient(transport=Wire(settings, self.counts))}
+        self._client = openai.AsyncOpenAI(
+            api_key=_NO_KEY, base_url=settings.base_url, max_retries=settings.retries, **http
+        )
+
+    def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
+        """Begin one completion. The future raises `ApiError` with what to do, of that `PromptTooLong` where there is no
+        room left for a reply. Seeds are sent, but few services promise anything of them."""
+        return run_in_background(self._complete(messages, sampling, seed))
+
+    def remarks(self) -> list[str]:
+        """What was out of the ordinary."""
+        words = {
+            "retries": "{} requests had to be sent again.",
+            "withheld": "{} replies were cut off by the service's content filter.",
+            "tool calls": "{} replies were tool calls, which nobody offered.",
+            "uncounted": "{} replies came without token counts: sums and costs leave them out.",
+        }
+        return [sentence.format(self.counts[name]) for name, sentence in words.items() if self.counts[name]]
+
+    def close(self) -> None:
+        """Close the connections. The engine cannot be used after this."""
+        run_in_background(self._client.close()).result()
+
+    async def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
+        import openai
+
+        fields = {"messages": [dict(message) for message in messages], **self._fields(sampling, seed)}
+        async with self._slots:
+            try:
+                answer = await self._client.chat.completions.with_raw_response.create(
+                    model=self.settings.model, **fields
+                )
+                return self._read(answer.text)
+            except openai.OpenAIError as error:
+                failure = explained(error, self.settings)
+        raise failure  # out here, where the library's exception is no longer its context
+
+    def _fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
+        # OpenAI's newer models refuse max_tokens, and most other services know only that
+        limit = "max_completion_tokens" if self.settings.base_url == OPENAI_URL else "max_tokens"
+        fields: dict[str, Any] = {limit: sampling.max_tokens}
+        if not self.settings.own_temperature:
+            fields["temperature"] = sampling.temperature
+        if self.settings.seed:
+            fields["seed"] = seed
+        return fields
+
+    def _read(self, text: str) -> ChatCompletion:
+        """The completion in a service's answer. Services differ in what they leave out."""
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            raise malformed(text, self.settings) from None
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if choice is None or not isinstance(message, dict):
+            raise malformed(text, self.settings)
+        prompt, completion = _counted(answer.get("usage"))
+        cost = None
+        if prompt is None or completion is None:
+            self.counts["uncounted"] += 1
+        elif self.settings.prices is not None:
+            cost = self.settings.prices.cost(prompt, completion)
+        finish = self._finish(choice.get("finish_reason"))
+        return ChatCompletion(_content(message.get("content")), finish, prompt, completion, cost)
+
+    def _finish(self, reason: object) -> FinishReason:
+        if reason == "content_filter":  # the service ended the reply, not the model
+            self.counts["withheld"] += 1
+            return "length"
+        if reason in ("tool_calls", "function_call"):
+            self.counts["tool calls"] += 1
+        return "length" if reason == "length" else "stop"
+
+
+def _content(content: object) -> str:
+    """The text of a message: none where it only thought, called a tool or refused; the text among several parts.
+    Thoughts stand in a field or in parts of their own (`reasoning_content`, `thinking`), which are left alone."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _counted(usage: object) -> tuple[int | None, int | None]:
+    """Tokens of the prompt and of the completion, as far as the service counted them."""
+    given = usage if isinstance(usage, Mapping) else {}
+    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
+    return (prompt if type(prompt) is int else None, completion if type(completion) is int else None)
