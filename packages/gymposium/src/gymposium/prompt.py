@@ -28,9 +28,10 @@ class Prompt:
         self.hash = digest.hexdigest()[:12]
         """Digest of the fixed parts."""
 
-    def __call__(self, observation: Observation, reason: str | None = None) -> str:
-        """The prompt for what a seat sees; where its last reply was not accepted, behind the reason."""
-        head = self._heads[observation.seat]
+    def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
+        """The prompt for what a seat sees; where its last reply was not accepted, behind the reason. Without the
+        rules it is for a later message of a conversation that began with them."""
+        head = self._heads[observation.seat] if rules else ""
         if reason is not None:
             head = f"{reason}\n{head}"
         if self._full and observation.legal_moves is not None:

@@ -7,6 +7,7 @@ with its reading, and the returns. `replay` shows them, `verify` plays them agai
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 from collections import Counter
@@ -23,10 +24,13 @@ from gymposium.errors import BadRecord, EngineError, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Reports, seat_result
 from gymposium.games.registry import load_game
-from gymposium.prompt import PROMPT_VERSION
+from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import KINDS, read, read_action, reader
 
-FORMAT = "gymposium-match-1"
+FORMAT = "gymposium-match-2"
+
+_SILENT = ("timed_out", "out_of_context")
+"""The fields that name seats that gave no reply when they were asked last."""
 
 
 @dataclass(slots=True)
@@ -42,12 +46,15 @@ class Record:
     on_illegal: str
     events: list[Event]
     turns: list[dict[str, Any]]
-    """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space."""
+    """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space; where its
+    player counts them `tokens`, of the prompt and of the reply, and `seconds`."""
     returns: list[float]
     results: list[str]
     forfeit: int | None
     timed_out: list[int]
     """The seats whose players had not answered when the watchdog fired."""
+    out_of_context: list[int]
+    """The seats whose players could not reply, since the prompt fills all that they can read."""
     error: str | None
     """What the game's engine raised, where the match broke off; there are no returns then."""
     reports: list[dict[str, float]]
@@ -76,6 +83,7 @@ class Record:
             results=[played.result(seat) for seat in range(len(played.utilities))],
             forfeit=played.forfeit,
             timed_out=list(played.timed_out),
+            out_of_context=list(played.out_of_context),
             error=played.error,
             reports=list(played.reports),
             penalties={str(seat): cost for seat, cost in played.penalties.items()},
@@ -115,7 +123,13 @@ class Record:
 
 def _turn(turn: Turn) -> dict[str, Any]:
     said: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
-    return said if turn.action is None else {**said, "action": turn.action}
+    if turn.action is not None:
+        said["action"] = turn.action
+    if (usage := turn.usage) is not None:
+        if usage.prompt_tokens is not None or usage.completion_tokens is not None:
+            said["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
+        said["seconds"] = round(usage.seconds, 6)
+    return said
 
 
 def _check_types(data: Mapping[str, Any]) -> None:
@@ -125,7 +139,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
     for name in ("seed", "player_seed"):
         _need(type(data[name]) is int, name)
     _need(_is_count(data["game_version"]), "game_version")
-    for name in ("players", "events", "turns", "returns", "results", "prompts", "timed_out", "reports"):
+    for name in ("players", "events", "turns", "returns", "results", "prompts", *_SILENT, "reports"):
         _need(isinstance(data[name], list), name)
     for name in ("players", "results"):
         _need(all(isinstance(one, str) for one in data[name]), name)
@@ -134,7 +148,8 @@ def _check_types(data: Mapping[str, Any]) -> None:
     _need(all(isinstance(one, str) for one in data["versions"].values()), "versions")
     _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
     _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
-    _need(all(_is_count(seat) for seat in data["timed_out"]), "timed_out")
+    for name in _SILENT:
+        _need(all(_is_count(seat) for seat in data[name]), name)
     _need(data["error"] is None or isinstance(data["error"], str), "error")
     for report in data["reports"]:
         _need(isinstance(report, dict) and all(map(_is_number, report.values())), "reports")
@@ -144,6 +159,10 @@ def _check_types(data: Mapping[str, Any]) -> None:
         _need(isinstance(turn, dict) and _is_count(turn.get("seat")), "turns")
         _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
         _need(type(turn.get("action", 0)) is int, "turns")
+        tokens, seconds = turn.get("tokens", [None, None]), turn.get("seconds", 0.0)
+        _need(isinstance(tokens, list) and len(tokens) == 2, "turns")
+        _need(all(count is None or _is_count(count) for count in tokens), "turns")
+        _need(_is_number(seconds) and 0 <= seconds < math.inf, "turns")
     for prompt in data["prompts"]:
         _need(isinstance(prompt, dict) and _is_count(prompt.get("version")), "prompts")
         _need(all(isinstance(prompt.get(name), str) for name in ("style", "reader", "hash")), "prompts")
@@ -302,7 +321,12 @@ def _same_game(record: Record) -> Game:
 def _difference(game: Game, record: Record) -> str | None:
     try:
         match = game.load(record.events, record.seed)
-        wrong = _wrong_seats(game, record) or _extra_event(match, record) or _wrong_chance(game, record)
+        wrong = (
+            _wrong_seats(game, record)
+            or _wrong_prompts(game, record)
+            or _extra_event(match, record)
+            or _wrong_chance(game, record)
+        )
         if record.error is not None:
             # only what came before can be held against the rules: the next step may fail again
             return wrong or f"the match broke off: {record.error}"
@@ -323,6 +347,16 @@ def _wrong_seats(game: Game, record: Record) -> str | None:
         count = len(getattr(record, name))
         if count != game.seats:
             return f"{game.name} has {game.seats} seats, but there are {count} {name}"
+    return None
+
+
+def _wrong_prompts(game: Game, record: Record) -> str | None:
+    """Make the fixed parts of the prompts again, where the wording is of the version that is here."""
+    for seat, prompt in enumerate(record.prompts):
+        if prompt["version"] == PROMPT_VERSION:
+            made = prompt_for(game, prompt["style"], reader(prompt["reader"])).hash
+            if made != prompt["hash"]:
+                return f"prompt differs: seat {seat} read one of digest {prompt['hash']!r}, but the game's is {made!r}"
     return None
 
 
@@ -348,6 +382,8 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
     events = iter([event for event in record.events if event.seat != CHANCE])
     turns = iter(enumerate(record.turns))
     left = Counter(turn["seat"] for turn in record.turns)
+    silent = [*record.timed_out, *record.out_of_context]
+    unheard: list[int] = []
     forfeit: int | None = None
     while forfeit is None and (seats := match.to_move()):
         tally.next_decision()
@@ -356,8 +392,9 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
         while asked and forfeit is None:
             again, failed = [], []
             for seat in asked:
-                if seat in record.timed_out and not left[seat]:
+                if seat in silent and not left[seat]:
                     failed.append(seat)
+                    unheard.append(seat)
                     continue
                 number, turn = next(turns, (-1, None))
                 if turn is None:
@@ -400,8 +437,10 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
         return f"reply {extra[0]} comes after the end of the match"
     if (late := next(events, None)) is not None:
         return f"seat {late.seat} moves {late.move!r} after the replies that ended the match"
-    if record.timed_out and forfeit is None:
-        return f"seats {record.timed_out} timed out, but the match goes on to its end"
+    if silent and forfeit is None:
+        return f"seats {silent} gave no reply, but the match goes on to its end"
+    if sorted(silent) != sorted(unheard):
+        return f"seats {silent} are said to have given no reply, but it is seats {unheard} that gave none"
     if forfeit != record.forfeit:
         return f"forfeit is {record.forfeit}, but the replies make it {forfeit}"
     penalties = {str(seat): cost for seat, cost in tally.penalties.items()}

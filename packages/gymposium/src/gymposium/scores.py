@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.driver import Played
+from gymposium.players.protocol import Usage
 from gymposium.reading import KINDS
 
 CONFIDENCE = 0.95
@@ -59,6 +60,14 @@ class Score:
     forfeits: int = 0
     timed_out: int = 0
     """Matches in which the watchdog fired on this player."""
+    out_of_context: int = 0
+    """Matches that ended since this player had no room to reply."""
+    prompt_tokens: int = 0
+    """Of all its replies, as far as they were counted, as are the next two."""
+    completion_tokens: list[int] = field(default_factory=list)
+    """Of each reply."""
+    seconds: list[float] = field(default_factory=list)
+    """Wall time of each reply."""
     reports: dict[str, list[float]] = field(default_factory=dict)
     """What the matches themselves report beside the returns, by name."""
 
@@ -69,10 +78,19 @@ class Score:
         for turn in played.turns:
             if turn.seat == seat:
                 self.readings[turn.reading] += 1
+                if turn.usage is not None:
+                    self._spend(turn.usage)
         self.forfeits += played.forfeit == seat
         self.timed_out += seat in played.timed_out
+        self.out_of_context += seat in played.out_of_context
         for name, value in played.reports[seat].items() if played.reports else ():
             self.reports.setdefault(name, []).append(value)
+
+    def _spend(self, usage: Usage) -> None:
+        self.prompt_tokens += usage.prompt_tokens or 0
+        if usage.completion_tokens is not None:
+            self.completion_tokens.append(usage.completion_tokens)
+        self.seconds.append(usage.seconds)
 
     @property
     def matches(self) -> int:
@@ -92,13 +110,33 @@ class Score:
         """Over the matches that report it."""
         return mean(self.reports.get(name, []))
 
+    def out_of_context_rate(self) -> Estimate:
+        """Share of matches that ended since this player had no room to reply."""
+        return rate(self.out_of_context, self.matches)
+
+    def tokens_per_move(self) -> Estimate:
+        """Tokens of a reply, over those whose tokens were counted."""
+        return mean(self.completion_tokens)
+
+    def seconds_per_move(self) -> Estimate:
+        """Wall time of a reply, over those whose player tells it."""
+        return mean(self.seconds)
+
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain data, intervals as `[value, low, high]`."""
+        """Everything as plain data, intervals as `[value, low, high]`; `usage` where replies tell theirs."""
 
         def plain(estimate: Estimate) -> list[float]:
             return [estimate.value, estimate.low, estimate.high]
 
         kinds = ("score",) if set(self.results) == {"score"} else ("win", "draw", "loss")
+        usage: dict[str, Any] = {}
+        if self.completion_tokens:
+            usage["prompt_tokens"] = self.prompt_tokens
+            usage["completion_tokens"] = sum(self.completion_tokens)
+            usage["tokens_per_move"] = plain(self.tokens_per_move())
+        if self.seconds:
+            usage["seconds"] = sum(self.seconds)
+            usage["seconds_per_move"] = plain(self.seconds_per_move())
         return {
             "matches": self.matches,
             "return": plain(self.mean_return()),
@@ -110,5 +148,7 @@ class Score:
                 "readings": dict(self.readings),
                 "forfeits": self.forfeits,
                 "timed_out": self.timed_out,
+                "out_of_context": self.out_of_context,
             },
+            **({"usage": usage} if usage else {}),
         }

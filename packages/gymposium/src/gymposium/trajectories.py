@@ -25,6 +25,8 @@ class Trajectory:
     """What failed replies have cost, by seat; 0 for those that are not in it."""
     forfeit: int | None = None
     """The seat whose reply ended the match."""
+    truncated: bool = False
+    """Whether it ended here only since the player had no room to read on: no terminal state for learning."""
     report: Mapping[str, float] = field(default_factory=dict)
     """What the match itself says of the seat beside its return, by name; empty for most games."""
 
@@ -39,6 +41,7 @@ class Trajectory:
             utilities=played.utilities,
             penalties=dict(played.penalties),
             forfeit=played.forfeit,
+            truncated=seat in played.out_of_context,
             report=dict(played.reports[seat]) if played.reports else {},
         )
 

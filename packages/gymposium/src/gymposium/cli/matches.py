@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gymposium.cli.text import err, note
+from gymposium.driver import SCHEDULES, Schedule
 from gymposium.errors import BadOption, EngineError
 from gymposium.players.protocol import Player
 from gymposium.records import RecordWriter
@@ -25,6 +26,13 @@ PolicyOption = Annotated[
     str,
     typer.Option(
         metavar="POLICY", help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k)."
+    ),
+]
+ScheduleOption = Annotated[
+    str,
+    typer.Option(
+        metavar="rounds|streaming",
+        help="Ask for all matches in step, or let each go on as soon as its own answers are in.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")]
@@ -60,6 +68,14 @@ def note_remarks(players: Iterable[Player]) -> None:
         remarks = getattr(player, "remarks", None)
         for remark in () if remarks is None else remarks():
             note(f"{player.name}: {remark}")
+
+
+def read_schedule(text: str) -> Schedule:
+    """The schedule called so, or `BadOption`."""
+    for schedule in SCHEDULES:
+        if text == schedule:
+            return schedule
+    raise BadOption(f"--schedule {text}: write {' or '.join(SCHEDULES)}.")
 
 
 def open_record(path: Path) -> RecordWriter:

@@ -181,6 +181,7 @@ def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) ->
         "end": {str(seat): end.observe(seat).text for seat in seats} if not end.to_move() else None,
         "forfeit": record.forfeit,
         "timed_out": record.timed_out,
+        "out_of_context": record.out_of_context,
         "error": record.error,
         "penalties": record.penalties,
         "returns": record.returns,
@@ -215,6 +216,8 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
     say("")
     for late in record.timed_out:
         say(f"Seat {late} ({record.players[late]}) did not answer in time.", "red")
+    for full in record.out_of_context:
+        say(f"Seat {full} ({record.players[full]}) had no room to answer: the prompt fills its context.", "red")
     if record.error is not None:
         say(f"The match broke off: {record.error}", "red")
     elif record.forfeit is not None:

@@ -16,10 +16,12 @@ from gymposium.cli.matches import (
     JsonOption,
     PolicyOption,
     RecordOption,
+    ScheduleOption,
     SeedOption,
     match_bar,
     note_remarks,
     open_record,
+    read_schedule,
     telling_of,
 )
 from gymposium.cli.text import note, out, print_json, with_interval
@@ -54,6 +56,7 @@ def command(
         float | None,
         typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer of a player; who is late forfeits."),
     ] = None,
+    schedule: ScheduleOption = "rounds",
     record: RecordOption = RECORD,
     as_json: JsonOption = False,
 ) -> None:
@@ -70,7 +73,7 @@ def command(
         gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap
         gymposium run kuhn_poker --players mcts-50,random --json > score.json
     """
-    loaded, policy = load_game(game), FailurePolicy.parse(on_illegal)
+    loaded, policy, how = load_game(game), FailurePolicy.parse(on_illegal), read_schedule(schedule)
     dog = None if watchdog is None else Watchdog(watchdog)
     seated = make_players(loaded, players)
     scores = [Score() for _ in seated]
@@ -87,7 +90,7 @@ def command(
     done = 0
     try:
         with telling_of(record), open_record(record) as writer, _progress(loaded, matches) as advance:
-            for played in recorded(play(jobs(), watchdog=dog), writer.write):
+            for played in recorded(play(jobs(), watchdog=dog, schedule=how), writer.write):
                 for seat, index in enumerate(orders.pop(played.job.id)):
                     scores[index].add(played, seat)
                 done += 1
@@ -146,6 +149,8 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
     row("forfeits", (str(score.forfeits) for score in scores))
     if any(score.timed_out for score in scores):
         row("timed out", (str(score.timed_out) for score in scores))
+    if any(score.out_of_context for score in scores):
+        row("out of context", (str(score.out_of_context) for score in scores))
     for name in dict.fromkeys(name for score in scores for name in score.reports):
         row(name.replace("_", " "), (with_interval(score.mean_report(name)) for score in scores))
     return table

@@ -42,7 +42,10 @@ class Observation:
 
 
 class Match(Protocol):
-    """One play of a game. Made by `Game.new` or `Game.load`."""
+    """One play of a game. Made by `Game.new` or `Game.load`.
+
+    Only `apply` changes it. Where moves are simultaneous, two players may look at it from two threads at the same time
+    (the schedule `streaming`): what a match keeps so as not to work it out again is kept by one assignment."""
 
     events: list[Event]
     """Everything that happened, in order. Simultaneous moves stand in order of seat."""

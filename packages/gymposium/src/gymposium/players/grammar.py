@@ -10,6 +10,7 @@ from gymposium.plugins.host import host
 
 _ELSEWHERE = {
     "lm:": ("The language-model player", "gymposium-agents"),
+    "api:": ("The player over an OpenAI-compatible API", "gymposium-agents[api]"),
     "sb3:": ("The stable-baselines3 player", "gymposium-sb3"),
 }
 """Forms that first-party distributions add, for an error that says what to install."""

@@ -1,13 +1,12 @@
-"""The one driver that plays matches: for commands, evaluation, cold-start data and training rollouts.
+"""One match as the driver plays it: a generator that asks for replies and is sent them.
 
-One generator plays one match; a desk for each player collects what waits for it and hands it over at
-once. The schedule is lock-step rounds: in each round every live match asks once, so what is batched
-together depends only on the matches, and a run repeats to the bit.
+It knows the rules of play (who is asked, what a failed reply costs, how a match may end) and nothing of when or how
+players are asked: that is a schedule's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,10 +14,9 @@ from typing import Any
 from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import Event, Game, Match, seat_result
-from gymposium.players.protocol import Ask, Player, Reply, Sitting, legal_moves
+from gymposium.players.protocol import Ask, Player, Reply, Sitting, Usage, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import Kind, read, read_action
-from gymposium.watchdog import Watchdog
 
 FORFEIT = FailurePolicy("forfeit")
 
@@ -49,6 +47,8 @@ class Turn:
     trace: Any = None
     action: int | None = None
     """Set where the reply was an index into the game's action space."""
+    usage: Usage | None = None
+    """What the reply took, where its player says so."""
 
 
 @dataclass(slots=True)
@@ -65,6 +65,8 @@ class Played:
     penalties: dict[int, float] = field(default_factory=dict)
     timed_out: tuple[int, ...] = ()
     """The seats whose players had not answered when the watchdog fired."""
+    out_of_context: tuple[int, ...] = ()
+    """The seats whose players could not reply, since the prompt fills all that they can read."""
     error: str | None = None
     """What the game's engine raised, where the match broke off."""
     reports: tuple[dict[str, float], ...] = ()
@@ -135,7 +137,7 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
             failed: list[int] = []
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
-                if reply is None:
+                if reply is None or reply.finish_reason == "context":  # nothing was said: there is nothing to read
                     failed.append(seat)
                     continue
                 legal = legal_moves(asked_one)
@@ -144,7 +146,7 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                     reading = read(reply.text, legal, job.players[seat].reader, game.move_pattern, cut_off=cut_off)
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
-                turns.append(Turn(seat, reading.kind, reply.text, reply.trace, reply.action))
+                turns.append(Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage))
                 if reading.kind == "move" and reading.move is not None:
                     moves[seat] = reading.move
                     continue
@@ -158,8 +160,10 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
             if failed:
                 loser = who_forfeits(failed, sitting.seed)
                 utilities = forfeit_returns(game, loser, match.returns())
-                timed_out = tuple(ask.seat for ask, reply in zip(asks, replies, strict=True) if reply is None)
-                return Played(job, match.events, turns, utilities, loser, penalties, timed_out)
+                said = [*zip(asks, replies, strict=True)]
+                timed_out = tuple(ask.seat for ask, reply in said if reply is None)
+                full = tuple(ask.seat for ask, reply in said if reply and reply.finish_reason == "context")
+                return Played(job, match.events, turns, utilities, loser, penalties, timed_out, full)
             asks = again
         match.apply(moves)
     # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
@@ -179,6 +183,8 @@ class Live:
 
     @classmethod
     def begin(cls, job: MatchJob, underway: Underway | None = None) -> Live:
+        if len(job.players) != job.game.seats:
+            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
         asking = play_match(job, underway)
         asks = next(asking)  # every game asks at least once
         return cls(job, asking, asks, [None] * len(asks))
@@ -192,63 +198,6 @@ class Live:
             return played
         self.replies = [None] * len(self.asks)
         return None
-
-
-def play(jobs: Iterable[MatchJob], *, at_once: int = 256, watchdog: Watchdog | None = None) -> Iterator[Played]:
-    """Plays matches, up to `at_once` at a time, and yields each as it ends (in one round: in the order
-    of the jobs). A player that several jobs share is asked for all of them in one call. With a `watchdog`,
-    a seat whose player does not answer in its time forfeits.
-
-    Raises `EngineError` with the match so far where a game's engine fails."""
-    waiting = iter(jobs)
-    live: list[Live] = []
-    while True:
-        while len(live) < at_once and (job := next(waiting, None)) is not None:
-            if len(job.players) != job.game.seats:
-                raise ValueError(
-                    f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given."
-                )
-            live.append(Live.begin(job))
-        if not live:
-            return
-        ask_players(live, watchdog)
-        still: list[Live] = []
-        for one in live:
-            played = one.go_on()
-            if played is None:
-                still.append(one)
-            else:
-                yield played
-        live = still
-
-
-def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
-    """One round: every player gives the replies that are not there yet, in one call for all matches; None
-    stays where the watchdog fired."""
-    desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Reply | None], int]]]] = {}
-    for one in live:
-        players, replies = one.job.players, one.replies
-        for index, ask in enumerate(one.asks):
-            if replies[index] is None:
-                player = players[ask.seat]
-                desk = desks.get(id(player))
-                if desk is None:
-                    desk = desks[id(player)] = (player, [], [])
-                desk[1].append(ask)
-                desk[2].append((replies, index))
-    for player, asks, places in desks.values():
-        for (replies, index), reply in zip(places, replies_of(player, asks, watchdog), strict=True):
-            replies[index] = reply
-
-
-def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
-    """What one player gives to its asks, in order; None where the watchdog fired."""
-    given = player.act(asks) if watchdog is None else watchdog.act(player, asks)
-    if given is None:
-        return [None] * len(asks)
-    if len(given) != len(asks):
-        raise ValueError(f"player {player.name} gave {len(given)} replies to {len(asks)} asks.")
-    return given
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:
