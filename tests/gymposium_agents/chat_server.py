@@ -1,0 +1,115 @@
+"""A small OpenAI-compatible chat server on loopback, for tests. It answers as it is told to, and can misbehave."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PATH = "/v1/chat/completions"
+
+
+@dataclass
+class Answer:
+    """What the server sends back."""
+
+    status: int = 200
+    body: Any = None
+    """JSON, or bytes as they are."""
+    headers: dict[str, str] = field(default_factory=dict)
+    until: threading.Event | None = None
+    """Wait for this before answering."""
+
+
+@dataclass
+class Asked:
+    """What a client sent."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        return list(self.body["messages"])
+
+
+def completion(text: object, finish: str | None = "stop", *, usage: bool = True, **message: Any) -> Answer:
+    """An ordinary answer; `usage` says 10 tokens in and 2 out."""
+    body: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
+        ],
+    }
+    if usage:
+        body["usage"] = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+    return Answer(body=body)
+
+
+def refusal(status: int, message: str = "no", *, headers: dict[str, str] | None = None, **error: Any) -> Answer:
+    """An answer with an error in OpenAI's form, to be tried again at once where it is to be tried again."""
+    return Answer(status, {"error": {"message": message, **error}}, headers or {"Retry-After": "0.01"})
+
+
+class ChatServer:
+    """What was asked of it, and how busy it was."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.asked: list[Asked] = []
+        self.under_way = 0
+        self.most_at_once = 0
+        self.lock = threading.Lock()
+
+
+@contextmanager
+def chat_server(answer: Callable[[Asked, int], Answer]) -> Iterator[ChatServer]:
+    """A running server; `answer` is given each request and its number, from 0."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            asked = Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(sent))
+            with server.lock:
+                number = len(server.asked)
+                server.asked.append(asked)
+                server.under_way += 1
+                server.most_at_once = max(server.most_at_once, server.under_way)
+            given = answer(asked, number) if self.path == PATH else refusal(404, "no such path")
+            if given.until is not None:
+                given.until.wait(30)
+            with server.lock:
+                server.under_way -= 1
+            body = given.body if isinstance(given.body, bytes) else json.dumps(given.body).encode()
+            try:
+                self.send_response(given.status)
+                for name, value in {"Content-Type": "application/json", **given.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            except ConnectionError:  # the client has given up
+                self.close_connection = True
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    listener.daemon_threads = True
+    server = ChatServer(f"http://127.0.0.1:{listener.server_address[1]}")
+    thread = threading.Thread(target=lambda: listener.serve_forever(poll_interval=0.01), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        listener.shutdown()
+        listener.server_close()
+        thread.join()
