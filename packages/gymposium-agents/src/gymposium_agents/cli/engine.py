@@ -1,0 +1,202 @@
+"""`gymposium engine`: set up vLLM, run its servers."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.table import Column, Table
+
+from gymposium.cli.matches import JsonOption
+from gymposium.cli.text import err, note, out, print_json
+from gymposium.errors import BadOption
+
+command = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="vLLM: set it up, run its servers."
+)
+
+
+@command.callback()
+def _group() -> None:
+    """vLLM as the engine of language-model players: its own virtual environment, its servers."""
+
+
+@command.command("setup")
+def set_up_engine(
+    build: Annotated[
+        Literal["auto", "cpu", "cuda"], typer.Option(help="auto takes cuda where there is an NVIDIA GPU.")
+    ] = "auto",
+    into: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The engine's home, instead of GYMPOSIUM_ENGINE_HOME.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Install vLLM, in a virtual environment of its own.
+
+    It goes to --into, or where GYMPOSIUM_ENGINE_HOME says, or to gymposium/engines/vllm in your data directory
+    (~/.local/share). The versions are those that gymposium was tested with. What is there already stays; what was
+    broken off is done again. Set GYMPOSIUM_ENGINE_HOME to use a place that you gave with --into.
+
+    Examples:
+
+    \b
+    gymposium engine setup
+    gymposium engine setup --build cpu --into /data/vllm
+    """
+    from gymposium_agents.engines.vllm.home import engine_home
+    from gymposium_agents.engines.vllm.setup import choose_build, set_up
+
+    home = engine_home(into)
+    noted = set_up(home, choose_build(build), say=note)
+    if as_json:
+        print_json({"home": str(home.root), **noted})
+
+
+@command.command("start", context_settings={"allow_extra_args": True})
+def start_server(
+    context: typer.Context,
+    model: Annotated[str, typer.Option(help="A directory or a hub name.")],
+    lora: Annotated[bool, typer.Option("--lora", help="Take LoRA adapters, up to rank 32.")] = False,
+    lora_rank: Annotated[
+        int | None, typer.Option(min=1, help="Take LoRA adapters up to this rank; says --lora as well.")
+    ] = None,
+    max_loras: Annotated[int, typer.Option(min=1, help="Adapters that may answer in one batch.")] = 4,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8123,
+    host: Annotated[
+        str, typer.Option(help="Anything but this machine itself needs a key in GYMPOSIUM_ENGINE_KEY.")
+    ] = "127.0.0.1",
+    dtype: Annotated[str, typer.Option(help="auto: float32 on a CPU, the checkpoint's own type on a GPU.")] = "auto",
+    max_model_len: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of prompt and reply together; else the model's limit.")
+    ] = None,
+    max_num_seqs: Annotated[int, typer.Option(min=1, help="Requests that are worked on at once.")] = 64,
+    kv_cache_gib: Annotated[int, typer.Option(min=1, help="On a CPU: memory for the key-value cache.")] = 2,
+) -> None:
+    """Start a vLLM server and look after it until Ctrl-C.
+
+    When it is ready, its address is printed, and how to name a player that asks it. It is started again when it
+    dies, with growing pauses, and ends with this command, however that ends. What stands behind -- is handed on to
+    vLLM as it is.
+
+    A key for clients is read from GYMPOSIUM_ENGINE_KEY, here and by every client.
+
+    Examples:
+
+    \b
+    gymposium engine start --model Qwen/Qwen3-0.6B
+    gymposium engine start --model runs/first/cold_start --lora-rank 8 --port 8200
+    gymposium engine start --model Qwen/Qwen3-8B -- --tensor-parallel-size 2
+    """
+    from gymposium_agents.engines.vllm.home import engine_home
+    from gymposium_agents.engines.vllm.running import noted
+    from gymposium_agents.engines.vllm.server import Server
+    from gymposium_agents.engines.vllm.settings import ServerSettings
+
+    home = engine_home()
+    settings = ServerSettings(
+        model=model,
+        lora_rank=lora_rank or (32 if lora else 0),
+        max_loras=max_loras,
+        host=host,
+        port=port,
+        dtype=dtype,
+        max_model_len=max_model_len,
+        max_num_seqs=max_num_seqs,
+        kv_cache_gib=kv_cache_gib,
+        more=tuple(context.args),
+    )
+    server = Server(settings, home)
+    ended = threading.Event()
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        note(f"Starting vLLM with {model}; its log: {server.log}")
+        with noted(server, home):
+            with err().status("Loading the model"):
+                server.start()
+            note("Ready. Ctrl-C ends it. A player that asks it:")
+            out().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
+            while not ended.wait(1.0):
+                if not server.alive:
+                    note("The server died; it is started again.")
+                    server.restart()
+                    note("Ready again.")
+    except KeyboardInterrupt:
+        note("Ending the server.")
+    finally:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)  # the end is under way
+        server.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+@command.command("status")
+def show_servers(as_json: JsonOption = False) -> None:
+    """The installation, and the servers that gymposium engine start looks after.
+
+    Examples:
+
+    \b
+    gymposium engine status
+    gymposium engine status --json
+    """
+    from dataclasses import asdict
+
+    from gymposium_agents.engines.vllm.home import engine_home
+    from gymposium_agents.engines.vllm.running import answers, running_servers
+
+    home = engine_home()
+    installed = home.installed()
+    servers = [(running, "ready" if answers(running) else "not ready") for running in running_servers(home)]
+    if as_json:
+        shown = [{**asdict(running), "state": state} for running, state in servers]
+        print_json({"home": str(home.root), "installed": installed, "servers": shown})
+        return
+    version = f"vLLM {installed['version']}, {installed['build']} build" if installed else "nothing is installed"
+    out().print(f"{home.root}: {version}", soft_wrap=True)
+    if not servers:
+        out().print("No server runs.")
+        return
+    table = Table(
+        *(Column(heading, overflow="fold") for heading in ("port", "state", "model", "adapters", "log")), box=None
+    )
+    for running, state in servers:
+        adapters = f"to rank {running.lora_rank}" if running.lora_rank else "none"
+        table.add_row(str(running.port), state, running.model, adapters, running.log)
+    out().print(table)
+
+
+@command.command("stop")
+def stop_servers(
+    port: Annotated[int | None, typer.Option(help="The server to end, where several run.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="End all of them.")] = False,
+) -> None:
+    """End a server that gymposium engine start looks after.
+
+    Examples:
+
+    \b
+    gymposium engine stop
+    gymposium engine stop --port 8200
+    """
+    from gymposium_agents.engines.vllm.home import engine_home
+    from gymposium_agents.engines.vllm.running import end, running_servers
+
+    servers = running_servers(engine_home())
+    chosen = [running for running in servers if port in (None, running.port)]
+    if not chosen:
+        where = f" on port {port}" if port is not None else ""
+        raise BadOption(f"No server runs{where}; gymposium engine status lists those that do.")
+    if len(chosen) > 1 and not everything:
+        ports = ", ".join(str(running.port) for running in chosen)
+        raise BadOption(f"Several servers run (ports {ports}): say which with --port, or --all.")
+    for running in chosen:
+        end(running)
+        note(f"Ended the server at {running.url}.")

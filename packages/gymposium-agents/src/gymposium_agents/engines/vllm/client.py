@@ -1,0 +1,300 @@
+"""One connection to a vLLM server: which model it serves, the adapters it must hold, and what is done when it goes
+away. Everything here runs in one event loop.
+
+Retries are made here and nowhere else. A request that met a dead or broken server waits until there is one again (a
+server of our own is started again, any other is waited for) and is then sent word for word as before, seed
+included, so its answer is what it would have been. What the server refuses (4xx) is never sent twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.server import PROBE_SECONDS, Server
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
+from gymposium_agents.engines.vllm.versions import remark_on
+from gymposium_agents.engines.vllm.wire import Garbled, likeliest_of, message_of, probe_body
+from gymposium_agents.tokens import Policy
+
+ATTEMPTS = 6
+"""So often a request is sent before its failure is the caller's."""
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class _Again(Exception):
+    """What was tried may be tried again: the connection has been seen to."""
+
+
+class Refused(GymposiumError):
+    """The server understood and said no; `status` is HTTP's, `said` the server's own words."""
+
+    def __init__(self, status: int, said: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.said = status, said
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An adapter that the server must hold: where it lies, and a digest of its weights."""
+
+    directory: Path
+    salt: str
+    """Goes into the key of the server's prefix cache, which must not give out what other weights computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited for what, in seconds."""
+
+    request: float = 600.0
+    """For the answer to one request, its wait inside the server included."""
+    connect: float = 20.0
+    absence: float = 300.0
+    """For a server that somebody else looks after to come back."""
+
+
+class Connection:
+    """The connection of one engine. `open` it first."""
+
+    def __init__(self, url: str, model: str, probe: int, server: Server | None, at_once: int, wait: Patience) -> None:
+        """`probe` is a token id that any model of this tokenizer has."""
+        self.url, self.model, self.server = url.rstrip("/"), model, server
+        self.held: dict[Policy, Held] = {}
+        self.longest = 0
+        """The server's max_model_len."""
+        self.base = ""
+        """The name that the server gives the model."""
+        self.processed = False
+        """Whether log-probabilities are given at the sampling temperature."""
+        self.recoveries = 0
+        """How often the server had to be waited for."""
+        self._probe = probe
+        self._wait = wait
+        self._room = asyncio.Semaphore(at_once)
+        self._mending = asyncio.Lock()
+        self._broken: GymposiumError | None = None
+        self._warned = False
+        key = os.environ.get(KEY_VARIABLE)
+        self._http = httpx.AsyncClient(
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            # never a limit on the wait for a free connection: requests queue here, behind `_room`
+            timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
+            # the server drops idle connections after 5 seconds; ours go before that
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=at_once, keepalive_expiry=2.0),
+            trust_env=False,
+        )
+
+    async def open(self) -> None:
+        """Look at the server. Raises `GymposiumError` where there is none, or another than was expected."""
+        try:
+            await self._greet()
+        except httpx.TransportError as error:
+            raise GymposiumError(
+                f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  gymposium engine "
+                f"start --model {self.model}"
+            ) from error
+        except _Again as error:
+            raise GymposiumError(f"The server at {self.url} is not well: {error}") from error
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any]], T]) -> T:
+        """The completions endpoint's answer to `body` in the name of `policy`, as `read` understands it."""
+
+        async def once() -> T:
+            named = body | {"model": self.base}
+            if policy in self.held:
+                named = body | {"model": str(policy), "cache_salt": self.held[policy].salt}
+            return read(await self._send("/v1/completions", named))
+
+        async with self._room:
+            return await self._insist(once, policy)
+
+    async def load(self, policy: Policy, held: Held) -> None:
+        """Have the server hold an adapter. Raises `Refused` with what the server says where it will not."""
+        await self._insist(lambda: self._load(policy, held), None)
+
+    async def unload(self, policy: Policy) -> None:
+        """Have the server let go of an adapter; that it is gone already is as well."""
+
+        async def once() -> None:
+            try:
+                await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
+            except Refused as refused:
+                if refused.status != httpx.codes.NOT_FOUND:
+                    raise
+
+        await self._insist(once, None)
+
+    # -- one layer of retries
+
+    async def _insist(self, once: Callable[[], Awaitable[T]], policy: Policy | None) -> T:
+        tries = AsyncRetrying(
+            stop=stop_after_attempt(ATTEMPTS), retry=retry_if_exception_type(_Again), reraise=True, sleep=asyncio.sleep
+        )
+        try:
+            async for attempt in tries:
+                with attempt:
+                    return await self._try(once, policy)
+        except _Again as error:
+            raise GymposiumError(
+                f"The vLLM server at {self.url} failed {ATTEMPTS} times: {error}{self._see_log()}"
+            ) from (error.__cause__)
+        raise AssertionError("tenacity ends with an answer or an error")
+
+    async def _try(self, once: Callable[[], Awaitable[T]], policy: Policy | None) -> T:
+        """One attempt. Where it fails for the server's sake, the connection is mended before `_Again` is raised."""
+        seen = self.recoveries
+        try:
+            return await once()
+        except Refused as refused:
+            # a server that was started again behind our back knows nothing of its adapters
+            if refused.status != httpx.codes.NOT_FOUND or policy not in self.held:
+                raise
+            await self._mend(seen)
+            raise _Again(refused.said) from refused
+        except (httpx.TransportError, Garbled, _Again) as error:
+            await self._mend(seen)
+            raise _Again(f"{type(error).__name__} {error}".strip()) from error
+
+    async def _mend(self, seen: int) -> None:
+        """Come back when there is a server that answers and holds what it must. Of many requests that failed
+        together, one does the work; `seen` is what `recoveries` was when the request was sent."""
+        async with self._mending:
+            if self._broken is not None:
+                raise GymposiumError(str(self._broken)) from self._broken
+            if self.recoveries != seen:
+                return
+            try:
+                await self._await_server()
+            except GymposiumError as error:
+                self._broken = error
+                raise
+            self.recoveries += 1
+
+    async def _await_server(self) -> None:
+        deadline = time.monotonic() + self._wait.absence
+        said = False
+        while True:
+            try:
+                if await self._healthy():
+                    await self._greet()
+                    return
+            except (httpx.TransportError, _Again) as error:
+                log.debug("The server at %s went away again: %s", self.url, error)
+            late = time.monotonic() > deadline
+            if self.server is not None and (late or not self.server.alive):
+                log.warning("The vLLM server at %s is gone; it is started again.", self.url)
+                await asyncio.to_thread(self.server.revive)
+                deadline = time.monotonic() + self._wait.absence
+            elif late:
+                raise GymposiumError(
+                    f"The vLLM server at {self.url} is gone and did not come back within {self._wait.absence:.0f} "
+                    f"seconds. Start it again (gymposium engine start looks after one), then go on."
+                )
+            elif not said and self.server is None:
+                said = True
+                log.warning("The vLLM server at %s does not answer; waiting for it to come back.", self.url)
+            await asyncio.sleep(0.2)
+
+    async def _healthy(self) -> bool:
+        answer = await self._http.get("/health", timeout=PROBE_SECONDS)
+        return answer.is_success
+
+    # -- the server's own endpoints, once each
+
+    async def _greet(self) -> None:
+        """Learn what the server is, and have it hold all adapters that it must."""
+        version = await self._get("/version")
+        models = await self._get("/v1/models")
+        if "version" not in version or not isinstance(models.get("data"), list):
+            raise GymposiumError(f"What answers at {self.url} is no vLLM server.")
+        if not self._warned and (remark := remark_on(str(version["version"]))):
+            self._warned = True
+            log.warning("%s", remark)
+        served = [card for card in models["data"] if card.get("parent") is None]
+        ours = [card for card in served if _same_model(self.model, card)]
+        if not ours:
+            there = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
+            raise GymposiumError(
+                f"The vLLM server at {self.url} serves another model: {there}; expected {self.model}. Start one with:  "
+                f"gymposium engine start --model {self.model}  (or name the model that it serves)."
+            )
+        self.base, self.longest = str(ours[0]["id"]), int(ours[0]["max_model_len"])
+        names = {str(card["id"]) for card in models["data"]}
+        for policy, held in self.held.items():
+            if str(policy) not in names:
+                await self._load(policy, held)
+        at_one, at_two = [
+            likeliest_of(await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}))
+            for t in (1.0, 2.0)
+        ]
+        self.processed = at_one != at_two
+
+    async def _load(self, policy: Policy, held: Held) -> None:
+        body = {"lora_name": str(policy), "lora_path": str(held.directory)}
+        try:
+            await self._send("/v1/load_lora_adapter", body)
+        except Refused as refused:
+            if "already been loaded" not in refused.said:
+                raise
+            # perhaps by an earlier run, from the same place: what lies there now is what counts
+            models = await self._get("/v1/models")
+            roots = {str(card["id"]): card.get("root") for card in models["data"]}
+            if roots.get(str(policy)) != str(held.directory):
+                raise
+            await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
+            await self._send("/v1/load_lora_adapter", body)
+
+    async def _get(self, path: str) -> dict[str, Any]:
+        return self._read(await self._http.get(path, timeout=self._wait.connect))
+
+    async def _send(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._read(await self._http.post(path, json=body))
+
+    def _read(self, answer: httpx.Response) -> dict[str, Any]:
+        """What the server answered; a bare text as `{}`. Raises `Refused` for a no, `_Again` for a failure."""
+        try:
+            parsed = answer.json()
+        except json.JSONDecodeError:
+            parsed = {}
+        if answer.is_success:
+            return parsed if isinstance(parsed, dict) else {}
+        said = message_of(answer.text, parsed)
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            raise Refused(
+                401,
+                said,
+                f"The vLLM server at {self.url} wants its key: set {KEY_VARIABLE} to what it was started with.",
+            )
+        if answer.is_server_error and "add_lora" not in said:  # an adapter that does not fit is a 500, too
+            raise _Again(f"HTTP {answer.status_code}: {said}")
+        raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
+
+    def _see_log(self) -> str:
+        return "" if self.server is None else f". Its log: {self.server.log}"
+
+
+def _same_model(expected: str, card: dict[str, Any]) -> bool:
+    """Whether the server's card is that of the model that is expected: by name, or as the same directory."""
+    if expected in (card["id"], card.get("root")):
+        return True
+    root = card.get("root")
+    return isinstance(root, str) and all(Path(p).is_dir() for p in (expected, root)) and Path(expected).samefile(root)

@@ -1,0 +1,196 @@
+"""One vLLM server as a process: started, awaited, started again when it dies, ended with whoever started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm import keeper
+from gymposium_agents.engines.vllm.home import EngineHome, engine_home
+from gymposium_agents.engines.vllm.settings import ServerSettings
+
+READY_SECONDS = 1800.0
+"""A large model takes many minutes to load; a server that dies is noticed at once."""
+PROBE_SECONDS = 3.0
+MOST_RESTARTS, RESTART_WINDOW_SECONDS = 5, 600.0
+LONGEST_PAUSE_SECONDS = 30.0
+LOG_LINES = 15
+
+
+class Server:
+    """A vLLM server that belongs to this process. `start` it before use and `stop` it after; it ends with this
+    process however that ends."""
+
+    def __init__(self, settings: ServerSettings, home: EngineHome | None = None) -> None:
+        """Raises `GymposiumError` where vLLM is not installed, or the settings are not safe."""
+        settings.check()
+        self.settings = settings
+        self.home = home or engine_home()
+        self.build = str(self.home.require()["build"])
+        self.port = settings.port or _free_port(settings.host)
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+        self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        self.log: Path = self.home.logs / f"{self.port}-{time.time_ns() // 1_000_000}.log"
+        self.restarts = 0
+        """How often it was started again."""
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._lifeline: int | None = None
+        self._recent: deque[float] = deque(maxlen=MOST_RESTARTS)
+        self._stopped = threading.Event()
+        self._one_at_a_time = threading.RLock()
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is there; it may not answer yet."""
+        return self._keeper is not None and self._keeper.poll() is None
+
+    @property
+    def group(self) -> int | None:
+        """The id of the process group that all its processes are in."""
+        return None if self._keeper is None else self._keeper.pid
+
+    def answers(self) -> bool:
+        """Whether it is there and says that it is well."""
+        return self.alive and is_healthy(self.url)
+
+    def start(self) -> None:
+        """Start it and wait until it answers. Raises `GymposiumError` with the end of its log where it does not."""
+        with self._one_at_a_time:
+            _check_free(self.settings.host, self.port)
+            self._spawn()
+            self._wait()
+
+    def restart(self) -> None:
+        """End it and start it again, after a pause that grows where this happens often.
+
+        Raises `GymposiumError` where it was started again too often of late, or does not come up."""
+        with self._one_at_a_time:
+            self._end()
+            now = time.monotonic()
+            recent = [moment for moment in self._recent if now - moment < RESTART_WINDOW_SECONDS]
+            if len(recent) == MOST_RESTARTS:
+                raise GymposiumError(
+                    f"The vLLM server died {MOST_RESTARTS + 1} times in {RESTART_WINDOW_SECONDS / 60:.0f} minutes and "
+                    f"is not started again. {self._last_words()}"
+                )
+            self._recent.append(now)
+            if recent:
+                self._stopped.wait(min(2.0 ** len(recent), LONGEST_PAUSE_SECONDS))
+            self.restarts += 1
+            self._spawn()
+            self._wait()
+
+    def revive(self) -> None:
+        """Start it again unless it answers: what somebody does who found it gone, when others may have as well."""
+        with self._one_at_a_time:
+            if not self.answers():
+                self.restart()
+
+    def stop(self) -> None:
+        """End it with all its processes, and do not start it again."""
+        self._stopped.set()
+        with self._one_at_a_time:
+            self._end()
+
+    def _spawn(self) -> None:
+        if self._stopped.is_set():
+            raise GymposiumError("The vLLM server was stopped.")
+        command = self.settings.command(str(self.home.python), self.build, self.port)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        theirs, ours = os.pipe()
+        try:
+            with self.log.open("ab") as log:
+                self._keeper = subprocess.Popen(
+                    [sys.executable, "-I", str(Path(keeper.__file__)), *command],
+                    stdin=theirs,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=self.settings.environment(os.environ, self.build),
+                    start_new_session=True,
+                )
+        finally:
+            os.close(theirs)
+        self._lifeline = ours
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        while not self.answers():
+            if self._stopped.is_set():
+                raise GymposiumError("The vLLM server was stopped before it was ready.")
+            if not self.alive:
+                raise GymposiumError(f"The vLLM server died before it was ready. {self._last_words()}")
+            if time.monotonic() > deadline:
+                self._end()
+                raise GymposiumError(
+                    f"The vLLM server did not answer within {READY_SECONDS:.0f} seconds. {self._last_words()}"
+                )
+            self._stopped.wait(0.2)
+
+    def _end(self) -> None:
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        if self._keeper is not None:
+            try:
+                self._keeper.wait(2 * keeper.GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._keeper.pid, signal.SIGKILL)
+                self._keeper.wait()
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
+        return f"The end of its log ({self.log}):\n" + "\n".join(lines)
+
+
+@contextmanager
+def running_server(settings: ServerSettings, home: EngineHome | None = None) -> Iterator[Server]:
+    """A server for as long as the block lasts."""
+    server = Server(settings, home)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+def is_healthy(url: str) -> bool:
+    """Whether a server answers at `url` and says that it is well."""
+    try:
+        return httpx.get(f"{url}/health", timeout=PROBE_SECONDS, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def _free_port(host: str) -> int:
+    with _socket(host) as free:
+        free.bind((host, 0))
+        return int(free.getsockname()[1])
+
+
+def _check_free(host: str, port: int) -> None:
+    """Another server's answers must not be taken for those of the one that is being started."""
+    with _socket(host) as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            free.bind((host, port))
+        except OSError as error:
+            raise GymposiumError(
+                f"Port {port} of {host} cannot be used ({error.strerror}): take another with --port, or end what "
+                f"listens there; gymposium engine status lists the servers that run."
+            ) from error
+
+
+def _socket(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

@@ -1,0 +1,97 @@
+"""What a server is started with, and the command line that this makes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from gymposium.errors import BadOption
+from gymposium_agents.engines.vllm.setup import clean_environment
+
+KEY_VARIABLE = "GYMPOSIUM_ENGINE_KEY"
+"""Holds the key that a server asks its clients for. It is handed on in the environment: never on a command line,
+never in a file."""
+
+SERVED_NAME = "base"
+"""The name of the model without an adapter; an adapter cannot have it."""
+
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""The ranks that vLLM can make room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What a server is started with. The model is a directory or a hub name."""
+
+    model: str
+    lora_rank: int = 0
+    """The highest rank that an adapter may have; 0: no adapters."""
+    max_loras: int = 4
+    """So many adapters can answer in one batch; more may be published, and take turns."""
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0 takes a free one."""
+    dtype: str = "auto"
+    """As vLLM's --dtype; `auto` is float32 on a CPU and the checkpoint's own type on a GPU."""
+    max_model_len: int | None = None
+    """Tokens of prompt and reply together; the model's own limit where it is None."""
+    max_num_seqs: int = 64
+    """Requests that are worked on at once; more wait in the server."""
+    kv_cache_gib: int = 2
+    """CPU build: memory for the key-value cache."""
+    more: tuple[str, ...] = ()
+    """Further arguments, as vLLM's server takes them."""
+
+    def check(self) -> None:
+        """Raises `BadOption` where a server must not be started so."""
+        if self.lora_rank > LORA_RANKS[-1]:
+            raise BadOption(f"vLLM takes LoRA adapters of rank {LORA_RANKS[-1]} at most, not {self.lora_rank}.")
+        if not is_loopback(self.host) and not os.environ.get(KEY_VARIABLE):
+            raise BadOption(
+                f"A server on {self.host} can be reached from other machines and needs a key: set {KEY_VARIABLE}, here "
+                f"and for its clients. Or leave --host at 127.0.0.1, and reach it through  ssh -L."
+            )
+
+    def command(self, python: str, build: str, port: int) -> list[str]:
+        """Started as a module: the `vllm` command looks for a distribution of that name, which the CPU build has
+        not."""
+        dtype = "float32" if self.dtype == "auto" and build == "cpu" else self.dtype
+        command = [python, "-m", "vllm.entrypoints.openai.api_server"]
+        command += ["--model", self.model, "--served-model-name", SERVED_NAME]
+        command += ["--host", self.host, "--port", str(port), "--dtype", dtype]
+        # the model's generation_config.json would fill in a temperature, a top-p and a top-k of its own
+        command += ["--generation-config", "vllm"]
+        # of the tokens at the sampling temperature: what the learner's are compared with
+        command += ["--logprobs-mode", "processed_logprobs"]
+        command += ["--max-num-seqs", str(self.max_num_seqs)]
+        if self.max_model_len is not None:
+            command += ["--max-model-len", str(self.max_model_len)]
+        if self.lora_rank:
+            rank = next(rank for rank in LORA_RANKS if rank >= self.lora_rank)
+            command += ["--enable-lora", "--max-loras", str(self.max_loras), "--max-lora-rank", str(rank)]
+        if build == "cpu":
+            command += ["--enforce-eager"]  # anything else needs a C++ compiler
+        return [*command, *self.more]
+
+    def environment(self, variables: Mapping[str, str], build: str) -> dict[str, str]:
+        """The server's environment; of ours it keeps all but what belongs to our own packages (so HF_HUB_OFFLINE and
+        the like hold there too)."""
+        made = clean_environment(variables) | {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+        key = made.pop(KEY_VARIABLE, None)
+        if key:
+            made["VLLM_API_KEY"] = key
+        if self.lora_rank:
+            made["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
+        if build == "cpu":
+            made["VLLM_CPU_KVCACHE_SPACE"] = str(self.kv_cache_gib)
+        return made
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens on `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

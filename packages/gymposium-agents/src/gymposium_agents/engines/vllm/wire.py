@@ -1,0 +1,94 @@
+"""What is written to vLLM's completions endpoint and read from it: token ids both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+
+SEED_BITS = 63
+"""vLLM takes a seed that fits a signed integer of 64 bits."""
+
+Tokens = tuple[int, ...]
+
+
+class Garbled(Exception):
+    """An answer that is not what was asked for."""
+
+
+def completion_body(
+    request: TokenRequest, sampling: Sampling, *, max_tokens: int, stops: frozenset[int]
+) -> dict[str, Any]:
+    """Asks for one completion. The seed is drawn here, once: however often the body is sent, it asks for the same.
+    Every field that could fall back on a default of the server's is given, and no end of a reply counts but `stops`."""
+    return {
+        "prompt": list(request.prompt),
+        "max_tokens": max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": 1.0,
+        "top_k": 0,
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "n": 1,
+        "seed": request.rng.getrandbits(SEED_BITS),
+        "stop_token_ids": sorted(stops),
+        "ignore_eos": True,
+        "logprobs": 0,  # of what was sampled, and of no other token
+        "return_token_ids": True,
+    }
+
+
+def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[int]) -> Completion:
+    """What was sampled, with the token that ended it. Raises `Garbled` where the answer has no tokens: the server
+    broke off."""
+    try:
+        choice = answer["choices"][0]
+        ids = tuple(map(int, choice["token_ids"]))
+        logprobs = tuple(map(float, choice["logprobs"]["token_logprobs"]))
+        broke_off = choice["finish_reason"] not in ("stop", "length")
+    except (KeyError, IndexError, TypeError) as error:
+        raise Garbled(f"an answer without token ids and log-probabilities: {str(answer)[:200]}") from error
+    if broke_off or not ids or len(ids) != len(logprobs):
+        raise Garbled(f"a completion that was broken off: {choice['finish_reason']!r}")
+    return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
+
+
+def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
+    """Asks for the log-probabilities of tokens that are given. The server cannot but sample one more."""
+    return {
+        "prompt": [*prompt, *completion],
+        "max_tokens": 1,
+        "temperature": 1.0,
+        "prompt_logprobs": 0,
+    }
+
+
+def scores_of(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) -> tuple[float, ...]:
+    """One number a completion token. Raises `Garbled` where they are not in the answer."""
+    try:
+        rows = answer["choices"][0]["prompt_logprobs"][len(prompt) :]
+        return tuple(float(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Garbled(f"an answer without the log-probabilities of its prompt: {str(answer)[:200]}") from error
+
+
+def probe_body(token: int, temperature: float) -> dict[str, Any]:
+    """A tiny request; asked at two temperatures, it shows whether log-probabilities are those at the temperature."""
+    return {"prompt": [token], "max_tokens": 1, "temperature": temperature, "seed": 0, "logprobs": 1, "top_k": 0}
+
+
+def likeliest_of(answer: Mapping[str, Any]) -> float:
+    """The log-probability of the likeliest first token."""
+    return max(map(float, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
+
+
+def message_of(text: str, parsed: Any) -> str:
+    """What the server says of an error: its message, or the bare text."""
+    if isinstance(parsed, dict):
+        error = parsed.get("error", parsed)
+        if isinstance(error, dict) and isinstance(said := error.get("message", error.get("detail")), str):
+            return said
+    return text[:500]
