@@ -12,10 +12,11 @@ from gymposium.plugins.specs import CommandSpec, OpponentSpec
 def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="lm",
-        form="lm:MODEL or lm:MODEL@ADAPTER",
-        pattern=r"lm:(?P<model>[^@]+)(?:@(?P<adapter>.+))?",
-        summary="A language model (a directory or hub name), with or without a LoRA adapter; greedy.",
-        entry_point="gymposium_agents.loading:language_model_player",
+        form="lm:MODEL@ADAPTER?OPTIONS",
+        pattern=r"lm:(?P<model>[^@?]+)(?:@(?P<adapter>[^?]+))?(?:\?(?P<options>.+))?",
+        summary="A language model (a directory or hub name), with or without a LoRA adapter; greedy unless options, "
+        "as in ?context=full&temperature=0.6, say otherwise.",
+        entry_point="gymposium_agents.grammar:language_model_player",
     )
 
 
@@ -26,4 +27,22 @@ def gymposium_commands() -> Iterable[CommandSpec]:
         summary="Evaluate a player against others, seats swapped, with 95 % intervals.",
         entry_point="gymposium_agents.cli.eval:command",
         order=20,
+    )
+    yield CommandSpec(
+        name="lora",
+        summary="LoRA adapters after training: list, roll back, show, merge, push to the hub.",
+        entry_point="gymposium_agents.cli.lora:command",
+        order=22,
+    )
+    yield CommandSpec(
+        name="synth",
+        summary="Make data to imitate: games of any players, kept by outcome, as chats in JSONL.",
+        entry_point="gymposium_agents.cli.synth:command",
+        order=21,
+    )
+    yield CommandSpec(
+        name="engine",
+        summary="vLLM: set it up, start, list and stop its servers.",
+        entry_point="gymposium_agents.cli.engine:command",
+        order=24,
     )

@@ -1,14 +1,13 @@
 """Checkpoints: staged, synced, renamed, marked complete. Weights are safetensors, nothing is pickled.
 
-A checkpoint is a directory `step-00040` with the adapter as PEFT writes it, the optimizer by parameter
-name, and `state.json`. It counts only with its `COMPLETE` mark; a half-written one is named and passed
+A checkpoint is a directory `step-00040` with the adapter as PEFT and vLLM load it, the optimizer by
+parameter name, and `state.json`. It counts only with its `COMPLETE` mark; a half-written one is named and passed
 over.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +15,11 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
+from gymposium_agents.durable import MARK, sweep, whole_directory
+from gymposium_agents.lora.files import WEIGHTS
+from gymposium_agents.lora.saving import save_lora
 from gymposium_train.learner import Learner
 
-MARK = "COMPLETE"
 KEEP = 2
 """Complete checkpoints that are kept."""
 
@@ -26,25 +27,18 @@ KEEP = 2
 def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any]) -> Path:
     """Write the checkpoint of `state["step"]`, whole or not at all."""
     target = directory / f"step-{state['step']:05d}"
-    staging = directory / f".{target.name}.partial"
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    learner.model.save_pretrained(staging)
     tensors = {
         f"{name}|{key}": value.detach().contiguous()
         for name, parameter in learner.named.items()
         for key, value in learner.optimizer.state[parameter].items()
     }
-    save_file(tensors, staging / "optimizer.safetensors")
     full = {**state, "policy_version": learner.policy_version}
-    (staging / "state.json").write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
-    (staging / MARK).touch()
-    for file in staging.iterdir():
-        _sync(file)
-    _sync(staging)
-    shutil.rmtree(target, ignore_errors=True)
-    staging.rename(target)
-    _sync(directory)
+    sweep(directory, "step-")
+    with whole_directory(target) as staging:
+        save_lora(learner.model, staging)
+        save_file(tensors, staging / "optimizer.safetensors")
+        (staging / "state.json").write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
+        shutil.rmtree(target, ignore_errors=True)
     for old in complete_checkpoints(directory)[:-KEEP]:
         shutil.rmtree(old)
     return target
@@ -66,7 +60,7 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     """Put a checkpoint's adapter and optimizer into `learner` and return its state."""
     from peft import set_peft_model_state_dict
 
-    set_peft_model_state_dict(learner.model, load_file(checkpoint / "adapter_model.safetensors"))
+    set_peft_model_state_dict(learner.model, load_file(checkpoint / WEIGHTS))
     tensors = load_file(checkpoint / "optimizer.safetensors")
     for name, parameter in learner.named.items():
         slots = {key.rpartition("|")[2]: value for key, value in tensors.items() if key.rpartition("|")[0] == name}
@@ -77,11 +71,3 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     state: dict[str, Any] = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     learner.policy_version = state["policy_version"]
     return state
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

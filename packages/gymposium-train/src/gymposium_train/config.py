@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
-from gymposium_agents.player import PlayerSettings
+from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.small import SmallModel
 
 

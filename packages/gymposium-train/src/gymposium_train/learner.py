@@ -119,6 +119,18 @@ class Learner:
             with torch.no_grad():
                 _note_ratios(metrics, (logprobs - old) * real, real, settings, share)
 
+    def score(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> list[tuple[float, ...]]:
+        """Log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as an update
+        computes them."""
+        unique = list(dict.fromkeys(pairs))
+        found: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
+        with torch.no_grad():
+            for chunk in chunked(unique, self.token_budget):
+                logprobs, _, _ = self._score([unique[i] for i in chunk])
+                for i, row in zip(chunk, logprobs.tolist(), strict=True):
+                    found[unique[i]] = tuple(row[: len(unique[i][1])])
+        return [found[pair] for pair in pairs]
+
     def _score(self, pairs: Sequence[tuple[Tokens, Tokens]], temperature: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
         """Log-probabilities [C, L] of distinct pairs' completion tokens, their mask, and the logits [C, L, V],
         all at the sampling temperature and in float32."""

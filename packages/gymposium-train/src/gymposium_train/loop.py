@@ -6,7 +6,8 @@
         advantage = reward relative to the group                  who deserves what
         update    = clipped policy gradient on the turns' tokens  who learns
 
-The engine and the learner share one model in memory, so publishing is counting the policy version.
+The engine and the learner share one model in memory, so publishing is telling the engine the new policy version. A
+canary then checks that it plays what was learned.
 Left out of GRPO on purpose: no KL term (the clip and a short run keep the policy near its start), and no
 sequence-mean (losses are means over tokens, as in DAPO, so long and short replies weigh by their tokens).
 """
@@ -26,6 +27,8 @@ from gymposium.rewards.protocol import Reward, RewardFunction
 from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.forward import Tokens
+from gymposium_agents.lora.canary import check_published, tolerance_for
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import Policy, TurnTokens
 from gymposium_train.config import Grpo, TrainConfig
@@ -45,6 +48,18 @@ class Trainee:
     """Plays its best, to be measured."""
     engine: TransformersEngine
     learner: Learner
+    canary: tuple[Tokens, ...]
+    """Prompts that the engine answers after each publish, to see that it plays the policy that learns."""
+
+    def publish(self) -> float:
+        """Let the engine play what the learner has learned, and see that it does: returns the largest difference
+        between their log-probabilities, in nats.
+
+        Raises `EngineDisagrees` where they are further apart than rounding explains."""
+        policy = Policy("learner", self.learner.policy_version)
+        self.engine.weights_changed(policy)
+        tolerance = tolerance_for(str(self.learner.model.dtype).removeprefix("torch."))
+        return check_published(self.engine, policy, self.canary, self.learner.score, tolerance=tolerance)
 
 
 def train_step(
@@ -79,7 +94,7 @@ def train_step(
         update = trainee.learner.reinforce(
             rows, settings, learning_rate=learning_rate, entropy_weight=entropy, seed=seed
         )
-        trainee.engine.policy = Policy("learner", trainee.learner.policy_version)
+        update["canary"] = trainee.publish()
     rewards = [one for group in paid for one in group]
     wins = sum(trajectory.result == "win" for group in rollout.groups for trajectory in group)
     return {

@@ -27,13 +27,16 @@ from gymposium.reading import Reader, reader
 from gymposium.records import RecordWriter
 from gymposium.rewards.grammar import make_reward
 from gymposium.streams import stream
+from gymposium_agents.durable import MARK, sweep, whole_directory
 from gymposium_agents.evaluate import check_share, evaluate
 from gymposium_agents.loading import LoadedModel, check_model, load_model
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Policy, Sampling
-from gymposium_train.checkpoints import MARK, broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
+from gymposium_train.canary import opening_prompts
+from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
 from gymposium_train.cold_start import batches, imitate, random_games, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
 from gymposium_train.control import run_control
@@ -135,10 +138,11 @@ class Run:
         trainee, model = self._trainee()
         step, cpu = self._restore(trainee)
         cpu = self._steps(trainee, step, cpu)
-        model.save_pretrained(self.directory.adapter)
-        self.config.save_player(self.directory.adapter)
-        self.directory.add_results(grpo_cpu_seconds=cpu)
-        (self.directory.adapter / MARK).touch()
+        sweep(self.directory.path, self.directory.adapter.name)
+        with whole_directory(self.directory.adapter) as staging:
+            save_lora(model, staging)
+            self.config.save_player(staging)
+            self.directory.add_results(grpo_cpu_seconds=cpu)
 
     def _control(self) -> None:
         """Spend the CPU time of the reinforcement learning on more SFT."""
@@ -172,7 +176,7 @@ class Run:
             seed=stream(self.config.seed, "lora").getrandbits(48),
         )
         loaded = LoadedModel(model, base.chat)
-        engine = loaded.engine()
+        engine = loaded.engine(Policy("learner"))
         player = self._player(loaded, engine, "cold_start@learner", self.config.grpo.temperature)
         learner = Learner(
             model,
@@ -181,7 +185,8 @@ class Run:
             max_grad_norm=self.config.grpo.max_grad_norm,
         )
         greedy = self._player(loaded, engine, "cold_start@learner", 0.0)
-        return Trainee(player, greedy, engine, learner), model
+        canary = opening_prompts(self.game, self.config.prompt, self.reader, loaded.chat, self.config.seed)
+        return Trainee(player, greedy, engine, learner, canary), model
 
     def _restore(self, trainee: Trainee) -> tuple[int, float]:
         """Steps done and CPU seconds spent on them, from the newest complete checkpoint."""
@@ -191,7 +196,7 @@ class Run:
         if not complete:
             return 0, 0.0
         state = load_checkpoint(complete[-1], trainee.learner)
-        trainee.engine.policy = Policy("learner", trainee.learner.policy_version)
+        trainee.publish()
         say(f"Resuming behind step {state['step']} ({complete[-1]})")
         return int(state["step"]), float(state["cpu_seconds"])
 
@@ -265,7 +270,7 @@ class Run:
         self, player: Player, opponent: str, matches: int, tag: str, each: Callable[[Played], object]
     ) -> dict[str, Any]:
         """One evaluation. All of a run's players meet the same deals and the same opponents' streams."""
-        score = evaluate(
+        evaluation = evaluate(
             player,
             make_player(opponent) if opponent != "alone" else None,
             self.game,
@@ -275,7 +280,7 @@ class Run:
             on_illegal=self.on_illegal,
             each=each,
         )
-        return score.as_dict()
+        return evaluation.overall.as_dict()
 
     def _curve_point(self, step: int, cpu: float, player: Player) -> None:
         """A short greedy evaluation during training, against the first opponent of the panel."""

@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from peft import LoraConfig, PeftModel, get_peft_model
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, read_adapter
 
 
 @contextmanager
-def _without_pefts_warning() -> Iterator[None]:
+def without_pefts_warning() -> Iterator[None]:
     """PEFT 0.21 asks transformers 5.23 in a way that it has deprecated; users can do nothing about it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`is_gradient_checkpointing`", category=FutureWarning)
         yield
 
 
-def attach_lora(model: Any, *, rank: int, alpha: int, seed: int) -> Any:
-    """`model` with a new LoRA on all its linear layers, frozen beneath it; no dropout. The weights come
-    from `seed`, and as PEFT begins them the policy is at first unchanged."""
-    config = LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear", lora_dropout=0.0, task_type="CAUSAL_LM")
-    with torch.random.fork_rng(), _without_pefts_warning():
+def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collection[str] | None = None) -> Any:
+    """`model` with a new LoRA, frozen beneath it; no dropout. The weights come from `seed`, and as PEFT begins them
+    the policy is at first unchanged. `targets` are names of linear layers (`q_proj`), by default all of them but the
+    output layer.
+
+    Raises `BadOption` for a rank, an alpha or targets that cannot be trained or served."""
+    if not 1 <= rank <= MAX_RANK:
+        raise BadOption(f"A LoRA of rank {rank} cannot be used: take 1 to {MAX_RANK}, usually 8 to 64.")
+    if alpha < 1:
+        raise BadOption(f"A LoRA's alpha cannot be {alpha}: take 1 or more, usually once or twice the rank.")
+    if hasattr(model, "peft_config"):
+        raise GymposiumError("The model has an adapter already. Attach to the model itself: load it again.")
+    if targets is not None:
+        _check_targets(model, targets)
+    config = LoraConfig(
+        r=rank,
+        lora_alpha=alpha,
+        target_modules="all-linear" if targets is None else sorted(targets),
+        lora_dropout=0.0,
+        task_type="CAUSAL_LM",
+    )
+    with torch.random.fork_rng(), without_pefts_warning():
         torch.manual_seed(seed)
         return get_peft_model(model, config)
 
@@ -34,8 +54,62 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int) -> Any:
 def load_lora(model: Any, adapter: str | Path) -> Any:
     """`model` with a saved adapter on top of it: a directory or a hub name.
 
-    Raises `GymposiumError` for a directory that holds none."""
-    if Path(adapter).is_dir() and not (Path(adapter) / "adapter_config.json").is_file():
-        raise GymposiumError(f"{str(adapter)!r} holds no adapter (adapter_config.json is missing).")
-    with _without_pefts_warning():
-        return PeftModel.from_pretrained(model, str(adapter))
+    Raises `GymposiumError` where there is none, and where it is not one for this model."""
+    directory = adapter_directory(adapter)
+    _check_fits(model, read_adapter(directory), adapter)
+    with without_pefts_warning():
+        return PeftModel.from_pretrained(model, str(directory))
+
+
+def adapter_directory(adapter: str | Path) -> Path:
+    """Where an adapter's files lie: the directory itself, or a copy of what a hub name stands for.
+
+    Raises `GymposiumError` where there is neither."""
+    if Path(adapter).is_dir():
+        return Path(adapter)
+    try:
+        return Path(snapshot_download(str(adapter), allow_patterns=[CONFIG, WEIGHTS, PLAYER]))
+    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
+        raise GymposiumError(
+            f"There is no adapter at {str(adapter)!r}: give the directory that holds one, or the name of one on the "
+            f"hub. ({error})"
+        ) from error
+
+
+def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
+    """Inputs and outputs of every linear layer, by name. A quantized layer says them as well."""
+    return {
+        name: (int(layer.in_features), int(layer.out_features))
+        for name, layer in model.named_modules()
+        if hasattr(layer, "in_features") and hasattr(layer, "out_features")
+    }
+
+
+def _check_targets(model: Any, targets: Collection[str]) -> None:
+    output = model.get_output_embeddings()
+    ends = {
+        name.rpartition(".")[2]
+        for name in _linear_layers(model)
+        if output is None or model.get_submodule(name) is not output
+    }
+    unknown = sorted(set(targets) - ends)
+    if unknown or not targets:
+        raise BadOption(
+            f"A LoRA cannot go on {', '.join(unknown) or 'no layer at all'}: the model's linear layers are called "
+            f"{', '.join(sorted(ends))} (the output layer is left out, as vLLM does not serve a LoRA on it)."
+        )
+
+
+def _check_fits(model: Any, found: Adapter, adapter: str | Path) -> None:
+    """Each layer that the adapter changes is in the model, and of its size."""
+    layers = _linear_layers(model)
+    base = f" It was made on {found.base!r}." if found.base else ""
+    for name, (inputs, _, outputs) in found.layers.items():
+        size = layers.get(name)
+        if size != (inputs, outputs):
+            there = "has no such layer" if size is None else f"has {size[0]} inputs and {size[1]} outputs there"
+            raise GymposiumError(
+                f"The adapter {str(adapter)!r} is for another model: it changes {name} ({inputs} inputs, {outputs} "
+                f"outputs), and {getattr(model.config, 'name_or_path', '') or 'this model'} {there}.{base} Name the "
+                f"model that it was trained on."
+            )

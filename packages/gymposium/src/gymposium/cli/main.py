@@ -22,7 +22,13 @@ from gymposium.errors import BadOption, GymposiumError, MissingExtra, UnknownNam
 from gymposium.plugins.host import host, without_plugins
 from gymposium.plugins.specs import CommandSpec
 
-_ELSEWHERE = {"eval": "gymposium-agents", "lora": "gymposium-agents", "sb3": "gymposium-sb3", "train": "gymposium-train"}
+_ELSEWHERE = {
+    "eval": "gymposium-agents",
+    "lora": "gymposium-agents",
+    "sb3": "gymposium-sb3",
+    "synth": "gymposium-agents",
+    "train": "gymposium-train",
+}
 """Verbs that first-party distributions add, for an error that says what to install."""
 
 

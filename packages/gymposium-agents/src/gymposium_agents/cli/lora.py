@@ -1,0 +1,188 @@
+"""`gymposium lora`: adapters after training. Torch is imported only by the verb that computes with weights."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Column, Table
+
+from gymposium.cli.text import note, out, print_json, show
+from gymposium.errors import GymposiumError
+from gymposium_agents.lora.store import stores
+from gymposium_agents.tokens import Policy
+
+command = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="LoRA adapters after training."
+)
+
+StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A directory of published adapters.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@command.callback()
+def _group() -> None:
+    """LoRA adapters after training: what there is, back to an earlier one, into one model, onto the hub."""
+
+
+@command.command("list")
+def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None:
+    """The versions in a directory of published adapters, and which of them is current.
+
+    A version is the count of optimizer steps behind the weights. Each lies in a directory of its own and is an
+    adapter like any other: lm:MODEL@DIR/learner-v000012 plays it.
+
+    Examples:
+
+    \b
+    gymposium lora list adapters
+    gymposium lora list adapters --json
+    """
+    found = [
+        {
+            "name": store.name,
+            "version": policy.version,
+            "current": policy == store.current(),
+            "path": str(store.path(policy)),
+        }
+        for store in stores(directory)
+        for policy in store.list()
+    ]
+    if as_json:
+        print_json({"directory": str(directory), "adapters": found})
+        return
+    table = Table("name", "version", "", Column("path", overflow="fold"), box=None)
+    for one in found:
+        table.add_row(str(one["name"]), str(one["version"]), "current" if one["current"] else "", str(one["path"]))
+    out().print(table)
+
+
+@command.command("rollback")
+def roll_back(
+    directory: StoreArgument,
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="As gymposium lora list shows it.")],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Which adapter, where DIR holds several.")
+    ] = None,
+) -> None:
+    """Make an earlier version the current one. Nothing is deleted, so a later one can be made current again.
+
+    Examples:
+
+    \b
+    gymposium lora rollback adapters 10
+    gymposium lora rollback adapters 10 --name critic
+    """
+    found = [store for store in stores(directory) if name in (None, store.name)]
+    if len(found) != 1:
+        there = ", ".join(store.name for store in stores(directory))
+        raise GymposiumError(f"{directory} holds the adapters {there}: choose one of them with --name.")
+    [store] = found
+    store.roll_back(Policy(store.name, version))
+    note(f"{store.name}: version {version} is current.")
+
+
+@command.command("show")
+def show_adapter(
+    adapter: Annotated[Path, typer.Argument(metavar="ADAPTER", help="The directory of an adapter.")],
+    as_json: JsonOption = False,
+) -> None:
+    """What an adapter's files say: base model, rank, layers, size, how it is asked, and whether vLLM can serve it.
+
+    Examples:
+
+    \b
+    gymposium lora show runs/first/adapter
+    gymposium lora show adapters/learner-v000012 --json
+    """
+    from gymposium_agents.lora.card import player_settings
+    from gymposium_agents.lora.files import read_adapter, unservable
+
+    found = read_adapter(adapter)
+    reasons = unservable(found.config, found.shapes)
+    facts = {
+        "base": found.base,
+        "rank": found.rank,
+        "alpha": found.alpha,
+        "layers": len(found.layers),
+        "targets": sorted({name.rpartition(".")[2] for name in found.layers}),
+        "parameters": found.parameters,
+        "types": list(found.dtypes),
+        "player": player_settings(adapter),
+        "vllm": not reasons,
+        "vllm_reasons": reasons,
+    }
+    if as_json:
+        print_json({"adapter": str(adapter), **facts})
+        return
+    asked = ", ".join(f"{name} {value}" for name, value in player_settings(adapter).items())
+    for line in (
+        f"base model   {found.base or 'not said'}",
+        f"rank         {found.rank}, alpha {found.alpha:g}",
+        f"layers       {facts['layers']}: {', '.join(sorted({name.rpartition('.')[2] for name in found.layers}))}",
+        f"size         {found.parameters:,} parameters, {', '.join(found.dtypes)}",
+        f"asked with   {asked or 'not said (no player.json): as any model is'}",
+        f"vLLM         {'no: ' + '; '.join(reasons) if reasons else 'can serve it'}",
+    ):
+        show(out(), line)
+
+
+@command.command("merge")
+def merge(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The base model: a directory or a hub name.")],
+    adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="The adapter: a directory or a hub name.")],
+    directory: Annotated[Path, typer.Argument(metavar="OUT", help="A directory that is empty or not there yet.")],
+) -> None:
+    """Work an adapter into the weights of its base model: one ordinary model, for servers without adapters.
+
+    The sum is made in float32 and saved in the base model's own number type, with its tokenizer and the player.json
+    that says how it is asked. A quantized base is refused, because the merge would round away what was learned.
+
+    Examples:
+
+    \b
+    gymposium lora merge runs/first/cold_start runs/first/adapter merged
+    gymposium eval lm:merged --game tic_tac_toe
+    """
+    from gymposium_agents.lora.merge import merge_lora
+
+    note(f"Merged into {merge_lora(model, adapter, directory)}")
+
+
+@command.command("push")
+def push(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of an adapter or a merged model.")],
+    repo: Annotated[str, typer.Argument(metavar="REPO", help="The repository on the hub, as in alice/tic-tac-toe.")],
+    private: Annotated[bool, typer.Option("--private", help="Only for those whom you let in.")] = False,
+    revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="Another branch than main.")] = None,
+    message: Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="Of the commit.")] = None,
+    base: Annotated[
+        str | None, typer.Option(metavar="REPO", help="The base model's name on the hub, for the card.")
+    ] = None,
+    game: Annotated[str | None, typer.Option(metavar="GAME", help="What it was trained to play, for the card.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Push an adapter or a merged model to the hub, in one commit.
+
+    The repository is made where it is not there yet. A README.md of the directory's own is sent; otherwise a card is
+    made of what the files say and of --base and --game. Log in with hf auth login, or set HF_TOKEN; the token is
+    written nowhere. HF_ENDPOINT names another hub than huggingface.co.
+
+    Examples:
+
+    \b
+    gymposium lora push runs/first/adapter alice/tic-tac-toe --private --game tic_tac_toe
+    gymposium lora push merged alice/tic-tac-toe-merged --base Qwen/Qwen3-0.6B
+    """
+    from gymposium_agents.lora.hub import push_to_hub
+
+    pushed = push_to_hub(directory, repo, private=private, revision=revision, message=message, base=base, game=game)
+    if as_json:
+        print_json(asdict(pushed))
+        return
+    show(out(), f"Pushed {', '.join(pushed.files)}")
+    if pushed.left_out:
+        show(out(), f"Left out {', '.join(pushed.left_out)}")
+    show(out(), pushed.url)

@@ -1,0 +1,152 @@
+"""An adapter as it lies on disk: what its two files say, and whether vLLM's LoRA can serve it. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import GymposiumError
+
+CONFIG = "adapter_config.json"
+WEIGHTS = "adapter_model.safetensors"
+PLAYER = "player.json"
+"""Says how a model or an adapter was trained to be asked."""
+MAX_RANK = 512
+"""The largest rank for which vLLM has room."""
+
+_PREFIX = "base_model.model."
+_PLAIN_STARTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
+"""Ways to begin a LoRA's weights that leave the base model's as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """What the files of an adapter say."""
+
+    config: Mapping[str, Any]
+    """`adapter_config.json`."""
+    shapes: Mapping[str, tuple[int, ...]]
+    """The shape of each tensor, by PEFT's name for it."""
+    dtypes: tuple[str, ...]
+    """The number types of the tensors, as safetensors writes them: `F32`, `BF16`."""
+
+    @property
+    def rank(self) -> int:
+        return int(self.config["r"])
+
+    @property
+    def alpha(self) -> float:
+        return float(self.config["lora_alpha"])
+
+    @property
+    def base(self) -> str | None:
+        """The model that it was trained on, as it was called then: a directory or a hub name."""
+        name = self.config.get("base_model_name_or_path")
+        return str(name) if name else None
+
+    @property
+    def layers(self) -> dict[str, tuple[int, int, int]]:
+        """Inputs, rank and outputs of each layer that it changes, by the layer's name in the base model."""
+        found = {}
+        for name, shape in self.shapes.items():
+            if name.endswith(".lora_A.weight"):
+                layer = name.removesuffix(".lora_A.weight")
+                outputs = self.shapes.get(f"{layer}.lora_B.weight", (0,))[0]
+                found[layer.removeprefix(_PREFIX)] = (shape[-1], shape[0], outputs)
+        return found
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers it holds."""
+        total = 0
+        for shape in self.shapes.values():
+            size = 1
+            for side in shape:
+                size *= side
+            total += size
+        return total
+
+
+def read_adapter(directory: str | Path) -> Adapter:
+    """The adapter in a directory.
+
+    Raises `GymposiumError` where a file is missing, is not what its name says, or contradicts the other."""
+    from safetensors import SafetensorError, safe_open
+
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise GymposiumError(f"There is no adapter at {str(directory)!r}: it is not a directory.")
+    for name in (CONFIG, WEIGHTS):
+        if not (directory / name).is_file():
+            raise GymposiumError(
+                f"{str(directory)!r} holds no adapter ({name} is missing). Name the directory in which "
+                f"adapter_config.json and adapter_model.safetensors lie."
+            )
+    try:
+        config = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
+        with safe_open(directory / WEIGHTS, framework="np") as file:
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
+            shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
+            dtypes = tuple(sorted({part.get_dtype() for part in slices.values()}))
+    except (ValueError, SafetensorError) as error:
+        raise GymposiumError(f"The adapter in {str(directory)!r} cannot be read: {error}. Save it again.") from error
+    kind = config.get("peft_type") if isinstance(config, dict) else None
+    if kind != "LORA":
+        raise GymposiumError(f"The adapter in {str(directory)!r} is of type {kind!r}; only LORA can be used here.")
+    adapter = Adapter(config, shapes, dtypes)
+    _check_ranks(adapter, directory)
+    return adapter
+
+
+def _check_ranks(adapter: Adapter, directory: Path) -> None:
+    """The ranks of the weights are those that the config names."""
+    named = {adapter.rank, *map(int, (adapter.config.get("rank_pattern") or {}).values())}
+    found = {rank for _, rank, _ in adapter.layers.values()}
+    if found - named:
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} holds weights of rank {_listed(found)}, but its {CONFIG} says "
+            f"{_listed(named)}: the two files are not of one adapter. Save it again, or put them right."
+        )
+
+
+def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]:
+    """Why vLLM would not load a LoRA, or would load it and answer with something else; empty where it serves it.
+
+    `config` is what `adapter_config.json` says, `tensors` the names in the weights. The list is that of
+    `vllm/lora/peft_helper.py` in 0.32, with what later layers of it drop in silence (vllm-project/vllm#51594)."""
+    start = config.get("init_lora_weights", True)
+    reasons = {
+        "it is a DoRA (use_dora)": config.get("use_dora"),
+        f"its biases are trained (bias={config.get('bias')!r})": config.get("bias", "none") != "none",
+        "its layers have biases (lora_bias)": config.get("lora_bias"),
+        f"it brings whole layers (modules_to_save: {_listed(config.get('modules_to_save'))})": config.get(
+            "modules_to_save"
+        ),
+        "it changes bare parameters (target_parameters)": config.get("target_parameters"),
+        "it trains single tokens (trainable_token_indices)": config.get("trainable_token_indices"),
+        "it works behind certain tokens only (alora_invocation_tokens)": config.get("alora_invocation_tokens"),
+        "it repeats layers (layer_replication)": config.get("layer_replication"),
+        "it is a QALoRA (use_qalora)": config.get("use_qalora"),
+        "it is block-diagonal (use_bdlora)": config.get("use_bdlora"),
+        f"its start changed the base's weights (init_lora_weights={start!r})": isinstance(start, str)
+        and start.lower() not in _PLAIN_STARTS,
+        f"its rank is above {MAX_RANK}": max([config["r"], *(config.get("rank_pattern") or {}).values()]) > MAX_RANK,
+    }
+    found = [reason for reason, holds in reasons.items() if holds]
+    ends = sorted({name for name in tensors if _is_end(name)})
+    if ends:
+        found.append(f"it changes the embedding or the output layer ({', '.join(ends)})")
+    return found
+
+
+def _is_end(name: str) -> bool:
+    """Whether a tensor belongs to the first or last layer of a language model."""
+    ends = {"lm_head", "embed_tokens", "embed_out", "wte", "lora_embedding_A", "lora_embedding_B"}
+    return bool(ends.intersection(name.split(".")))
+
+
+def _listed(values: Collection[Any] | None) -> str:
+    return ", ".join(map(str, sorted(values or (), key=str)))

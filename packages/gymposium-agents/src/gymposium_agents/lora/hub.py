@@ -1,0 +1,101 @@
+"""Pushing an adapter or a merged model to a repository on the hub, by the hub's own client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+import httpx
+from huggingface_hub import CommitOperationAdd, HfApi, get_token
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.lora.card import model_card, player_settings
+from gymposium_agents.lora.files import CONFIG, read_adapter
+
+_SHARED = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*")
+"""What belongs to an adapter or a model: weights, settings, tokenizer, card. Pickles do not."""
+_CARD = "README.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What was pushed, and where it is now."""
+
+    url: str
+    """The page of the commit."""
+    files: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Files of the directory that were not sent: marks, pickles, folders."""
+
+
+def push_to_hub(
+    directory: str | Path,
+    repo: str,
+    *,
+    private: bool = False,
+    revision: str | None = None,
+    message: str | None = None,
+    base: str | None = None,
+    game: str | None = None,
+) -> Pushed:
+    """Push the adapter or model in `directory` to the hub repository `repo`, which is made where it is not there yet.
+    All files go in one commit, as they are, on the branch `revision`. A `README.md` of the directory's own is sent;
+    otherwise a card is made of what the files say, and of `base`, the base model's name on the hub, and `game`.
+
+    The token is that of `hf auth login` or of HF_TOKEN, and HF_ENDPOINT names another hub than huggingface.co.
+
+    Raises `GymposiumError` with what to do where there is nothing to push, no token, or the hub refuses."""
+    directory = Path(directory)
+    files, left_out = _files(directory)
+    adapter = read_adapter(directory) if (directory / CONFIG).is_file() else None
+    if adapter is None and not (directory / "config.json").is_file():
+        raise GymposiumError(f"{str(directory)!r} holds neither an adapter nor a model, so there is nothing to push.")
+    operations = [CommitOperationAdd(file.name, file) for file in files]
+    if not (directory / _CARD).is_file():
+        beneath = base if base is not None or adapter is None else adapter.base
+        card = model_card(repo, adapter, player_settings(directory), base=beneath, game=game)
+        operations.append(CommitOperationAdd(_CARD, card.encode()))
+    if get_token() is None:
+        raise GymposiumError("There is no token for the hub. Run hf auth login, or set HF_TOKEN, and push again.")
+    api = HfApi()
+    try:
+        name = api.create_repo(repo, private=private, exist_ok=True).repo_id
+        if private and not api.model_info(name).private:
+            raise GymposiumError(
+                f"{name} is there already and anybody can read it, so nothing was pushed. Make it private on the hub, "
+                f"push to another repository, or leave --private out."
+            )
+        if revision is not None:
+            api.create_branch(name, branch=revision, exist_ok=True)
+        commit = api.create_commit(
+            name,
+            operations,
+            commit_message=message or f"Push {'an adapter' if adapter else 'a model'} of gymposium",
+            revision=revision,
+        )
+    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, httpx.HTTPError, ValueError) as error:
+        raise GymposiumError(f"The hub did not take {str(directory)!r} as {repo}: {_reason(error)}") from error
+    return Pushed(commit.commit_url, tuple(sorted(one.path_in_repo for one in operations)), left_out)
+
+
+def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """The files of a directory that are pushed, and the names of what is not."""
+    if not directory.is_dir():
+        raise GymposiumError(f"There is nothing at {str(directory)!r} to push: it is not a directory.")
+    found = sorted(directory.iterdir())
+    files = [file for file in found if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
+    return files, tuple(file.name for file in found if file not in files)
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, and what to do about it where that is known."""
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
+    advice = {
+        401: " The token is not valid: run hf auth login again, or set HF_TOKEN.",
+        403: " The token may not write there: take one with write access to that name.",
+    }
+    if isinstance(error, OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE is set in the environment; unset it to push."
+    return f"{str(error).strip()}{advice.get(status or 0, '')}"

@@ -1,0 +1,58 @@
+"""Saving an adapter so that PEFT and vLLM both load it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, get_peft_model_state_dict
+from safetensors.torch import save
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
+
+
+def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) -> None:
+    """Write a LoRA of the PEFT model `model`: `adapter_config.json` and `adapter_model.safetensors`, in float32, at
+    the root of `directory`, whatever the adapter is called (PEFT puts any but "default" into a folder below, where
+    vLLM does not look). `adapter` is the one that is active where it is None. Equal adapters give equal files.
+
+    Raises `GymposiumError`, before anything is written, where vLLM could not serve what was saved."""
+    name = adapter if adapter is not None else _active(model)
+    config = model.peft_config.get(name)
+    if config is None:
+        raise GymposiumError(f"The model has no adapter called {name!r}. It has: {', '.join(model.peft_config)}.")
+    if not isinstance(config, LoraConfig):
+        raise GymposiumError(f"The adapter {name!r} is of type {config.peft_type}; only a LoRA can be saved.")
+    settings = {key: _plain(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
+    settings["inference_mode"] = True  # what is loaded is not trained on unless somebody asks for it
+    tensors = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
+    reasons = unservable(settings, tensors)
+    if reasons:
+        raise GymposiumError(
+            f"The adapter {name!r} is not saved, because vLLM cannot serve it: {'; '.join(reasons)}. "
+            f"gymposium_agents.lora.attach.attach_lora makes one that it can."
+        )
+    weights = {key: value.detach().to("cpu", torch.float32).contiguous() for key, value in sorted(tensors.items())}
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    # `save_file` lets nobody but this user read the file; a server may run as another
+    (directory / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
+    (directory / CONFIG).write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _active(model: Any) -> str:
+    """The adapter that is in use, where it is one."""
+    if not hasattr(model, "peft_config"):
+        raise GymposiumError("The model has no adapter to save: attach one with attach_lora.")
+    names = list(model.active_adapters)
+    if len(names) != 1:
+        raise GymposiumError(f"The model's active adapters are {', '.join(names) or 'none'}: say which one to save.")
+    return str(names[0])
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; sets in order, so that equal adapters give equal files."""
+    return sorted(value) if isinstance(value, set | frozenset) else value

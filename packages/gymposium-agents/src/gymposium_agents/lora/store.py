@@ -1,0 +1,124 @@
+"""A directory of adapters, one for each policy version that was published.
+
+    adapters/
+      learner-v000010/      an adapter: PEFT's two files, marked COMPLETE
+      learner-v000012/
+      learner.current       which version is played now, and which one was before it
+
+An adapter appears by one rename, so whoever reads the directory sees all of it or nothing, and it never changes
+afterwards: a server or an opponent that holds a version's path may go on reading it. `learner.current` is replaced
+as a whole. It names a new version shortly before that version's directory appears, and until then whoever reads it
+stays with the one before: the rename is the moment at which a version is published, and there is no second one.
+One process writes to a store; any number may read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.durable import MARK, remove_directory, replace_text, sweep, whole_directory
+from gymposium_agents.tokens import Policy
+
+
+class AdapterStore:
+    """The versions of the adapter `name` in `directory`, which is made when the first is published."""
+
+    def __init__(self, directory: str | Path, name: str = "learner") -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) or name == "base" or "-v" in name:
+            raise GymposiumError(
+                f"An adapter cannot be called {name!r}: take letters, digits, '-', '_' and '.', but not 'base', which "
+                f"is the model without one, and no '-v', behind which its versions stand."
+            )
+        self.directory = Path(directory)
+        self.name = name
+        self._pointer = self.directory / f"{name}.current"
+
+    def publish(self, model: Any, version: int) -> Policy:
+        """Save the active LoRA of the PEFT model `model` as this version and make it the current one.
+
+        Raises `GymposiumError` where the version is there already, and as `save_lora` does."""
+        from gymposium_agents.lora.saving import save_lora  # PEFT takes seconds to import; a list needs none of it
+
+        policy = Policy(self.name, version)
+        target = self._place(policy)
+        if target.exists():
+            raise GymposiumError(
+                f"{self.directory} holds {policy} already, and versions do not change. Publish under a higher "
+                f"version, or remove that one first."
+            )
+        sweep(self.directory, f"{self.name}-v")
+        with whole_directory(target) as staging:
+            save_lora(model, staging)
+            self._point(policy, before=self.current())
+        return policy
+
+    def path(self, policy: Policy) -> Path:
+        """Where a version's files lie. Raises `GymposiumError` where it is not there."""
+        place = self._place(policy)
+        if not (place / MARK).is_file():
+            there = ", ".join(str(one.version) for one in self.list()) or "none"
+            raise GymposiumError(f"{self.directory} holds no {policy}. Versions of {self.name!r} there: {there}.")
+        return place
+
+    def list(self) -> tuple[Policy, ...]:
+        """All versions, lowest first. What is only half written is not among them."""
+        form = re.compile(rf"{re.escape(self.name)}-v(\d+)")
+        found = (form.fullmatch(place.name) for place in self.directory.glob(f"{self.name}-v*"))
+        versions = sorted(int(match[1]) for match in found if match)
+        policies = (Policy(self.name, version) for version in versions)
+        return tuple(policy for policy in policies if (self._place(policy) / MARK).is_file())
+
+    def current(self) -> Policy | None:
+        """The version that is played now; None where none was published."""
+        if not self._pointer.is_file():
+            return None
+        try:
+            named = json.loads(self._pointer.read_text(encoding="utf-8"))
+            versions = [int(version) for version in (named["current"], named["before"]) if version is not None]
+        except (ValueError, TypeError, KeyError) as error:
+            raise GymposiumError(
+                f"{self._pointer} does not say which version is current. Set one with gymposium lora rollback."
+            ) from error
+        policies = (Policy(self.name, version) for version in versions)
+        return next((policy for policy in policies if (self._place(policy) / MARK).is_file()), None)
+
+    def roll_back(self, policy: Policy) -> None:
+        """Make a version that is there the current one. Nothing is removed.
+
+        Raises `GymposiumError` where it is not there."""
+        self.path(policy)
+        self._point(policy, before=None)
+
+    def remove(self, policy: Policy) -> None:
+        """Remove a version's files. Raises `GymposiumError` where it is not there, or is the current one."""
+        place = self.path(policy)
+        if policy == self.current():
+            raise GymposiumError(f"{policy} is the current version of {self.directory}: roll back to another first.")
+        sweep(self.directory, f"{self.name}-v")
+        remove_directory(place)
+
+    def _place(self, policy: Policy) -> Path:
+        if policy.name != self.name or policy.version < 0:
+            raise GymposiumError(f"{policy} is no version of {self.name!r}, which is what this store holds.")
+        return self.directory / f"{self.name}-v{policy.version:06d}"
+
+    def _point(self, policy: Policy, before: Policy | None) -> None:
+        named = {"current": policy.version, "before": None if before is None else before.version}
+        replace_text(self._pointer, json.dumps(named) + "\n")
+
+
+def stores(directory: Path) -> list[AdapterStore]:
+    """The stores in a directory, one for each name of an adapter, in order.
+
+    Raises `GymposiumError` where there is none."""
+    found = [AdapterStore(directory, file.name.removesuffix(".current")) for file in directory.glob("*.current")]
+    if not found:
+        raise GymposiumError(
+            f"{str(directory)!r} holds no published adapters: a directory that does has a file NAME.current and "
+            f"directories NAME-v000001 in it."
+        )
+    return sorted(found, key=lambda store: store.name)
