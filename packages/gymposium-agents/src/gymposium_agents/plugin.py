@@ -18,6 +18,14 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         "as in ?context=full&temperature=0.6, say otherwise.",
         entry_point="gymposium_agents.grammar:language_model_player",
     )
+    yield OpponentSpec(
+        name="api",
+        form="api:MODEL?OPTIONS",
+        pattern=r"api:(?P<model>[^?]+)(?:\?(?P<options>.+))?",
+        summary="A model behind an OpenAI-compatible chat API, as in api:gpt-5?base_url=https://host/v1&key=ENV_NAME; "
+        "the key comes from the environment.",
+        entry_point="gymposium_agents.api_player:api_player",
+    )
 
 
 @hookimpl

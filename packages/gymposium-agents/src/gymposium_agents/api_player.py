@@ -1,0 +1,151 @@
+"""The player `api:MODEL`: a language model behind a chat service, for evaluation and as an opponent.
+
+Messages go out and text comes in. Its traces hold no tokens, so nothing can be trained on them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.prompt import prompt_for
+from gymposium.reading import Reader, reader
+from gymposium.streams import stream
+from gymposium_agents.context import Exchange, context
+from gymposium_agents.engines.api_errors import PromptTooLong
+from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings, Prices
+from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine, Message
+from gymposium_agents.settings import PlayerSettings, parse_options
+from gymposium_agents.tokens import Sampling
+
+DEFAULTS = PlayerSettings(style="full", max_tokens=1024)
+"""How a model is asked that was not trained on our prompts and may think before it answers."""
+
+
+@dataclass(slots=True)
+class ChatTurn:
+    """What was said in one decision."""
+
+    messages: Sequence[Message]
+    """What the model read."""
+    completion: ChatCompletion
+
+
+class ApiPlayer:
+    """Plays by a chat engine. Sampling is keyed by match, seat and turn, as far as the service keeps to its seed."""
+
+    def __init__(self, name: str, engine: ChatEngine, settings: PlayerSettings = DEFAULTS) -> None:
+        self.name = name
+        self.engine = engine
+        self.style: Style = settings.style
+        self.reader: Reader = reader(settings.reply)
+        self.context = context(settings.context)
+        self.sampling = Sampling(settings.temperature, settings.max_tokens)
+        self._sums: Counter[str] = Counter()
+        self._cost = 0.0
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        futures = [self.submit(ask) for ask in asks]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:  # where one failed, nobody wants the others any more
+                future.cancel()
+
+    def submit(self, ask: Ask) -> Future[Reply]:
+        """Begin the reply to one ask. To cancel the future gives up the request."""
+        past: list[Exchange] = ask.memory.setdefault("exchanges", [])
+        now = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
+        messages = self.context.messages(past, now)
+        seed = stream(ask.seed, "sampling", ask.seat, ask.turn).getrandbits(31)
+        began = time.monotonic()
+        reply: Future[Reply] = Future()
+
+        def answered(asked: Future[ChatCompletion]) -> None:
+            if not reply.set_running_or_notify_cancel():
+                return
+            try:
+                completion = asked.result()
+            except PromptTooLong:
+                reply.set_result(Reply("", "context"))
+            except BaseException as error:  # noqa: BLE001 - handed over to whoever waits
+                reply.set_exception(error)
+            else:
+                self._count(completion)
+                past.append(Exchange(now.first, now.later, completion.text))
+                usage = Usage(completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began)
+                trace = ChatTurn(messages, completion)
+                reply.set_result(Reply(completion.text, completion.finish_reason, trace, usage=usage))
+
+        asked = self.engine.submit(messages, self.sampling, seed)
+        reply.add_done_callback(lambda given: asked.cancel() if given.cancelled() else None)
+        asked.add_done_callback(answered)
+        return reply
+
+    def remarks(self) -> list[str]:
+        """Tokens and cost so far, and what the engine has to say."""
+        sums = self._sums
+        said = []
+        if sums["replies"]:
+            cost = f", cost {self._cost:.4f}" if sums["priced"] else ""
+            said.append(f"{sums['replies']} replies, {sums['prompt']} tokens in and {sums['completion']} out{cost}.")
+        remarks = getattr(self.engine, "remarks", None)
+        return [*said, *(() if remarks is None else remarks())]
+
+    def _count(self, completion: ChatCompletion) -> None:
+        self._sums["replies"] += 1
+        self._sums["prompt"] += completion.prompt_tokens or 0
+        self._sums["completion"] += completion.completion_tokens or 0
+        if completion.cost is not None:
+            self._sums["priced"] += 1
+            self._cost += completion.cost
+
+
+_NUMBERS = {"rpm": int, "at_once": int, "timeout": float, "retries": int}
+_OWN = ("base_url", "key", "prices", *_NUMBERS, "seed")
+"""The options that say how the service is reached; those of `PlayerSettings` say how the model is asked."""
+
+
+def api_player(model: str, options: str | None = None) -> ApiPlayer:
+    """The player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for what cannot be read,
+    `MissingExtra` without the openai library."""
+    from gymposium_agents.engines.chat_api import OpenAIChatEngine
+
+    name = f"api:{model}" + (f"?{options}" if options else "")
+    service, settings = read_options(model, parse_options(options))
+    return ApiPlayer(name, OpenAIChatEngine(service), settings)
+
+
+def read_options(model: str, given: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
+    """How the service is reached, and how the model is asked."""
+    own_temperature = given.get("temperature") == "default"
+    if "thinking" in given:
+        raise BadOption("thinking= is for models that run here; how much a model behind a service thinks, it says.")
+    asked = {name: value for name, value in given.items() if not (name == "temperature" and own_temperature)}
+    settings = DEFAULTS.with_options({n: v for n, v in asked.items() if n not in _OWN}, others=_OWN)
+    numbers: dict[str, Any] = {}
+    for name, kind in _NUMBERS.items():
+        if name in given:
+            try:
+                numbers[name] = kind(given[name])
+            except ValueError:
+                raise BadOption(f"{name}={given[name]!r}: give a number.") from None
+    if given.get("seed", "true") not in ("true", "false"):
+        raise BadOption(f"seed={given['seed']!r}: write true or false.")
+    service = ApiSettings(
+        model=model,
+        base_url=given.get("base_url", OPENAI_URL),
+        key=given.get("key"),
+        prices=Prices.parse(given["prices"]) if "prices" in given else None,
+        seed=given.get("seed", "true") == "true",
+        own_temperature=own_temperature,
+        **numbers,
+    )
+    return service, settings

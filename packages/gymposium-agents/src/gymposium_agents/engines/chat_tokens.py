@@ -1,0 +1,39 @@
+"""A token engine as a chat engine: for who wants text alone from a model in this process."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+
+from gymposium_agents.chat import Chat
+from gymposium_agents.engines.api_errors import PromptTooLong
+from gymposium_agents.engines.protocol import ChatCompletion, Message, TokenEngine
+from gymposium_agents.tokens import Sampling, TokenRequest
+
+
+@cache
+def _worker() -> ThreadPoolExecutor:
+    """One thread for all: players may share an engine, and an engine in this process does one thing at a time."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="token chat")
+
+
+class TokenChatEngine:
+    """Asks a token engine in the chat's template, one completion after the other."""
+
+    def __init__(self, engine: TokenEngine, chat: Chat) -> None:
+        self._engine, self._chat = engine, chat
+
+    def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
+        """Begin one completion. The future raises what the engine does, and `PromptTooLong` where there is no room
+        for a reply."""
+        return _worker().submit(self._complete, messages, sampling, seed)
+
+    def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
+        prompt = self._chat.conversation(messages)
+        if len(prompt) >= self._engine.context:
+            raise PromptTooLong(f"The messages have {len(prompt)} tokens; the model reads {self._engine.context}.")
+        (completion,) = self._engine.generate([TokenRequest(prompt, random.Random(seed))], sampling)
+        text = self._chat.read(completion.ids)
+        return ChatCompletion(text, completion.finish_reason, len(prompt), len(completion.ids))
