@@ -1,37 +1,341 @@
-"""Prompts are the chat template's; what others wrote never becomes a control token."""
+"""Prompts are the chat template's, token by token; what others wrote never becomes a control token."""
 
 from __future__ import annotations
 
 import copy
+import json
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_tokenizer
 
-HOSTILE = st.lists(
-    st.sampled_from(["<|end|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "user", "\n", "b2", " ", "é", "<|en"])
-).map("".join)
+FAMILIES = ("qwen2.5", "qwen3", "llama3", "gemma")
+GROWING = ("qwen2.5", "llama3", "gemma")
+CONTROLS = (
+    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>",
+    "<think>", "</think>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<eos>",
+    "<bos>", "<pad>", "<unk>", "<start_of_turn>", "<end_of_turn>", "<table>",
+)  # fmt: skip
+WORDS = ("b2", "user", "assistant", "model", "system", "x . o", "bid 4", "é", "e\u0301", "日本", "🎲", "\u200d")
+SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "\u00a0", "\u2028", "\u3000", "\x1c", "\x85")
+PRIVATE = ("\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\uf8ff", "\U000f0000", "\U0010fffd")
+BROKEN = ("<", "<|", "<|im_", "im_end|>", "|>", "end_of_turn>", "<end_of", "\u0338", "</", "think>", ">")
 
 
-@given(text=st.text("abc123xo. ,\n<>|", min_size=1, max_size=60))
-def test_a_prompt_is_what_the_chat_template_makes(tiny: LoadedModel, text: str) -> None:
-    expected = tiny.chat.tokenizer.apply_chat_template(
-        [{"role": "user", "content": text}], add_generation_prompt=True, return_dict=False
+def made_of(*pieces: str) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(pieces), max_size=8).map("".join)
+
+
+ORDINARY = made_of(*WORDS, *SPACES, *PRIVATE, "{{ x }}", "{% y %}", ">", "|>", "[", "'s") | st.text(
+    st.characters(exclude_characters="<▁", exclude_categories=["Cs"]), max_size=20
+)
+HOSTILE = made_of(*CONTROLS, *BROKEN, *PRIVATE, "b2", " ", "\n", "日")
+PLAIN = made_of("b2", "bid 4", "e", ", ", " so ", ".").map(str.strip).filter(bool)
+
+ChatOf = Callable[..., Chat]
+
+
+@pytest.fixture(scope="session")
+def chat_of(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> ChatOf:
+    @cache
+    def make(family: str, thinking: bool = False) -> Chat:
+        return Chat(family_tokenizer(family), thinking=thinking)
+
+    return make
+
+
+def talk(*texts: str) -> list[dict[str, str]]:
+    """A conversation, the user first."""
+    return [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts)]
+
+
+def by_transformers(chat: Chat, messages: list[dict[str, str]]) -> list[int]:
+    ids: list[int] = chat.tokenizer.apply_chat_template(
+        messages, add_generation_prompt=True, enable_thinking=chat.thinking, return_dict=False
     )
-    assert list(tiny.chat.prompt(text)) == expected
+    return ids
 
 
-@given(text=HOSTILE)
-def test_text_of_others_holds_no_control_token(tiny: LoadedModel, text: str) -> None:
-    special = set(tiny.chat.tokenizer.all_special_ids)
-    assert not special & set(tiny.chat.plain(text))
-    prompt = tiny.chat.prompt(text)
-    assert sum(token in special for token in prompt) == sum(token in special for token in tiny.chat.prompt("b2"))
-    assert tiny.chat.read(tiny.chat.plain(text)) == text
+def added(chat: Chat, ids: tuple[int, ...]) -> list[int]:
+    """The added tokens among these ids, but for those of white space, which are text."""
+    tokens = chat.tokenizer.added_tokens_decoder
+    return [i for i in ids if i in tokens and tokens[i].content.replace("▁", " ").strip()]
+
+
+def composed(chat: Chat, text: str) -> str:
+    """What is left of `text` behind the tokenizer's own normalization."""
+    return unicodedata.normalize("NFC", text) if "qwen" in chat.tokenizer.name_or_path else text
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+@given(texts=st.lists(ORDINARY, min_size=1, max_size=5), system=st.none() | ORDINARY)
+@settings(max_examples=60)
+def test_a_conversation_is_what_the_chat_template_makes(
+    chat_of: ChatOf, family: str, thinking: bool, texts: list[str], system: str | None
+) -> None:
+    chat = chat_of(family, thinking)
+    messages = talk(*texts[: len(texts) - (len(texts) % 2 == 0)])
+    if system is not None and family != "gemma":
+        messages = [{"role": "system", "content": system}, *messages]
+    assert list(chat.conversation(messages)) == by_transformers(chat, messages)
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize("thoughts", ["<think>\nhm\n</think>\n\nb2", "<think>hm</think>b2", "</think>b2", "<think>b2"])
+def test_thoughts_in_past_replies_are_left_to_the_template(chat_of: ChatOf, thinking: bool, thoughts: str) -> None:
+    chat = chat_of("qwen3", thinking)
+    for messages in (talk("?", thoughts, "!"), talk("?", thoughts, "!", thoughts, "?")):
+        assert list(chat.conversation(messages)) == by_transformers(chat, messages)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(text=ORDINARY)
+@settings(max_examples=60)
+def test_a_prompt_is_what_the_chat_template_makes(chat_of: ChatOf, family: str, text: str) -> None:
+    assert list(chat_of(family).prompt(text)) == by_transformers(chat_of(family), talk(text))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(text=HOSTILE | ORDINARY)
+@settings(max_examples=60)
+def test_a_prompt_is_a_conversation_of_one_message(chat_of: ChatOf, family: str, text: str) -> None:
+    assert chat_of(family).prompt(text) == chat_of(family).conversation(talk(text))
+
+
+@pytest.mark.parametrize("family", GROWING)
+@given(first=ORDINARY, turns=st.lists(st.tuples(PLAIN, ORDINARY, st.booleans()), min_size=1, max_size=4))
+@settings(max_examples=60)
+def test_a_growing_prompt_is_the_whole_conversation(
+    chat_of: ChatOf, family: str, first: str, turns: list[tuple[str, str, bool]]
+) -> None:
+    """Whether the model ended its turns or was cut off."""
+    chat = chat_of(family)
+    ids, messages = chat.prompt(first), talk(first)
+    for reply, text, ended in turns:
+        ids += chat.reply(reply) if ended else chat.plain(reply)
+        ids += chat.more(text, ended=ended)
+        messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": text}]
+        assert list(ids) == by_transformers(chat, messages)
+
+
+def test_the_line_break_behind_an_end_of_turn_belongs_to_the_next_message(chat_of: ChatOf) -> None:
+    chat = chat_of("qwen2.5")
+    assert (
+        chat.tokenizer.decode(chat.more("!", ended=True)) == "\n<|im_start|>user\n!<|im_end|>\n<|im_start|>assistant\n"
+    )
+    assert chat.more("!", ended=False) == (chat.end, *chat.more("!", ended=True))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(texts=st.lists(HOSTILE, min_size=3, max_size=3))
+@settings(max_examples=80)
+def test_text_of_others_holds_no_control_token(chat_of: ChatOf, family: str, texts: list[str]) -> None:
+    chat = chat_of(family)
+    first, reply, then = texts
+    reply = reply.replace("think>", "thing>")
+    messages = talk(first, reply, then)
+    ids = chat.conversation(messages)
+    assert added(chat, ids) == added(chat, chat.conversation(talk("b2", "b2", "b2")))
+    read = chat.tokenizer.decode(ids)
+    if family in ("llama3", "gemma"):
+        messages = talk(*(text.strip() for text in (first, reply, then)))
+    for message in messages:
+        assert composed(chat, message["content"]) in read
+    assert added(chat, chat.prompt(first)) == added(chat, chat.prompt("b2"))
+    if chat.grows:
+        assert added(chat, chat.more(then, ended=False)) == added(chat, chat.more("b2", ended=False))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(text=HOSTILE | ORDINARY)
+@settings(max_examples=80)
+def test_plain_text_reads_back_and_holds_no_control_token(chat_of: ChatOf, family: str, text: str) -> None:
+    chat = chat_of(family)
+    ids = chat.plain(text)
+    assert not added(chat, ids)
+    assert chat.read(ids) == composed(chat, text)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_unicodes_private_characters_are_text_like_any_other(chat_of: ChatOf, family: str) -> None:
+    chat = chat_of(family)
+    text = "".join(map(chr, range(0xE000, 0xF900))) + "".join(f"\ue000{token}\ue000\ue000" for token in CONTROLS)
+    assert added(chat, chat.prompt(text)) == added(chat, chat.prompt("b2"))
+    assert text in chat.tokenizer.decode(chat.prompt(text))
+
+
+def test_a_text_of_all_private_characters_is_refused(chat_of: ChatOf) -> None:
+    everything = "".join(map(chr, (*range(0xE000, 0xF900), *range(0xF0000, 0xFFFFE), *range(0x100000, 0x10FFFE))))
+    with pytest.raises(GymposiumError, match="Shorten"):
+        chat_of("qwen3").prompt(everything)
+
+
+def test_messages_do_not_join_into_a_control_token() -> None:
+    """Even where a template puts nothing between them."""
+    tokenizer = make_tokenizer(["b2"], 300)
+    tokenizer.chat_template = "<|user|>{% for m in messages %}{{ m.content }}{% endfor %}<|assistant|>"
+    chat = Chat(tokenizer)
+    for messages in (talk("b2<|e", "nd|>"), talk("<", "|user|>", "!"), talk("<|en", "", "d|>")):
+        ids = chat.conversation(messages)
+        assert len(added(chat, ids)) == 2
+        assert chat.tokenizer.decode(ids) == "<|user|>" + "".join(m["content"] for m in messages) + "<|assistant|>"
+
+
+def test_the_models_own_thoughts_are_in_its_tokens_and_nobody_elses(chat_of: ChatOf) -> None:
+    chat = chat_of("qwen3", thinking=True)
+    start, end = chat.tokenizer.convert_tokens_to_ids(["<think>", "</think>"])
+    ids = chat.reply("<think>\nb<|im_end|>\n</think>\n\nb2")
+    assert added(chat, ids) == [start, end, chat.end]
+    assert chat.read(ids) == "<think>\nb<|im_end|>\n</think>\n\nb2"
+    assert start in chat.conversation(talk("?", "<think>b2", "!"))
+    assert start not in chat.conversation(talk("<think>", "b2", "<think>"))
+
+
+@pytest.mark.parametrize(
+    ("family", "thinking", "grows", "end"),
+    [
+        ("qwen2.5", False, True, "<|im_end|>"),
+        ("qwen3", False, False, "<|im_end|>"),
+        ("qwen3", True, False, "<|im_end|>"),
+        ("llama3", False, True, "<|eot_id|>"),
+        ("gemma", False, True, "<end_of_turn>"),
+    ],
+)
+def test_what_the_template_does_with_history_and_the_end_of_a_turn_is_found_out(
+    chat_of: ChatOf, family: str, thinking: bool, grows: bool, end: str
+) -> None:
+    chat = chat_of(family, thinking)
+    assert chat.grows is grows
+    assert chat.tokenizer.convert_ids_to_tokens(chat.end) == end
+    assert chat.stops == {chat.end, chat.tokenizer.eos_token_id}
+    if not grows:
+        with pytest.raises(GymposiumError, match="rewrites"):
+            chat.more("!", ended=True)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for m in messages[-1:] %}<|user|>{{ m.content }}<|end|>{% endfor %}<|assistant|>",
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }} <|end|>{% endfor %}<|assistant|>",
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content.split('</think>')[-1] }}<|end|>{% endfor %}<|assistant|>",
+        "{% for m in messages %}{% if loop.index > 2 %}{{ raise_exception('one question') }}{% endif %}"  # noqa: ISC004
+        "<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>",
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>",
+    ],
+    ids=["last message only", "space before the end", "thoughts dropped", "one exchange", "no end of turn"],
+)
+def test_a_template_whose_history_does_not_grow_is_found_out(template: str) -> None:
+    tokenizer = make_tokenizer(["b2"], 300)
+    tokenizer.chat_template = template
+    chat = Chat(tokenizer)
+    assert not chat.grows
+    assert list(chat.prompt("b2")) == by_transformers(chat, talk("b2"))
+
+
+@pytest.mark.parametrize(
+    "treated", ["m.content | upper", "m.content.rstrip()", "m.content.split('</think>')[-1]", "m.content ~ m.content"]
+)
+def test_a_template_that_treats_texts_differently_is_rendered_each_time(treated: str) -> None:
+    tokenizer = make_tokenizer(["b2"], 300)
+    tokenizer.chat_template = f"{{% for m in messages %}}<|user|>{{{{ {treated} }}}}<|end|>{{% endfor %}}<|assistant|>"
+    chat = Chat(tokenizer)
+    for text in ("b2", " b2\n", "x</think>b2", ""):
+        assert list(chat.prompt(text)) == by_transformers(chat, talk(text))
+
+
+def test_a_template_may_trim_what_the_user_says(chat_of: ChatOf) -> None:
+    assert chat_of("gemma").prompt(" \n b2 \n") == chat_of("gemma").prompt("b2")
+    assert chat_of("qwen2.5").prompt(" \n b2 \n") != chat_of("qwen2.5").prompt("b2")
+
+
+def test_tokens_that_take_in_the_white_space_beside_them_do_so_in_a_chat() -> None:
+    """Phi-3's control tokens swallow the line break behind them."""
+    tokenizer = make_tokenizer(["b2"], 300)
+    tokenizer.add_tokens([
+        AddedToken("<|bot|>", rstrip=True, special=True),
+        AddedToken("<|stop|>", rstrip=True, lstrip=True, special=True),
+        AddedToken("<|Note|>", normalized=True),
+    ])  # fmt: skip
+    tokenizer.chat_template = (
+        "{% for m in messages %}<|{{ 'bot' if m.role == 'assistant' else 'user' }}|>\n"
+        "{{ m.content }}<|stop|>\n{% endfor %}<|bot|>\n<|Note|>"
+    )
+    chat = Chat(tokenizer)
+    assert chat.grows is False  # the opening of a reply is not in its history
+    for messages in (talk("b2"), talk(" b2 "), talk(" b2", "\nb2\n", "?<|Not|>")):
+        assert list(chat.conversation(messages)) == by_transformers(chat, messages)
+    assert chat.read(chat.plain(" b2\n")) == " b2\n"
+
+
+@pytest.fixture(scope="session")
+def converted() -> PreTrainedTokenizerFast:
+    """As Llama-2's and Mistral's, converted from sentencepiece: a ▁ in front of the first word, and merges that make
+    `</s>` out of text."""
+    letters = ["▁", "<", "/", "s", ">", "b", "2", "[", "]", "I", "N", "S", "T", "!", "|"]
+    vocabulary = {name: i for i, name in enumerate(["<unk>", "<s>", "</s>", *letters, "</", "s>", "b2", "▁b2"])}
+    merges = [("<", "/"), ("s", ">"), ("</", "s>"), ("b", "2"), ("▁", "b2")]
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="first", split=False)
+    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    made.chat_template = (
+        "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
+        "{% else %}{{ m.content }}</s>{% endif %}{% endfor %}"
+    )
+    return made
+
+
+def test_text_behind_a_control_token_is_not_taken_for_a_beginning(converted: PreTrainedTokenizerFast) -> None:
+    chat = Chat(converted)
+    assert chat.grows
+    for messages in (talk("b2"), talk("b2 b2", "b2", " b2"), talk(" b2", " b2", "!")):
+        assert list(chat.conversation(messages)) == by_transformers(chat, messages)
+    whole = talk("b2", "b2 b2", "b2!")
+    assert list(chat.prompt("b2") + chat.reply("b2 b2") + chat.more("b2!", ended=True)) == by_transformers(chat, whole)
+
+
+@pytest.mark.parametrize("text", ["</s>", "b2</s>[INST]", "<s></s></s>"])
+def test_a_control_token_that_the_model_itself_makes_out_of_text_is_spelled(
+    converted: PreTrainedTokenizerFast, text: str
+) -> None:
+    chat = Chat(converted)
+    assert converted.eos_token_id in converted.encode(text, add_special_tokens=False, split_special_tokens=True)
+    assert not added(chat, chat.plain(text))
+    assert added(chat, chat.prompt(text)) == added(chat, chat.prompt("b2"))
+    assert converted.decode(chat.prompt(text)) == f"<s>[INST]{text}[/INST]"
+
+
+def test_a_control_token_that_text_cannot_do_without_is_refused(converted: PreTrainedTokenizerFast) -> None:
+    tokenizer = copy.deepcopy(converted)
+    tokenizer.add_special_tokens({"eos_token": "!"})
+    with pytest.raises(GymposiumError, match="cannot write '!'"):
+        Chat(tokenizer)
+
+
+def test_a_vocabulary_with_gaps_is_refused() -> None:
+    tokenizer = make_tokenizer(["b2"], 300)
+    made = json.loads(tokenizer.backend_tokenizer.to_str())
+    vocabulary: dict[str, int] = made["model"]["vocab"]
+    made["model"]["vocab"] = {name: i + 3 * (i > 100) for name, i in vocabulary.items()}
+    gaps = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(made)),
+        eos_token="<|end|>",
+        chat_template=tokenizer.chat_template,
+    )
+    with pytest.raises(GymposiumError, match="without gaps"):
+        Chat(gaps)
 
 
 def test_a_reply_ends_with_the_end_of_turn_and_reads_back(tiny: LoadedModel) -> None:
@@ -45,33 +349,28 @@ def test_a_control_token_inside_a_reply_stays_visible(tiny: LoadedModel) -> None
     assert tiny.chat.read((*tiny.chat.plain("b2"), start, tiny.chat.end)) == "b2<|user|>"
 
 
-def test_a_tokenizer_without_a_template_is_refused() -> None:
+def refused(**changes: Any) -> GymposiumError:
     tokenizer = make_tokenizer(["b2"], 300)
-    tokenizer.chat_template = None
-    with pytest.raises(GymposiumError, match="chat template"):
+    for name, value in changes.items():
+        setattr(tokenizer, name, value)
+    with pytest.raises(GymposiumError) as error:
         Chat(tokenizer)
+    return error.value
 
 
-def test_added_tokens_that_are_not_special_are_plain_text_too(tiny: LoadedModel) -> None:
-    tokenizer = copy.deepcopy(tiny.chat.tokenizer)
-    tokenizer.add_tokens(["<tool_call>"])
-    (added,) = tokenizer.encode("<tool_call>", add_special_tokens=False)
-    chat = Chat(tokenizer)
-    text = "move <tool_call> b2<tool_call>"
-    assert added not in chat.prompt(text)
-    assert chat.read(chat.plain(text)) == text
+def test_a_tokenizer_that_carries_no_chat_is_refused_with_what_to_do() -> None:
+    assert "set tokenizer.chat_template" in str(refused(chat_template=None))
+    assert "Set tokenizer.eos_token" in str(refused(eos_token=None))
+    assert "drops what the user says" in str(refused(chat_template="<|user|>b2<|end|><|assistant|>"))
 
 
-def test_the_end_of_turn_is_the_templates() -> None:
-    """Gemma ends a turn with <end_of_turn>, which is not its eos."""
-    tokenizer = make_tokenizer(["b2"], 300)
-    tokenizer.add_special_tokens({"additional_special_tokens": ["<end_of_turn>"]})
-    tokenizer.chat_template = (
-        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<end_of_turn>\n{% endfor %}"
-        "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-    )
-    chat = Chat(tokenizer)
-    end = tokenizer.convert_tokens_to_ids("<end_of_turn>")
-    assert chat.reply("b2")[-1] == chat.end == end
-    assert chat.stops == {end, tokenizer.eos_token_id}
-    assert chat.read((*chat.plain("b2"), end)) == "b2"
+def test_a_tokenizer_of_another_library_is_refused() -> None:
+    with pytest.raises(GymposiumError, match="Convert it"):
+        Chat(ByT5Tokenizer(chat_template="{{ messages[0].content }}</s>"))
+
+
+def test_a_conversation_that_the_template_refuses_says_so(chat_of: ChatOf) -> None:
+    with pytest.raises(GymposiumError, match=r"\(system, user\): System role not supported"):
+        chat_of("gemma").conversation([{"role": "system", "content": "b2"}, *talk("b2")])
+    with pytest.raises(GymposiumError, match=r"\(user, user\): Conversation roles must alternate"):
+        chat_of("gemma").conversation([*talk("b2"), *talk("b2")])
