@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from gymposium.driver import FORFEIT, MatchJob, Played, play
+from gymposium.driver import FORFEIT, MatchJob, Played, Schedule, play
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
@@ -12,6 +14,29 @@ from gymposium.players.protocol import Player
 from gymposium.records import recorded
 from gymposium.scores import Score
 from gymposium.seating import seated_jobs
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """How one player did against one opponent."""
+
+    overall: Score
+    by_seat: list[Score]
+    """The same matches by the seat that the player had in them."""
+
+    @classmethod
+    def of(cls, game: Game) -> Evaluation:
+        """Without a match yet."""
+        return cls(Score(), [Score() for _ in range(game.seats)])
+
+    def add(self, played: Played, seat: int) -> None:
+        """Count a finished match in which the player had `seat`."""
+        self.overall.add(played, seat)
+        self.by_seat[seat].add(played, seat)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data: the scores overall, and under `seats` those of each seat."""
+        return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat]}
 
 
 def check_share(matches: int, game: Game) -> None:
@@ -32,10 +57,11 @@ def evaluate(
     tag: str,
     on_illegal: FailurePolicy = FORFEIT,
     at_once: int = 512,
+    schedule: Schedule = "rounds",
     each: Callable[[Played], object] = lambda played: None,
-) -> Score:
-    """The score of `player` in `matches` against `opponent`, who takes all other seats (None: the game has
-    one seat). The player takes the seats in turn; the matches of one round over the seats share their deal.
+) -> Evaluation:
+    """How `player` does in `matches` against `opponent`, who takes all other seats (None: the game has one
+    seat). The player takes the seats in turn; the matches of one round over the seats share their deal.
     `each` is called with every match as it ends; match ids begin with `tag`.
 
     Raises `BadOption` where the seats cannot share the matches evenly, or the opponent is missing."""
@@ -50,7 +76,7 @@ def evaluate(
             seat_of[job.id] = order.index(0)
             yield job
 
-    score = Score()
-    for played in recorded(play(jobs(), at_once=at_once), each):
-        score.add(played, seat_of.pop(played.job.id))
-    return score
+    evaluation = Evaluation.of(game)
+    for played in recorded(play(jobs(), at_once=at_once, schedule=schedule), each):
+        evaluation.add(played, seat_of.pop(played.job.id))
+    return evaluation

@@ -2,103 +2,298 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Annotated, Any
 
 import typer
-from rich.table import Column, Table
+from rich.progress import Progress
 
 from gymposium.cli.matches import (
     RECORD,
     JsonOption,
-    PolicyOption,
     RecordOption,
-    SeedOption,
+    ScheduleOption,
     match_bar,
     note_remarks,
     open_record,
+    read_schedule,
     telling_of,
 )
-from gymposium.cli.text import note, out, print_json, with_interval
+from gymposium.cli.text import note, out, print_json
+from gymposium.driver import Played, Schedule
+from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.players.grammar import make_player
-from gymposium.scores import Score
-from gymposium_agents.evaluate import evaluate
+from gymposium.players.protocol import Player
+from gymposium.records import RecordWriter
+from gymposium_agents.cli.blocks import blocks
+from gymposium_agents.cli.own_server import ServerOptions, seated_players
+from gymposium_agents.evaluate import Evaluation, check_share, evaluate
+from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
+
+OPPONENTS, MATCHES, SEED, ON_ILLEGAL = "random,mcts-100", 200, 0, "forfeit"
+ALONE = "alone"
+"""What stands for the opponent in a game with one seat."""
 
 
 def command(
     player: Annotated[str, typer.Argument(metavar="PLAYER", help="Who is evaluated, as in gymposium list.")],
-    game: Annotated[str, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")],
+    game: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given. Repeat it for more games."),
+    ] = None,
     opponents: Annotated[
-        str, typer.Option("--opponents", metavar="A,B", help="Against whom; unused where a game has one seat.")
-    ] = "random,mcts-100",
-    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="Matches against each opponent.")] = 200,
-    seed: SeedOption = 0,
-    on_illegal: PolicyOption = "forfeit",
+        str | None,
+        typer.Option(metavar="A,B", help=f"Against whom; unused with one seat. {OPPONENTS} unless given."),
+    ] = None,
+    matches: Annotated[
+        int | None,
+        typer.Option("-n", "--matches", min=1, help=f"Matches against each opponent. {MATCHES} unless given."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help=f"Everything that is drawn follows from it. {SEED} unless given.")
+    ] = None,
+    on_illegal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POLICY",
+            help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k). "
+            f"{ON_ILLEGAL} unless given.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A published protocol: ludic. What is given beside it overrides it."),
+    ] = None,
+    schedule: ScheduleOption = "rounds",
+    at_once: Annotated[int, typer.Option(min=1, help="How many matches are played at the same time.")] = 512,
+    start_server: Annotated[
+        bool,
+        typer.Option(
+            "--start-server",
+            help="Start a vLLM server for the player's model, play through it, and stop it at the end. It needs "
+            "gymposium engine setup once.",
+        ),
+    ] = False,
+    server_option: ServerOptions = None,
     record: RecordOption = RECORD,
     as_json: JsonOption = False,
 ) -> None:
     """Evaluate one player against others, seats swapped, with 95 % intervals.
 
-    Every match is appended to the record as it ends. A language model is written lm:MODEL, where MODEL is
-    a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; it plays greedily and is asked as it
-    was trained to be, or else with the compact prompt for the bare move.
+    Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are shares of the player's replies.
+    Every match is appended to the record as it ends. A language model is written lm:MODEL, where MODEL is a
+    directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; options follow a question mark. Without
+    options it is asked as it was trained to be.
 
     Examples:
 
     \b
     gymposium eval mcts-100 --game tic_tac_toe --opponents random -n 1000
     gymposium eval lm:runs/first/cold_start@runs/first/adapter --game tic_tac_toe
-    gymposium eval lm:Qwen/Qwen3-0.6B --game kuhn_poker --json > score.json
+    gymposium eval "lm:Qwen/Qwen3-0.6B?context=full&temperature=0.6" --game kuhn_poker --game leduc_poker
+    gymposium eval lm:Qwen/Qwen2.5-7B-Instruct --preset ludic --start-server --schedule streaming
     """
-    loaded, policy = load_game(game), FailurePolicy.parse(on_illegal)
-    seated = make_player(player)
-    names = [name.strip() for name in opponents.split(",")] if loaded.seats > 1 else ["alone"]
-    scores: dict[str, Score] = {}
-    with telling_of(record), open_record(record) as writer, match_bar() as bar:
-        for name in names:
-            task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
-
-            def each(played: Any, task: Any = task) -> None:
-                writer.write(played)
-                bar.advance(task)
-
-            opponent = make_player(name) if name != "alone" else None
-            scores[name] = evaluate(
-                seated,
-                opponent,
-                loaded,
-                matches=matches,
-                seed=seed,
-                tag=f"eval-{seed}-{name}",
-                on_illegal=policy,
-                each=each,
-            )
-            if opponent is not None:
-                note_remarks([opponent])
+    protocol = None if preset is None else find_preset(preset)
+    plan = make_plan(player, game, opponents, matches, seed, on_illegal, protocol)
+    session = _Session(plan, read_schedule(schedule), at_once)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(telling_of(record))
+            players = stack.enter_context(seated_players(plan.players, server_option, start_server=start_server))
+            session.play(players, stack.enter_context(open_record(record)), stack.enter_context(match_bar()))
+            note_remarks(players.values())
+    except KeyboardInterrupt:
+        note(f"Stopped. {session.done} of {plan.total} matches are recorded in {record}.")
+        raise typer.Exit(130) from None
     if as_json:
-        data = {name: score.as_dict() for name, score in scores.items()}
-        print_json({"player": player, "game": loaded.name, "seed": seed, "opponents": data, "record": str(record)})
+        print_json({**_settings(plan, protocol, schedule), "games": session.as_data(), "record": str(record)})
     else:
-        out().print(f"{player} at {loaded.name}: {matches} matches against each, seed {seed}")
-        out().print(_table(scores, alone=names == ["alone"]))
-    note_remarks([seated])
+        _print(plan, protocol, session)
     note(f"Recorded in {record}")
 
 
-def _table(scores: dict[str, Score], *, alone: bool) -> Table:
-    rates = () if alone else ("win", "draw", "loss")
-    reports = list(dict.fromkeys(name for score in scores.values() for name in score.reports))
-    shown = [name.replace("_", " ") for name in reports]
-    headings = ("against", *rates, "mean return", *shown, "illegal", "unparsable", "cut off")
-    # a narrow terminal breaks figures over two lines and cuts no word
-    table = Table(*(Column(heading, min_width=max(map(len, heading.split()))) for heading in headings), box=None)
-    for name, score in scores.items():
-        table.add_row(
-            name,
-            *(with_interval(score.result_rate(result)) for result in rates),
-            with_interval(score.mean_return()),
-            *(with_interval(score.mean_report(report)) for report in reports),
-            *(f"{score.reading_rate(kind).value:.3f}" for kind in ("illegal", "unparsable", "cut off")),
-        )
-    return table
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be played: the options, and a preset's settings where there are none."""
+
+    player: str
+    games: tuple[Game, ...]
+    opponents: tuple[str, ...]
+    matches: int
+    seed: int
+    on_illegal: FailurePolicy
+
+    @property
+    def pairings(self) -> Iterator[tuple[Game, str]]:
+        """Every game with every opponent in it."""
+        for game in self.games:
+            for opponent in self.opponents if game.seats > 1 else (ALONE,):
+                yield game, opponent
+
+    @property
+    def players(self) -> list[str]:
+        """All that sit down somewhere, each once."""
+        return list(dict.fromkeys([self.player, *(name for _, name in self.pairings if name != ALONE)]))
+
+    @property
+    def total(self) -> int:
+        return self.matches * len(list(self.pairings))
+
+    def tag(self, game: Game, opponent: str) -> str:
+        """What the ids of a pairing's matches begin with. Equal ids, equal matches: it holds a digest of all that they
+        depend on."""
+        inputs = f"{game.name} {self.player} {opponent} {self.seed} {self.on_illegal}"
+        return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
+
+
+def make_plan(
+    player: str,
+    games: list[str] | None,
+    opponents: str | None,
+    matches: int | None,
+    seed: int | None,
+    on_illegal: str | None,
+    protocol: Preset | None,
+) -> Plan:
+    """The plan of these options. Raises `GymposiumError` for what cannot be played, before anything is."""
+    if protocol is None and not games:
+        raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
+    names = tuple(name.strip() for name in opponents.split(",")) if opponents is not None else None
+    if protocol is not None:
+        games = games or [protocol.game]
+        names = names or protocol.opponents
+        matches = protocol.matches if matches is None else matches
+        seed = protocol.seed if seed is None else seed
+        on_illegal = on_illegal or protocol.on_illegal
+        player = with_defaults(player, protocol.player) if takes_options(player) else player
+    plan = Plan(
+        player,
+        tuple(load_game(name) for name in dict.fromkeys(games or ())),
+        tuple(dict.fromkeys(names or OPPONENTS.split(","))),
+        MATCHES if matches is None else matches,
+        SEED if seed is None else seed,
+        FailurePolicy.parse(on_illegal or ON_ILLEGAL),
+    )
+    if "human" in plan.players:
+        raise BadOption("A person plays one match at a time:  gymposium play GAME")
+    for loaded in plan.games:
+        check_share(plan.matches, loaded)
+    return plan
+
+
+class _Session:
+    """The matches of a plan, as far as they were played."""
+
+    def __init__(self, plan: Plan, schedule: Schedule, at_once: int) -> None:
+        self.plan = plan
+        self.schedule: Schedule = schedule
+        self.at_once = at_once
+        self.done = 0
+        self.found: list[tuple[Game, str, Evaluation]] = []
+
+    def play(self, players: dict[str, Player], writer: RecordWriter, bar: Progress) -> None:
+        """All pairings, one after the other."""
+        plan = self.plan
+        for game, opponent in plan.pairings:
+            task = bar.add_task(f"{game.name} {self._against(opponent)}", total=plan.matches)
+
+            def each(played: Played, task: Any = task) -> None:
+                writer.write(played)
+                self.done += 1
+                bar.advance(task)
+
+            evaluation = evaluate(
+                players[plan.player],
+                players.get(opponent),
+                game,
+                matches=plan.matches,
+                seed=plan.seed,
+                tag=plan.tag(game, opponent),
+                on_illegal=plan.on_illegal,
+                at_once=self.at_once,
+                schedule=self.schedule,
+                each=each,
+            )
+            self.found.append((game, opponent, evaluation))
+
+    def as_data(self) -> list[dict[str, Any]]:
+        """One entry for each game, with what was found against each opponent."""
+        return [
+            {
+                "game": game.name,
+                "opponents": {name: evaluation.as_dict() for at, name, evaluation in self.found if at is game},
+            }
+            for game in self.plan.games
+        ]
+
+    @staticmethod
+    def _against(opponent: str) -> str:
+        return ALONE if opponent == ALONE else f"against {opponent}"
+
+
+def _settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
+    """Every setting as it was played, and the preset whole."""
+    return {
+        "player": plan.player,
+        "matches": plan.matches,
+        "seed": plan.seed,
+        "on_illegal": str(plan.on_illegal),
+        "schedule": schedule,
+        "preset": None if protocol is None else {**protocol.as_dict(), "changed": changed(plan, protocol)},
+    }
+
+
+def changed(plan: Plan, protocol: Preset) -> list[str]:
+    """Which settings of the preset are not played as it says."""
+    played = {
+        "game": [game.name for game in plan.games] == [protocol.game],
+        "opponents": plan.opponents == protocol.opponents,
+        "matches": plan.matches == protocol.matches,
+        "seed": plan.seed == protocol.seed,
+        "on_illegal": str(plan.on_illegal) == protocol.on_illegal,
+    }
+    options = plan.player.partition("?")[2].split("&")
+    return [
+        *(name for name, same in played.items() if not same),
+        *(name for name, value in protocol.player.items() if options != [""] and f"{name}={value}" not in options),
+    ]
+
+
+def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
+    console = out()
+    if protocol is not None:
+        console.print("\n".join(_explained(plan, protocol)), soft_wrap=True)
+    for number, (game, opponent, evaluation) in enumerate(session.found):
+        if number or protocol is not None:
+            console.print()
+        against = "" if opponent == ALONE else f" against {opponent}"
+        seats = "" if game.seats == 1 else ", as many in each seat"
+        console.print(f"{plan.player} at {game.name}{against}: {plan.matches} matches{seats}", soft_wrap=True)
+        console.print(f"seed {plan.seed}, a failed reply: {plan.on_illegal}")
+        for table in blocks(evaluation):
+            console.print()
+            console.print(table)
+
+
+def _explained(plan: Plan, protocol: Preset) -> Iterator[str]:
+    """The preset with every setting as it is played, and which of them are not the preset's own."""
+    yield f"Preset {protocol.name}: {protocol.source}"
+    rows = {
+        "games": ", ".join(game.name for game in plan.games),
+        "opponents": ", ".join(plan.opponents),
+        "matches": f"{plan.matches} against each, as many in each seat",
+        "seed": str(plan.seed),
+        "failed reply": str(plan.on_illegal),
+        "player": plan.player.partition("?")[2].replace("&", " ")
+        if takes_options(plan.player)
+        else f"{plan.player}; how a language model is asked is not used",
+    }
+    for name, value in rows.items():
+        yield f"  {name:<14}{value}"
+    if others := changed(plan, protocol):
+        yield f"  {'changed':<14}{', '.join(others)}"

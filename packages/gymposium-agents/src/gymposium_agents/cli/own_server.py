@@ -1,0 +1,107 @@
+"""Players for a command, and a server of its own for those that are language models: started before they play, and
+stopped when the command ends, however it does."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gymposium.cli.text import note
+from gymposium.errors import BadOption, UnknownName
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium.plugins.host import host
+from gymposium_agents.presets import with_defaults
+from gymposium_agents.settings import parse_options
+
+ServerOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--server-option",
+        metavar="NAME=VALUE",
+        help="A setting of the server that --start-server starts: lora_rank, max_loras, dtype, max_model_len, "
+        "max_num_seqs, kv_cache_gib, port, or more=ARGUMENT for vLLM's own. May be given again.",
+    ),
+]
+
+
+@contextmanager
+def seated_players(
+    texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
+) -> Iterator[dict[str, Player]]:
+    """The players written so, by their texts; equal ones are one player. With `start_server`, language models (all of
+    one model) play through a server that lives as long as the block, and are called as they were written all the same.
+
+    Raises `GymposiumError` where there is no language model to serve, or vLLM is not installed."""
+    texts = list(dict.fromkeys(texts))
+    if not start_server:
+        if options:
+            raise BadOption("--server-option is for a server that --start-server starts.")
+        yield {text: make_player(text) for text in texts}
+        return
+    served = {text: groups for text in texts if (groups := _language_model(text)) is not None}
+    models = sorted({str(groups["model"]) for groups in served.values()})
+    if len(models) != 1:
+        what = f"{', '.join(models)} would need one each" if models else "no player is written lm:MODEL"
+        raise BadOption(f"--start-server starts one server, for one model, but {what}.")
+    # they take a while to import, and few commands need them
+    from gymposium_agents.engines.vllm.server import running_server
+    from gymposium_agents.engines.vllm.settings import ServerSettings
+
+    rank = max(_rank(groups["adapter"]) for groups in served.values())
+    settings = ServerSettings(models[0], **({"lora_rank": rank} | read_server_options(options or ())))
+    note(f"Starting a vLLM server for {models[0]} …")
+    with running_server(settings) as server:
+        note(f"It answers at {server.url}; its log is {server.log}")
+        players = {}
+        for text in texts:
+            players[text] = make_player(with_defaults(text, {"engine": server.url}) if text in served else text)
+            players[text].name = text
+        yield players
+
+
+def read_server_options(options: Sequence[str]) -> dict[str, Any]:
+    """`NAME=VALUE` as settings of a server, each of its type. Raises `BadOption` or `UnknownName`."""
+    from gymposium_agents.engines.vllm.settings import ServerSettings
+
+    kinds = typing.get_type_hints(ServerSettings)
+    del kinds["model"]
+    found: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise BadOption(f"--server-option {option}: write NAME=VALUE.")
+        if name not in kinds:
+            raise UnknownName("setting of a server", name, kinds)
+        if name == "more":
+            found[name] = (*found.get(name, ()), value)
+        elif str in (kinds[name], *typing.get_args(kinds[name])):
+            found[name] = value
+        else:
+            try:
+                found[name] = int(value)
+            except ValueError:
+                raise BadOption(f"--server-option {option}: {value!r} is not a whole number.") from None
+    return found
+
+
+def _language_model(text: str) -> Mapping[str, str | None] | None:
+    """The groups of `lm:MODEL@ADAPTER`, or None for any other player and for one that has its engine already."""
+    groups = host().opponents["lm"].parse(text)
+    return None if groups is None or "engine" in parse_options(groups["options"]) else groups
+
+
+def _rank(adapter: str | None) -> int:
+    """The rank of a LoRA adapter's directory; 0 without one."""
+    if adapter is None:
+        return 0
+    file = Path(adapter) / "adapter_config.json"
+    if not file.is_file():
+        raise BadOption(f"There is no adapter in {adapter}: {file.name} is missing.")
+    return int(json.loads(file.read_text(encoding="utf-8"))["r"])

@@ -1,0 +1,209 @@
+"""`gymposium eval` as a user meets it: what it prints, records, refuses, and does when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium.records import Record, read_records, verify_file
+from gymposium_agents.cli.eval import command
+
+PLAYERS = '''
+"""A player that presses Ctrl-C in its third call, and one that fails in every way."""
+import signal
+
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.protocol import Reply, Usage
+from gymposium.reading import READERS
+
+
+class Presses:
+    name, reader, style = "presses", READERS["move"], "compact"
+    calls = 0
+
+    def act(self, asks):
+        self.calls += 1
+        if self.calls == 3:
+            signal.raise_signal(signal.SIGINT)
+        return [Reply(ask.legal_moves[0]) for ask in asks]
+
+
+class Fails:
+    name, reader, style = "fails", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [self.say(ask, int(ask.rng.random() * 9)) for ask in asks]
+
+    def say(self, ask, way):
+        used = Usage(100 + ask.seat, 7, 0.25)
+        if way == 0:
+            taken = [cell for cell in ("a1", "a2", "a3", "b1", "b2", "b3") if cell not in ask.legal_moves]
+            return Reply((*taken, "d4")[0], usage=used)
+        if way == 1:
+            return Reply("I resign, [bold]truly", usage=used)
+        if way == 2:
+            return Reply(ask.legal_moves[0], "length", usage=used)
+        if way == 3:
+            return Reply("", "context")
+        return Reply(ask.legal_moves[0], usage=used)
+
+
+@hookimpl
+def gymposium_opponents():
+    for name, player in (("presses", "Presses"), ("fails", "Fails")):
+        yield OpponentSpec(name=name, form=name, pattern=name, summary="S.", entry_point=f"players:{player}")
+'''
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    (tmp_path / "players.py").write_text(PLAYERS)
+
+    def run(*arguments: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "gymposium.cli.main", "--plugin", "players.py", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "80", **(env or {})},
+            check=False,
+        )
+
+    return run
+
+
+def records(path: Path) -> list[Record]:
+    found = [record for _, record in read_records(path)]
+    assert all(isinstance(record, Record) for record in found)
+    return [record for record in found if isinstance(record, Record)]
+
+
+def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Path) -> None:
+    done = run("eval", "fails", "--game", "tic_tac_toe", "--opponents", "random", "-n", "60", "--json", "--record", "m")
+    assert done.returncode == 0, done.stderr
+    [game] = json.loads(done.stdout)["games"]
+    found = game["opponents"]["random"]
+    played = records(tmp_path / "m")
+    for score, seats in [(found, (0, 1)), *((found["seats"][seat], (seat,)) for seat in (0, 1))]:
+        mine = [(r, s) for r in played for s in seats if r.players[s] == "fails"]
+        assert score["matches"] == len(mine) == 30 * len(seats)
+        for result, (value, low, high) in score["results"].items():
+            assert value == sum(r.results[s] == result for r, s in mine) / len(mine)
+            assert low < value < high or value in (0.0, 1.0)
+        replies = [turn["reading"] for r, s in mine for turn in r.turns if turn["seat"] == s]
+        for reading in ("illegal", "unparsable", "cut off"):
+            value, low, high = score["readings"][reading]
+            assert value == replies.count(reading) / len(replies)
+            assert low < value < high
+        assert score["counts"]["out_of_context"] == sum(s in r.out_of_context for r, s in mine) > 0
+        assert score["usage"]["tokens_per_move"][0] == 7
+        assert score["usage"]["seconds_per_move"][0] == 0.25
+    assert found["seats"][0]["usage"]["prompt_tokens"] % 100 == 0
+    assert verify_file(tmp_path / "m").problems == []
+
+
+def test_the_tables_fit_80_columns(run: Any) -> None:
+    done = run("eval", "fails", "--game", "tic_tac_toe", "--game", "2048", "--game", "hearts", "-n", "20")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = [" ".join(line.split()) for line in lines]
+    assert "of matches win draw loss" in text
+    assert "of replies illegal unparsable cut off" in text
+    assert "per match mean return out of context" in text
+    assert "per move prompt tokens reply tokens seconds" in text
+    assert sum(line.startswith("seat 3") for line in text) == 8  # hearts, two opponents, four blocks
+    [two_thousand] = [i for i, line in enumerate(text) if line.startswith("fails at 2048: 20 matches")]
+    assert "of matches" not in text[two_thousand + 3]  # nobody wins alone
+
+
+def test_several_games_in_one_command_have_matches_of_their_own(run: Any, tmp_path: Path) -> None:
+    games = ["tic_tac_toe", "kuhn_poker"]
+    options = [option for game in games for option in ("--game", game)]
+    done = run("eval", "mcts-2", *options, "--opponents", "random,mcts-3", "-n", "4", "--json", "--record", "m")
+    data = json.loads(done.stdout)
+    assert [game["game"] for game in data["games"]] == games
+    assert all(list(game["opponents"]) == ["random", "mcts-3"] for game in data["games"])
+    played = records(tmp_path / "m")
+    assert len({record.id for record in played}) == len(played) == 16
+
+
+def test_the_same_command_plays_the_same_matches(run: Any, tmp_path: Path) -> None:
+    for file, schedule in (("one", "rounds"), ("two", "rounds"), ("three", "streaming")):
+        options = ("--opponents", "random", "-n", "20", "--schedule", schedule, "--at-once", "5", "--record", file)
+        assert run("eval", "mcts-3", "--game", "leduc_poker", *options).returncode == 0
+    one, two, three = ({r.id: r for r in records(tmp_path / file)} for file in ("one", "two", "three"))
+    assert one == two
+    assert {i: r.events for i, r in one.items()} == {i: r.events for i, r in three.items()}
+
+
+def test_a_preset_says_all_of_itself_and_what_was_changed(run: Any) -> None:
+    done = run("eval", "random", "--preset", "ludic", "-n", "10", "--opponents", "mcts-2")
+    assert done.returncode == 0, done.stderr
+    head = done.stdout.split("\n\n")[0]
+    for said in ("ludic", "tic_tac_toe", "mcts-2", "10 against each", "seed", "forfeit", "opponents, matches"):
+        assert said in head
+    data = json.loads(run("eval", "random", "--preset", "ludic", "-n", "10", "--json").stdout)
+    assert data["preset"]["changed"] == ["matches"]
+    assert data["preset"]["matches"] == 200
+    assert data["matches"] == 10
+
+
+def test_ctrl_c_ends_with_130_and_says_what_is_recorded(run: Any, tmp_path: Path) -> None:
+    done = run("eval", "presses", "--game", "kuhn_poker", "--opponents", "random", "-n", "10", "--at-once", "2")
+    assert done.returncode == 130
+    kept = records(tmp_path / "gymposium-runs" / "matches.jsonl")
+    assert 0 < len(kept) < 10
+    assert f"Stopped. {len(kept)} of 10 matches are recorded" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"game": None}, "--game tic_tac_toe"),
+        ({"game": ["tic_tac_to"]}, "tic_tac_toe"),
+        ({"matches": 3}, "multiple of 2"),
+        ({"opponents": "randm"}, "no player called 'randm'"),
+        ({"opponents": "human"}, "gymposium play"),
+        ({"on_illegal": "shrug"}, "retry"),
+        ({"schedule": "waves"}, "rounds or streaming"),
+        ({"preset": "lucid"}, "ludic"),
+        ({"start_server": True}, "no player is written lm:MODEL"),
+        ({"server_option": ["lora_rank=8"]}, "--start-server"),
+        ({"player": "lm:a", "opponents": "lm:b", "start_server": True}, "a, b would need one each"),
+        ({"player": "lm:a", "start_server": True}, "gymposium engine setup"),
+        ({"player": "lm:a@b", "start_server": True}, "no adapter in b"),
+        ({"player": "lm:a", "start_server": True, "server_option": ["dtyp=auto"]}, "'dtype'"),
+        ({"player": "lm:a", "start_server": True, "server_option": ["port=x"]}, "whole number"),
+        ({"player": "lm:a", "start_server": True, "server_option": ["port"]}, "NAME=VALUE"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setenv("GYMPOSIUM_ENGINE_HOME", str(tmp_path / "empty"))
+    with pytest.raises(GymposiumError) as refused:
+        command(**({"player": "random", "game": ["tic_tac_toe"], "record": tmp_path / "m"} | options))
+    assert said in str(refused.value)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_model_with_its_adapter(run: Any, model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    player = f"lm:{model_directory}@{adapter_directory}"
+    done = run("eval", player, "--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    opponents = data["games"][0]["opponents"]
+    assert set(opponents) == {"random", "mcts-5"}
+    assert opponents["random"]["usage"]["prompt_tokens"] > opponents["random"]["usage"]["completion_tokens"] > 0
+    verification = verify_file(tmp_path / data["record"])
+    assert (verification.matches, verification.problems) == (20, [])

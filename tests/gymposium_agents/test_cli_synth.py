@@ -1,0 +1,167 @@
+"""`gymposium synth` as a user meets it: the files it leaves, what it refuses, and how it goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium.records import verify_file
+from gymposium_agents.cli.synth import command
+
+PRESSES = '''
+"""A random player that presses Ctrl-C in its fifth call, once."""
+import signal
+from pathlib import Path
+
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.random import RandomPlayer
+
+
+class Presses(RandomPlayer):
+    name = "presses"
+    calls = 0
+
+    def act(self, asks):
+        self.calls += 1
+        if self.calls == 5 and not Path("pressed").exists():
+            Path("pressed").touch()
+            signal.raise_signal(signal.SIGINT)
+        return super().act(asks)
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="presses", form="presses", pattern="presses", summary="S.", entry_point="presses:Presses")
+'''
+
+
+def synth(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gymposium.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "80"},
+        check=False,
+    )
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("context", "columns"), [("full", {"messages"}), ("last-2", {"prompt", "completion"})])
+def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, columns: set[str]) -> None:
+    datasets = pytest.importorskip("datasets")
+    options = ("--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30", "--context", context)
+    done = synth(tmp_path, "synth", *options, "--reply", "tags", "--out", "data/ttt.jsonl", "--json")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    file = tmp_path / "data" / "ttt.jsonl"
+    read = datasets.load_dataset("json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
+    assert set(read.column_names) == columns | {"chat_template_kwargs", "gymposium"}
+    assert len(read) == manifest["counts"]["lines"] > 0
+    for row, line in zip(read, lines_of(file), strict=True):
+        assert row == line
+        chat = [message for column in sorted(columns, reverse=True) for message in row[column]]
+        assert [message["role"] for message in chat] == ["user", "assistant"] * (len(chat) // 2)
+        assert all(message["content"].startswith("<move>") for message in chat[1::2])
+        assert row["gymposium"]["result"] == "win"
+
+
+def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
+    options = ("--game", "kuhn_poker", "--players", "random,mcts-5", "--by", "2", "-n", "20", "--seed", "4")
+    kept = ("--keep", "return>=2", "--dedupe", "--limit", "9")
+    done = synth(tmp_path, "synth", *options, *kept, "--out", "kuhn.jsonl")
+    assert done.returncode == 0, done.stderr
+    data = (tmp_path / "kuhn.jsonl").read_bytes()
+    manifest = json.loads((tmp_path / "kuhn.manifest.json").read_text())
+    assert manifest["sha256"] == hashlib.sha256(data).hexdigest()
+    assert (manifest["game"], manifest["players"], manifest["seed"]) == ("kuhn_poker", ["random", "mcts-5"], 4)
+    assert manifest["wanted"]["by"] == "mcts-5"
+    counts = manifest["counts"]
+    assert counts["lines"] == len(data.splitlines()) <= 9
+    assert all(line["gymposium"]["return"] >= 2 for line in lines_of(tmp_path / "kuhn.jsonl"))
+    assert all(line["gymposium"]["player"] == "mcts-5" for line in lines_of(tmp_path / "kuhn.jsonl"))
+    verification = verify_file(tmp_path / "kuhn.matches.jsonl")
+    assert (verification.matches, verification.problems) == (20, [])
+    others = counts["left_out"]["another outcome"]
+    for said in (f"{counts['lines']} lines", f"{counts['matches']} matches", f"another outcome {others}"):
+        assert said in done.stdout
+
+
+def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("stopped", "whole"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "presses.py").write_text(PRESSES)
+    (tmp_path / "whole" / "pressed").touch()
+    options = ("--game", "kuhn_poker", "--players", "presses,random", "-n", "40", "--out", "k.jsonl")
+    command = ("--plugin", "presses.py", "synth", *options, "--keep", "all")
+    first = synth(tmp_path / "stopped", *command, "--at-once", "4")
+    assert first.returncode == 130
+    recorded = (tmp_path / "stopped" / "k.matches.jsonl").read_text()
+    count = len(recorded.splitlines())
+    assert 0 < count < 40
+    assert f"Stopped. {count} of 40 matches are recorded" in first.stderr
+    assert not (tmp_path / "stopped" / "k.jsonl").exists()
+    with open(tmp_path / "stopped" / "k.matches.jsonl", "a") as file:
+        file.write('{"format": "gymposium-match-1", "id": "synth')  # as a kill leaves it
+    again = synth(tmp_path / "stopped", *command)
+    assert again.returncode == 0, again.stderr
+    assert f"{count} matches are recorded" in again.stderr
+    assert (tmp_path / "stopped" / "k.matches.jsonl").read_text().startswith(recorded)
+    assert synth(tmp_path / "whole", *command).returncode == 0
+    assert (tmp_path / "stopped" / "k.jsonl").read_bytes() == (tmp_path / "whole" / "k.jsonl").read_bytes()
+
+
+def test_what_is_there_is_never_written_over(tmp_path: Path) -> None:
+    asked = {"game": "kuhn_poker", "players": "random,random", "matches": 10}
+    command(**asked, file=tmp_path / "a.jsonl")
+    with pytest.raises(GymposiumError, match="is there already"):
+        command(**asked, file=tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(GymposiumError, match="other settings"):
+        command(**asked, seed=1, file=tmp_path / "a.jsonl")
+
+
+def test_where_nothing_is_kept_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20"):
+        command(game="kuhn_poker", players="random,random", matches=10, keep="draw", file=tmp_path / "a.jsonl")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.matches.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"players": "random"}, "needs 2 players, not 1"),
+        ({"players": "random,human"}, "gymposium play"),
+        ({"players": "random,randm"}, "no player called 'randm'"),
+        ({"game": "kuhn_pokr"}, "kuhn_poker"),
+        ({"keep": "wins"}, "return>=X"),
+        ({"game": "2048", "players": "random"}, "return>=100"),
+        ({"seats": "0,2"}, "no seat '2'"),
+        ({"by": 3}, "--players names 2"),
+        ({"context": "lats-2"}, "last"),
+        ({"reply": "yaml"}, "'yaml'"),
+        ({"prompt": "long"}, "full or compact"),
+        ({"per": "match"}, "--context full"),
+        ({"schedule": "waves"}, "rounds or streaming"),
+        ({"start_server": True}, "no player is written lm:MODEL"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_played(
+    tmp_path: Path, options: dict[str, Any], said: str
+) -> None:
+    asked = {"game": "kuhn_poker", "players": "random,random", "file": tmp_path / "data.jsonl"}
+    with pytest.raises(GymposiumError) as refused:
+        command(**(asked | options))
+    assert said in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
