@@ -1,41 +1,65 @@
-"""A language model in any seat of any game; evaluation with swapped seats and records that verify."""
+"""A language model in any seat of any game: records that verify, replies counted, and ends where there is no room."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
-from gymposium.driver import MatchJob, play
-from gymposium.errors import BadOption
+from gymposium.driver import MatchJob, Schedule, play
+from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Player
+from gymposium.players.protocol import Concurrent, Player, Sitting
 from gymposium.records import RecordWriter, verify_file
-from gymposium_agents.evaluate import evaluate
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.tokens import Sampling, TurnTokens
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.tokens import Completion, Sampling, TokenRequest, TurnTokens
 
-GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)"]
+GAMES = [
+    "tic_tac_toe",
+    "connect_four",
+    "kuhn_poker",
+    "leduc_poker",
+    "goofspiel(num_cards=4)",
+    "2048(max_tile=16)",
+    "trace",
+]
+
+
+def lm(loaded: LoadedModel, temperature: float = 1.0, max_tokens: int = 4, **how: Any) -> LanguageModelPlayer:
+    sampling = Sampling(temperature, max_tokens)
+    return LanguageModelPlayer("lm:tiny", loaded.engine(), loaded.chat, sampling=sampling, **how)
 
 
 @pytest.fixture(scope="module")
 def player(tiny: LoadedModel) -> LanguageModelPlayer:
-    return LanguageModelPlayer("lm:tiny", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
+    return lm(tiny)
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("seat", [0, 1])
-@pytest.mark.parametrize("policy", ["forfeit", "retry(2)", "random"])
-def test_it_plays_any_seat_and_the_record_verifies(
-    player: LanguageModelPlayer, tmp_path: Path, name: str, seat: int, policy: str
+@pytest.mark.parametrize(
+    ("name", "seat", "policy"),
+    [
+        (name, seat, policy)
+        for name in GAMES
+        for seat in range(load_game(name).seats)
+        for policy in ("forfeit", "retry(2)", "random")
+        if (name, policy) != ("trace", "random")  # no move of free text can be drawn
+    ],
+)
+@pytest.mark.parametrize("context", ["state", "full"])
+def test_it_plays_any_seat_of_any_game_and_the_record_verifies(
+    tiny: LoadedModel, tmp_path: Path, name: str, seat: int, policy: str, context: str
 ) -> None:
-    game, other = load_game(name), make_player("random")
+    game, player, other = load_game(name), lm(tiny, context=context), make_player("random")
     players: list[Player] = [player if s == seat else other for s in range(game.seats)]
     file = tmp_path / "matches.jsonl"
     with RecordWriter(file) as writer:
@@ -47,6 +71,11 @@ def test_it_plays_any_seat_and_the_record_verifies(
             assert all(isinstance(turn.trace, TurnTokens) for turn in mine)
             assert all(turn.trace is None for turn in played.turns if turn.seat != seat)
             assert all(player.chat.read(turn.trace.completion.ids) == turn.text for turn in mine)
+            for turn in mine:
+                assert turn.usage is not None
+                assert turn.usage.prompt_tokens == len(turn.trace.prompt)
+                assert turn.usage.completion_tokens == len(turn.trace.completion.ids)
+                assert turn.usage.seconds > 0
     verification = verify_file(file)
     assert verification.matches == 6
     assert verification.problems == []
@@ -62,63 +91,133 @@ def test_the_same_seed_plays_the_same_match_whatever_else_is_played(player: Lang
     assert turns(range(3, 4)).items() <= turns(range(12)).items()
 
 
-def test_a_retry_is_told_why(tiny: LoadedModel) -> None:
-    game = load_game("tic_tac_toe")
-    seen: list[str | None] = []
+class Recording(TransformersEngine):
+    """Notes what it is asked."""
 
-    class Listening(LanguageModelPlayer):
-        def prompt_text(self, ask):  # type: ignore[no-untyped-def]
-            text = super().prompt_text(ask)
-            seen.append(text if ask.reason else None)
-            return text
+    asked: list[TokenRequest]
 
-    listening = Listening("lm:tiny", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 2))
-    list(play([MatchJob("m", game, [listening, make_player("random")], 1, on_illegal=FailurePolicy.parse("retry(1)"))]))
-    assert seen[0] is None
-    assert seen[1] is not None
-    assert "Legal moves: a3, b3" in seen[1]
+    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        self.asked += requests
+        return super().generate(requests, sampling)
 
 
-def test_evaluation_swaps_seats_over_common_deals() -> None:
-    game = load_game("leduc_poker")
-    finished = []
-    score = evaluate(
-        make_player("mcts-20"), make_player("random"), game, matches=20, seed=3, tag="t", each=finished.append
-    )
-    assert score.matches == 20
-    seats = [[p.name for p in played.job.players].index("mcts-20") for played in finished]
-    assert seats.count(0) == seats.count(1) == 10
-    seeds = sorted(played.job.seed for played in finished)
-    assert seeds[::2] == seeds[1::2]
-    assert len(set(seeds)) == 10
+@pytest.fixture(scope="module")
+def short(game_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    """A model that reads 100 tokens."""
+    directory = tmp_path_factory.mktemp("models") / "short"
+    size = SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=320, context=100)
+    make_small_model(directory, game_texts, seed=1, size=size)
+    return load_model(directory)
 
 
-def test_evaluation_refuses_an_uneven_share_of_seats() -> None:
-    with pytest.raises(BadOption, match="multiple of 2"):
-        evaluate(make_player("random"), make_player("random"), load_game("kuhn_poker"), matches=3, seed=0, tag="t")
+def recording(loaded: LoadedModel) -> Recording:
+    engine = Recording(loaded.model, stops=loaded.chat.stops, pad=loaded.pad)
+    engine.asked = []
+    return engine
 
 
-def test_a_game_for_one_is_evaluated_alone() -> None:
-    score = evaluate(make_player("random"), None, load_game("2048"), matches=2, seed=0, tag="t")
-    assert score.results == {"score": 2}
-    assert all(value > 0 for value in score.returns)
+def test_a_prompt_that_fills_the_context_is_never_sent(short: LoadedModel) -> None:
+    """The rules alone are too long for it: the match ends with that reason, and nobody was asked."""
+    engine = recording(short)
+    player = LanguageModelPlayer("lm:short", engine, short.chat, sampling=Sampling(1.0, 4), style="full")
+    (played,) = play([MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)])
+    assert engine.asked == []
+    assert played.turns == []
+    assert (played.forfeit, played.out_of_context) == (0, (0,))
 
 
-def test_the_command_reports_a_model_with_its_adapter(
-    model_directory: Path, adapter_directory: Path, tmp_path: Path
-) -> None:
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "gymposium.cli.main", "eval", f"lm:{model_directory}@{adapter_directory}"),
-            *("--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json"),
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    data = json.loads(done.stdout)
-    assert set(data["opponents"]) == {"random", "mcts-5"}
-    assert data["opponents"]["random"]["matches"] == 10
-    verification = verify_file(tmp_path / data["record"])
-    assert (verification.matches, verification.problems) == (20, [])
+def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(short: LoadedModel) -> None:
+    engine, policy = recording(short), FailurePolicy.parse("random")
+    player = LanguageModelPlayer("lm:short", engine, short.chat, sampling=Sampling(1.0, 20), context="full")
+    players = [player, make_player("random")]
+    jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), players, i, on_illegal=policy) for i in range(12)]
+    full = [played for played in play(jobs) if played.out_of_context]
+    assert full
+    for played in full:
+        assert (played.forfeit, played.out_of_context) == (0, (0,))
+        assert played.turns[0].seat == 0, "it had played before"
+    assert all(len(request.prompt) < 100 for request in engine.asked)
+
+
+def test_a_reply_ends_with_the_context(short: LoadedModel) -> None:
+    """What is left for a reply is what the model has room for, and that is used to the last token."""
+    player = lm(short, max_tokens=200)
+    (played,) = play([MatchJob("m", load_game("kuhn_poker"), [player, make_player("random")], 0)])
+    trace = played.turns[0].trace
+    assert len(trace.prompt) + len(trace.completion.ids) <= 100
+    assert trace.completion.finish_reason == "stop" or len(trace.prompt) + len(trace.completion.ids) == 100
+
+
+def test_only_over_a_concurrent_engine_a_player_takes_asks_one_by_one(tiny: LoadedModel) -> None:
+    settings = PlayerSettings(temperature=0.5, max_tokens=9, context="last-2", reply="json", style="full")
+    plain = over("lm:x", tiny.engine(), tiny.chat, settings)
+    served = over("lm:x", Pool(tiny), tiny.chat, settings)
+    assert not isinstance(plain, Concurrent)
+    assert isinstance(served, Concurrent)
+    for player in (plain, served):
+        assert player.sampling == Sampling(0.5, 9)
+        assert (player.context.name, player.reader.name, player.style) == ("last-2", "json", "full")
+
+
+class Pool:
+    """The in-process engine behind a thread, as a server is behind its client."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.engine = loaded.engine()
+        self.policy, self.context, self.score = self.engine.policy, self.engine.context, self.engine.score
+        self.generate = self.engine.generate
+        self.thread = ThreadPoolExecutor(1)
+        self.error: Exception | None = None
+
+    def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
+        return self.thread.submit(self._one, request, sampling)
+
+    def _one(self, request: TokenRequest, sampling: Sampling) -> Completion:
+        if self.error is not None:
+            raise self.error
+        (completion,) = self.engine.generate([request], sampling)
+        return completion
+
+
+@pytest.mark.parametrize("context", ["state", "full"])
+def test_streaming_plays_the_matches_that_rounds_play(tiny: LoadedModel, context: str) -> None:
+    game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
+    settings = PlayerSettings(temperature=1.0, max_tokens=5, context=context)
+
+    def events(schedule: Schedule, player: LanguageModelPlayer) -> dict[str, Any]:
+        jobs = (MatchJob(f"m{i}", game, [player, make_player("random")], i, on_illegal=policy) for i in range(8))
+        return {p.job.id: ([turn.text for turn in p.turns], p.events) for p in play(jobs, schedule=schedule)}
+
+    plain, served = over("lm:x", tiny.engine(), tiny.chat, settings), over("lm:x", Pool(tiny), tiny.chat, settings)
+    assert events("rounds", plain) == events("streaming", served) == events("streaming", plain)
+
+
+def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
+    player = over("lm:x", Pool(short), short.chat, PlayerSettings("full"))
+    jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, make_player("random")], i) for i in range(3)]
+    assert [played.out_of_context for played in play(jobs, schedule="streaming")] == [(0,)] * 3
+
+
+def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None:
+    pool = Pool(tiny)
+    pool.error = GymposiumError("The server is gone. Start it again.")
+    player = over("lm:x", pool, tiny.chat, PlayerSettings())
+    job = MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)
+    with pytest.raises(GymposiumError, match="Start it again"):
+        list(play([job], schedule="streaming"))
+
+
+def test_a_reply_that_nobody_waits_for_any_more_is_given_up(tiny: LoadedModel) -> None:
+    """Its request is cancelled where it has not begun, and an answer that comes too late hurts nobody."""
+    pool, free = Pool(tiny), Event()
+    player = over("lm:x", pool, tiny.chat, PlayerSettings())
+    assert isinstance(player, Concurrent)
+    asks = [Sitting(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
+    holding = pool.thread.submit(free.wait)
+    first, second, third = (player.submit(ask) for ask in asks)
+    assert second.cancel()
+    free.set()
+    assert holding.result()
+    assert first.result().usage is not None
+    assert third.result().text is not None
+    assert asks[1].memory == {}

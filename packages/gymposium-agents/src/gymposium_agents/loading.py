@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
-from gymposium_agents.tokens import BASE, Policy
+from gymposium_agents.tokens import Policy
 
 
 @dataclass(slots=True)
@@ -23,10 +23,9 @@ class LoadedModel:
     model: Any
     chat: Chat
 
-    def engine(self, policy: Policy = BASE) -> TransformersEngine:
-        config = self.model.generation_config.eos_token_id  # may name several
-        more = config if isinstance(config, list) else [] if config is None else [config]
-        stops = self.chat.stops | frozenset(map(int, more))
+    def engine(self, policy: Policy | None = None) -> TransformersEngine:
+        """An engine that samples from the model; `policy` names whose weights these are."""
+        stops = _stops(self.chat, self.model.generation_config)
         return TransformersEngine(self.model, stops=stops, pad=self.pad, policy=policy)
 
     @property
@@ -45,6 +44,32 @@ def check_model(name: str) -> None:
         AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise _no_model(name, error) from error
+
+
+def load_chat(name: str | Path, *, thinking: bool = False) -> Chat:
+    """The tokenizer and chat template of a model, without its weights. `thinking` lets a model think first whose
+    template can.
+
+    Raises `GymposiumError` where there is no such model, and for a tokenizer without chat template or end of turn."""
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise _no_model(name, error) from error
+    return Chat(tokenizer, thinking=thinking)
+
+
+def stop_tokens(name: str | Path, chat: Chat) -> frozenset[int]:
+    """Tokens after which a model says nothing more: the chat's, and those that the model's own files name."""
+    try:
+        return _stops(chat, GenerationConfig.from_pretrained(name))
+    except OSError:  # older models say it in config.json alone
+        return _stops(chat, AutoConfig.from_pretrained(name))
+
+
+def _stops(chat: Chat, config: Any) -> frozenset[int]:
+    named = config.eos_token_id  # may name several
+    more = named if isinstance(named, list) else [] if named is None else [named]
+    return chat.stops | frozenset(map(int, more))
 
 
 def _no_model(name: str | Path, error: Exception) -> GymposiumError:
@@ -68,15 +93,15 @@ def load_model(name: str | Path, adapter: str | Path | None = None, load: Litera
         from gymposium_agents.quantized import four_bits
 
         how |= {"quantization_config": four_bits(gpu=gpu), "device_map": {"": 0 if gpu else "cpu"}}
-    model: Any
+    chat = load_chat(name)  # before the weights, which take long
+    loaded: Any
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        chat = Chat(tokenizer)  # before the weights, which take long
-        model, report = AutoModelForCausalLM.from_pretrained(
+        loaded = AutoModelForCausalLM.from_pretrained(
             name, output_loading_info=True, ignore_mismatched_sizes=True, **how
         )
     except (OSError, ValueError) as error:
         raise _no_model(name, error) from error
+    model, report = loaded
     _check_whole(name, report)
     if load == "4bit" and not gpu:
         from gymposium_agents.quantized import keep_unpacked
@@ -101,22 +126,3 @@ def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:
             f"The weights of {str(name)!r} are not whole: {shown} are missing or of another shape than config.json "
             f"says. Download or save the model again."
         )
-
-
-def language_model_player(model: str, adapter: str | None = None) -> Any:
-    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`, greedy. It is asked as it was trained to be:
-    `player.json` beside the adapter, or else beside the model, says how; without one it gets the compact
-    prompt and replies with the move."""
-    from gymposium_agents.player import LanguageModelPlayer, PlayerSettings
-    from gymposium_agents.tokens import Sampling
-
-    loaded = load_model(model, adapter)
-    settings = PlayerSettings.beside(*(place for place in (adapter, model) if place is not None))
-    return LanguageModelPlayer(
-        f"lm:{model}" + (f"@{adapter}" if adapter else ""),
-        loaded.engine(),
-        loaded.chat,
-        sampling=Sampling(temperature=0.0, max_tokens=settings.max_tokens),
-        style=settings.style,
-        reply=settings.reply,
-    )

@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-import json
+import random
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import ClassVar, Self
+from concurrent.futures import Future
+from dataclasses import dataclass
 
 from gymposium.games.protocol import Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
-from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
+from gymposium_agents.context import Context, Exchange, context as context_called
+from gymposium_agents.conversation import Conversation, Dialogue
+from gymposium_agents.distribution import MoveDistribution, estimate_distribution, may_think, move_distribution
+from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerSettings:
-    """How a model is asked: what a run trains with and `lm:` reads back."""
+@dataclass(slots=True)
+class _Turn:
+    """A decision under way: what the model is told and what it is asked."""
 
-    style: Style = "compact"
-    reply: str = "move"
-    max_tokens: int = 16
-
-    FILE: ClassVar[str] = "player.json"
-
-    def save(self, directory: Path) -> None:
-        (directory / self.FILE).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
-
-    @classmethod
-    def beside(cls, *places: str | Path) -> Self:
-        """The settings in the first of these directories that has some, or the defaults."""
-        for place in places:
-            file = Path(place) / cls.FILE
-            if file.is_file():
-                return cls(**json.loads(file.read_text(encoding="utf-8")))
-        return cls()
+    ask: Ask
+    conversation: Conversation
+    told: Exchange
+    request: TokenRequest
 
 
 class LanguageModelPlayer:
-    """Plays by a token engine with a state-only context: each turn is a chat of one message that says all
-    the seat may know now. Sampling is keyed by match, seat and turn."""
+    """Plays by a token engine, in any seat of any game. What the model reads of the match so far is its `context`;
+    the default is the present state alone, so each turn is a chat of one message. Sampling is keyed by match, seat
+    and turn. Whose weights answer is `policy`, or the engine's current policy where it is None.
+
+    A prompt that leaves no room for a reply is never sent: the reply says `context`, which ends the match."""
 
     def __init__(
         self,
@@ -54,6 +48,8 @@ class LanguageModelPlayer:
         sampling: Sampling,
         style: Style = "compact",
         reply: str = "move",
+        context: str | Context = "state",
+        policy: Policy | None = None,
     ) -> None:
         self.name = name
         self.engine = engine
@@ -61,18 +57,103 @@ class LanguageModelPlayer:
         self.sampling = sampling
         self.style: Style = style
         self.reader: Reader = reader(reply)
+        self.context: Context = context_called(context) if isinstance(context, str) else context
+        self.policy = policy
+        self._dialogue = Dialogue(chat, self.context)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        requests = [
-            TokenRequest(self.chat.prompt(self.prompt_text(ask)), stream(ask.seed, "sampling", ask.seat, ask.turn))
-            for ask in asks
-        ]
-        completions = self.engine.generate(requests, self.sampling)
+        """One reply for each ask, in order, from one call of the engine."""
+        started = time.perf_counter()
+        turns = [self._turn(ask) for ask in asks]
+        asked = [turn.request for turn in turns if self._fits(turn.request)]
+        completions = iter(self.engine.generate(asked, self.sampling) if asked else ())
+        share = (time.perf_counter() - started) / max(1, len(asked))
         return [
-            Reply(self.chat.read(completion.ids), completion.finish_reason, TurnTokens(request.prompt, completion))
-            for request, completion in zip(requests, completions, strict=True)
+            self._reply(turn, next(completions), share) if self._fits(turn.request) else _no_room(turn)
+            for turn in turns
         ]
 
-    def prompt_text(self, ask: Ask) -> str:
-        """The user's message: the prompt, behind why the last reply was not accepted."""
-        return prompt_for(ask.game, self.style, self.reader)(ask.observe(self.style), ask.reason)
+    def prompt(self, ask: Ask) -> tuple[int, ...]:
+        """The ids that the model reads at this ask. Nothing is remembered of it."""
+        return self._turn(ask).request.prompt
+
+    def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
+        """How likely it plays each legal move: exact where it answers with the move at once or always gives its most
+        likely reply, an estimate from so many sampled replies where it may think first."""
+        if self.sampling.temperature > 0.0 and may_think(self):
+            return estimate_distribution(self, ask, samples)
+        return move_distribution(self, ask)
+
+    def _turn(self, ask: Ask) -> _Turn:
+        conversation = Conversation.of(ask)
+        told = self._dialogue.exchange(ask, prompt_for(ask.game, self.style, self.reader))
+        prompt = self._dialogue.prompt(conversation, told)
+        return _Turn(ask, conversation, told, TokenRequest(prompt, self._rng(ask), self.policy))
+
+    def _rng(self, ask: Ask) -> random.Random:
+        return stream(ask.seed, "sampling", ask.seat, ask.turn)
+
+    def _fits(self, request: TokenRequest) -> bool:
+        return len(request.prompt) < self.engine.context
+
+    def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
+        text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion)
+        turn.conversation.keep(turn.ask, Exchange(turn.told.first, turn.told.later, text), tokens)
+        usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
+        return Reply(text, completion.finish_reason, tokens, usage=usage)
+
+
+def _no_room(turn: _Turn) -> Reply:
+    return Reply("", "context", usage=Usage(len(turn.request.prompt), 0))
+
+
+class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
+    """A `LanguageModelPlayer` over an engine that answers each request as soon as it is ready: a server's."""
+
+    engine: ConcurrentTokenEngine
+
+    def submit(self, ask: Ask) -> Future[Reply]:
+        """Begin the reply to one ask. The future raises what the engine raises."""
+        started = time.perf_counter()
+        turn = self._turn(ask)
+        answer: Future[Reply] = Future()
+        if not self._fits(turn.request):
+            answer.set_result(_no_room(turn))
+            return answer
+        completing = self.engine.submit(turn.request, self.sampling)
+
+        def completed(done: Future[Completion]) -> None:
+            if not answer.set_running_or_notify_cancel():
+                return  # nobody waits for it any more
+            try:
+                reply = self._reply(turn, done.result(), time.perf_counter() - started)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to whoever waits
+                answer.set_exception(error)
+            else:
+                answer.set_result(reply)
+
+        def given_up(mine: Future[Reply]) -> None:
+            if mine.cancelled():
+                completing.cancel()
+
+        answer.add_done_callback(given_up)
+        completing.add_done_callback(completed)
+        return answer
+
+
+def over(
+    name: str, engine: TokenEngine, chat: Chat, settings: PlayerSettings, policy: Policy | None = None
+) -> LanguageModelPlayer:
+    """The player over this engine that is asked as `settings` say; `Concurrent` where the engine is. `chat` must think
+    or not as the settings do."""
+    kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
+    return kind(
+        name,
+        engine,
+        chat,
+        sampling=Sampling(settings.temperature, settings.max_tokens),
+        style=settings.style,
+        reply=settings.reply,
+        context=settings.context,
+        policy=policy,
+    )

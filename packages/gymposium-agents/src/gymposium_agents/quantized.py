@@ -17,7 +17,7 @@ def four_bits(*, gpu: bool) -> BitsAndBytesConfig:
     Raises `MissingExtra` where bitsandbytes is not installed."""
     if find_spec("bitsandbytes") is None:
         raise MissingExtra("bitsandbytes, which holds weights in 4 bits,", '"gymposium-agents[quantized]"')
-    return BitsAndBytesConfig(
+    return BitsAndBytesConfig(  # type: ignore[no-untyped-call]
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
@@ -29,7 +29,7 @@ def keep_unpacked(model: Any) -> None:
     """Keep bitsandbytes 0.50 on a CPU from packing the weights at the first pass without gradients. What is packed
     computes in bfloat16 whatever was asked for, through a kernel without a derivative: a LoRA on top would then get
     gradients of zero, and the learner's probabilities would not be the engine's."""
-    from bitsandbytes.nn import Linear4bit
+    from bitsandbytes.nn.modules import Linear4bit
 
     for module in model.modules():
         if isinstance(module, Linear4bit):

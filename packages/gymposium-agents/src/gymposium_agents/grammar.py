@@ -1,0 +1,110 @@
+"""The player written `lm:MODEL@ADAPTER?options`.
+
+Players of one model, loaded one way, share its weights while any of them lives: each adapter is hosted under a name of
+its own, and each player's requests name whose weights are to answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from weakref import WeakValueDictionary
+
+from gymposium.errors import BadOption
+from gymposium_agents.engines.protocol import AdapterHost, TokenEngine
+from gymposium_agents.loading import load_chat, load_model, stop_tokens
+from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_agents.settings import PlayerSettings, parse_options
+from gymposium_agents.tokens import BASE, Policy
+
+if TYPE_CHECKING:
+    from gymposium_agents.engines.vllm.server import Server
+
+
+class HostingEngine(TokenEngine, AdapterHost, Protocol):
+    """A token engine that answers for several adapters."""
+
+
+_engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
+"""Engines that some player uses, by what they were made from."""
+
+
+def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
+    """The player written `lm:MODEL`, `lm:MODEL@ADAPTER` or either with options behind it. It is asked as it was trained
+    to be, and greedily: `player.json` beside the adapter, or else beside the model, says how, and the options change
+    it. Without both it gets the compact prompt and replies with the move. `load=4bit` quantizes the model; with
+    `engine=URL` a vLLM server of the same model answers.
+
+    Raises `GymposiumError` with what to do for options that do not exist or do not go together, and for a model or
+    adapter that is missing or not whole."""
+    given = parse_options(options)
+    directory = _adapter_directory(adapter)
+    places = [place for place in (directory, model) if place is not None]
+    settings = PlayerSettings.beside(*places).with_options(given, others=("engine", "load"))
+    load, url = given.get("load"), given.get("engine")
+    if load is not None and load != "4bit":
+        raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
+    if load is not None and url is not None:
+        raise BadOption("load= and engine= exclude each other: a server has loaded its model already.")
+    chat = load_chat(model, thinking=settings.thinking)
+    engine = in_process(model, load="4bit" if load else None) if url is None else on_server(url, model)
+    policy = BASE
+    if adapter is not None and directory is not None:
+        policy = policy_of(adapter, directory)
+        if policy not in engine.adapters:
+            engine.publish(directory, policy)
+    name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
+    return over(name, engine, chat, settings, policy)
+
+
+def in_process(model: str, *, load: Literal["4bit"] | None = None) -> HostingEngine:
+    """The engine of a model in this process; the same one for all who ask while it is in use and its files are as they
+    were."""
+    return _shared(("in process", _files(model), load), lambda: load_model(model, load=load).engine())
+
+
+def on_server(url: str, model: str, server: Server | None = None) -> HostingEngine:
+    """The engine of a vLLM server of this model; the same one for all who ask while it is in use. Whoever started the
+    server gives it here first, so that it is started again when it dies."""
+    from gymposium_agents.engines.vllm.engine import VllmEngine
+
+    stops = stop_tokens(model, load_chat(model))
+    return _shared(("server", url, model), lambda: VllmEngine(url, model=model, stops=stops, server=server))
+
+
+def policy_of(adapter: str, directory: Path) -> Policy:
+    """The name under which an adapter is hosted: its directory's, and a digest of its weights and config, so that two
+    adapters never share one and one adapter has the same everywhere."""
+    digest = hashlib.sha256()
+    for file in ("adapter_config.json", "adapter_model.safetensors"):
+        with (directory / file).open("rb") as opened:
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(adapter).resolve().name)
+    return Policy(f"{name}-{digest.hexdigest()[:8]}")
+
+
+def _adapter_directory(adapter: str | None) -> Path | None:
+    if adapter is None:
+        return None
+    from gymposium_agents.lora.attach import adapter_directory  # PEFT takes three seconds to import
+
+    return adapter_directory(adapter)
+
+
+def _shared(key: Hashable, make: Callable[[], Any]) -> HostingEngine:
+    engine = _engines.get(key)
+    if engine is None:
+        engine = _engines[key] = cast(HostingEngine, make())
+    return engine
+
+
+def _files(model: str) -> Hashable:
+    """A hub name, or a directory with the state of its files."""
+    directory = Path(model)
+    if not directory.is_dir():
+        return model
+    found = sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in directory.iterdir())
+    return str(directory.resolve()), tuple(found)
