@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +54,11 @@ class ApiPlayer:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         futures = [self.submit(ask) for ask in asks]
         try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()  # raises what went wrong, without waiting for the others
             return [future.result() for future in futures]
         finally:
-            for future in futures:  # where one failed, nobody wants the others any more
+            for future in futures:
                 future.cancel()
 
     def submit(self, ask: Ask) -> Future[Reply]:

@@ -11,7 +11,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from gymposium.errors import MissingExtra
 from gymposium_agents.engines.api_errors import explained, malformed
@@ -19,6 +20,9 @@ from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.background import run_in_background
 from gymposium_agents.engines.protocol import ChatCompletion, Message
 from gymposium_agents.tokens import FinishReason, Sampling
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 _NO_KEY = "set on the wire"
 """What the library gets for a key: it insists on one."""
@@ -50,6 +54,9 @@ class OpenAIChatEngine:
         self._client = openai.AsyncOpenAI(
             api_key=_NO_KEY, base_url=settings.base_url, max_retries=settings.retries, **http
         )
+        # players are dropped, not closed: the connections go with the engine
+        self._closing = finalize(self, _close, self._client)
+        self._closing.atexit = False
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
         """Begin one completion. The future raises `ApiError` with what to do, of that `PromptTooLong` where there is no
@@ -67,8 +74,10 @@ class OpenAIChatEngine:
         return [sentence.format(self.counts[name]) for name, sentence in words.items() if self.counts[name]]
 
     def close(self) -> None:
-        """Close the connections. The engine cannot be used after this."""
-        run_in_background(self._client.close()).result()
+        """Close the connections, which otherwise are closed when the engine is forgotten. It cannot be used after
+        this."""
+        if (closed := self._closing()) is not None:
+            closed.result()
 
     async def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
         import openai
@@ -121,6 +130,10 @@ class OpenAIChatEngine:
         if reason in ("tool_calls", "function_call"):
             self.counts["tool calls"] += 1
         return "length" if reason == "length" else "stop"
+
+
+def _close(client: AsyncOpenAI) -> Future[None]:
+    return run_in_background(client.close())
 
 
 def _content(content: object) -> str:

@@ -1,0 +1,328 @@
+"""A model behind a chat service in any seat; nothing that is written anywhere holds its key."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from gymposium.driver import MatchJob, Played, play
+from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.failures import FailurePolicy
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Concurrent, Reply, Sitting
+from gymposium.records import RecordWriter, verify_file
+from gymposium_agents.api_player import ApiPlayer, ChatTurn, api_player, read_options
+from gymposium_agents.chat import Chat
+from gymposium_agents.engines.api_settings import ApiSettings, Prices
+from gymposium_agents.engines.chat_tokens import TokenChatEngine
+from gymposium_agents.engines.protocol import ChatEngine, TokenEngine
+from gymposium_agents.loading import LoadedModel
+from gymposium_agents.player import over
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import Sampling
+
+from .chat_server import Answer, Asked, chat_server, completion, refusal
+
+KEY = "sk-canary-77aa01"
+RETRY = FailurePolicy.parse("retry(2)")
+
+
+def first_legal(asked: Asked, number: int = 0) -> Answer:
+    """A model that plays the first move that it is told is legal."""
+    return completion(first_move(asked.messages[-1]["content"]))
+
+
+def first_move(prompt: str) -> str:
+    (line,) = [line for line in prompt.splitlines() if line.startswith("Legal moves: ")]
+    return line.removeprefix("Legal moves: ").split(", ")[0]
+
+
+def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, **job: object) -> Played:
+    loaded = load_game(game)
+    players = [player, *[make_player("random")] * (loaded.seats - 1)]
+    (played,) = play([MatchJob("m", loaded, players, seed, **job)])  # type: ignore[arg-type]
+    return played
+
+
+# in a seat
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "blackjack", "hearts"])
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp_path: Path) -> None:
+    game, file = load_game(name), tmp_path / "matches.jsonl"
+    with chat_server(first_legal) as server, RecordWriter(file) as writer:
+        player = api_player("tiny", f"base_url={server.url}")
+        others = [make_player("random")] * (game.seats - 1)
+        jobs = [MatchJob(f"m{i}", game, [*others[:i], player, *others[i:]], i) for i in range(game.seats)]
+        for played in play(jobs, schedule=schedule):  # type: ignore[arg-type]
+            writer.write(played)
+            mine = [turn for turn in played.turns if turn.seat == int(played.job.id[1:])]
+            assert {turn.reading for turn in mine} == {"move"}
+            assert all(isinstance(turn.trace, ChatTurn) for turn in mine)
+            assert all((turn.usage.prompt_tokens, turn.usage.completion_tokens) == (10, 2) for turn in mine)
+    verification = verify_file(file)
+    assert (verification.matches, verification.problems) == (game.seats, [])
+
+
+def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reason() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return completion("nonsense") if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}&context=full")
+        played = played_through(player, on_illegal=RETRY)
+    assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
+    for before, after in zip(server.asked, server.asked[1:]):
+        assert after.messages[: len(before.messages)] == before.messages
+        assert [message["role"] for message in after.messages[len(before.messages) :]] == ["assistant", "user"]
+    rules = load_game("tic_tac_toe").rules(0, "full")
+    assert rules in server.asked[0].messages[0]["content"]
+    assert all(rules not in message["content"] for message in server.asked[-1].messages[1:])
+    assert "could not be read" in server.asked[2].messages[-1]["content"]
+
+
+def test_the_state_alone_is_told_unless_asked_otherwise() -> None:
+    with chat_server(first_legal) as server:
+        played_through(api_player("tiny", f"base_url={server.url}"))
+    assert {len(asked.messages) for asked in server.asked} == {1}
+
+
+def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(400, code="context_length_exceeded") if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        played = played_through(api_player("tiny", f"base_url={server.url}"), on_illegal=RETRY)
+    assert played.forfeit == 0
+    assert played.out_of_context == (0,)
+    assert len(server.asked) == 2
+
+
+def test_a_reply_that_is_cut_off_is_read_so() -> None:
+    with chat_server(lambda asked, number: completion(first_move(asked.messages[-1]["content"]), "length")) as server:
+        played = played_through(api_player("tiny", f"base_url={server.url}"))
+    assert [turn.reading for turn in played.turns] == ["cut off"]
+
+
+def test_the_seed_follows_from_match_seat_and_turn() -> None:
+    def seeds(seed: int) -> list[int]:
+        with chat_server(first_legal) as server:
+            played_through(api_player("tiny", f"base_url={server.url}"), seed=seed)
+        return [asked.body["seed"] for asked in server.asked]
+
+    assert seeds(1) == seeds(1)
+    assert len(set(seeds(1))) == len(seeds(1))
+    assert not set(seeds(1)) & set(seeds(2))
+
+
+def test_when_one_request_fails_the_others_are_given_up() -> None:
+    never = threading.Event()
+
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(404) if number == 3 else Answer(until=never, body={})
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}")
+        game = load_game("kuhn_poker")
+        jobs = [MatchJob(f"m{i}", game, [player, player], i) for i in range(4)]
+        with pytest.raises(GymposiumError, match="no model called 'tiny'"):
+            list(play(jobs))
+        never.set()
+
+
+def test_to_cancel_the_reply_gives_up_the_request() -> None:
+    never, here = threading.Event(), threading.Event()
+
+    def answer(asked: Asked, number: int) -> Answer:
+        here.set()
+        return Answer(until=never, body={}) if number == 0 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}&at_once=1")
+        assert isinstance(player, Concurrent)
+        game = load_game("kuhn_poker")
+        first: Future[Reply] = player.submit(Sitting(game.new(0), "a", 0).ask(0))
+        assert here.wait(30)
+        second = player.submit(Sitting(game.new(1), "b", 1).ask(0))
+        assert first.cancel()  # or else the second would wait for its slot
+        assert second.result(30).text == "pass"
+        never.set()
+    assert player.remarks() == ["1 replies, 10 tokens in and 2 out."]
+
+
+def test_tokens_and_cost_are_told(tmp_path: Path) -> None:
+    with chat_server(first_legal) as server:
+        player = api_player("tiny", f"base_url={server.url}&prices=1000/2000")
+        played = played_through(player)
+    mine = sum(turn.seat == 0 for turn in played.turns)
+    cost = mine * (10 * 1000 + 2 * 2000) / 1e6
+    assert player.remarks() == [f"{mine} replies, {10 * mine} tokens in and {2 * mine} out, cost {cost:.4f}."]
+
+
+# with a real model behind the service
+
+
+def serving(model: LoadedModel) -> ChatEngine:
+    engine: TokenEngine = model.engine()
+    chat: Chat = model.chat
+    return TokenChatEngine(engine, chat)
+
+
+@pytest.mark.parametrize("context", ["state", "full", "last-2"])
+def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(tiny: LoadedModel, context: str) -> None:
+    behind = serving(tiny)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        sampling = Sampling(asked.body["temperature"], asked.body["max_tokens"])
+        said = behind.submit(asked.messages, sampling, asked.body["seed"]).result(60)
+        return completion(said.text, said.finish_reason)
+
+    settings = PlayerSettings("compact", max_tokens=4, context=context)
+    here = over("lm:tiny", tiny.engine(), tiny.chat, settings)
+    with chat_server(answer) as server:
+        there = api_player("tiny", f"base_url={server.url}&prompt=compact&max_tokens=4&context={context}")
+        for name in ("tic_tac_toe", "kuhn_poker"):
+            game, policy = load_game(name), FailurePolicy.parse("random")
+            texts = []
+            for player in (here, there):
+                jobs = [MatchJob(f"m{i}", game, [player, player], i, on_illegal=policy) for i in range(3)]
+                texts.append({p.job.id: [turn.text for turn in p.turns] for p in play(jobs)})
+            assert texts[0] == texts[1]
+
+
+# options
+
+
+def test_options_are_read() -> None:
+    service, settings = read_options(
+        "gpt",
+        {
+            "base_url": "https://example.org/api",
+            "key": "THEIRS",
+            "prices": "1/2",
+            "rpm": "30",
+            "at_once": "4",
+            "timeout": "9.5",
+            "retries": "0",
+            "seed": "false",
+            "temperature": "0.6",
+            "context": "last-3",
+            "reply": "tags",
+            "prompt": "compact",
+            "max_tokens": "64",
+        },
+    )
+    assert service == ApiSettings(
+        "gpt", "https://example.org/api", "THEIRS", Prices(1.0, 2.0), 30, 4, 9.5, 0, seed=False
+    )
+    assert settings == PlayerSettings("compact", "tags", 64, "last-3", 0.6)
+
+
+def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:
+    service, settings = read_options("gpt", {"temperature": "default"})
+    assert service == ApiSettings("gpt", own_temperature=True)
+    assert settings == PlayerSettings("full", max_tokens=1024)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"api_key": KEY}, UnknownName, "option of a player called 'api_key'"),
+        ({"key": KEY}, BadOption, "never the key itself"),
+        ({"rpm": "often"}, BadOption, "rpm='often'"),
+        ({"seed": "7"}, BadOption, "seed='7'"),
+        ({"prices": "3"}, BadOption, "IN/OUT"),
+        ({"thinking": "true"}, BadOption, "thinking="),
+        ({"base_ur": "x"}, UnknownName, "'base_url'"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, str], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says) as caught:
+        read_options("gpt", options)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+# the key
+
+
+def gymposium(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "ignore", "-m", "gymposium.cli.main", *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "THEIR_KEY": KEY, "OPENAI_LOG": "debug"},
+    )
+
+
+def everything_written(directory: Path) -> bytes:
+    return b"\n".join(file.read_bytes() for file in sorted(directory.rglob("*")) if file.is_file())
+
+
+@pytest.mark.parametrize("verb", ["run", "eval"])
+@pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
+def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_path: Path) -> None:
+    """Files, stdout and stderr, with the library's log at its loudest and a server that repeats what it is sent."""
+
+    def answer(asked: Asked, number: int) -> Answer:
+        if fails is not None and number >= 2:
+            return refusal(fails, f"you sent {asked.headers['authorization']}")
+        return completion(f"{asked.headers['authorization']}") if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = f"api:tiny?base_url={server.url}&key=THEIR_KEY&retries=1"
+        who = ("eval", player, "--game", "kuhn_poker", "--opponents", "random")
+        if verb == "run":
+            who = ("run", "kuhn_poker", "--players", f"{player},random")
+        done = gymposium(tmp_path, *who, "-n", "4", "--on-illegal", "retry(1)")
+    assert done.returncode == (0 if fails is None else 2), done.stderr
+    assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
+    assert "HTTP" in done.stderr  # the log was on
+    written = everything_written(tmp_path)
+    if fails is None:
+        assert b"Bearer [key]" in written  # the reply that repeated it
+    else:
+        assert "[key]" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+    assert KEY.encode() not in written
+
+
+@pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
+def test_nothing_in_the_process_tells_the_key(
+    fails: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("THEIR_KEY", KEY)
+    for name in (None, "openai", "httpx", "httpcore", "asyncio"):
+        caplog.set_level(logging.DEBUG, name)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        return first_legal(asked) if fails is None else refusal(fails, f"you sent {asked.headers}")
+
+    told = ""
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}&key=THEIR_KEY&retries=1")
+        with RecordWriter(tmp_path / "matches.jsonl") as writer:
+            try:
+                played = played_through(player)
+            except GymposiumError as error:
+                told += "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+            else:
+                writer.write(played)
+                told += repr(played) + json.dumps([repr(turn.trace) for turn in played.turns])
+    told += repr(player) + repr(vars(player)) + repr(player.engine) + repr(vars(player.engine)) + caplog.text
+    told += "".join(map(repr, [*player.remarks(), player.name]))
+    assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
+    assert KEY not in told
+    assert KEY.encode() not in everything_written(tmp_path)
