@@ -69,7 +69,7 @@ def test_one_of_several_adapters_is_saved_alone(base: Any, tmp_path: Path) -> No
     assert read_adapter(tmp_path).rank == 2
     save_lora(model, tmp_path)
     assert read_adapter(tmp_path).rank == 4
-    with pytest.raises(GymposiumError, match="no adapter called 'three'. It has: one, two"):
+    with pytest.raises(GymposiumError, match=r"no adapter called 'three'\. It has: one, two"):
         save_lora(model, tmp_path, adapter="three")
 
 
@@ -197,7 +197,7 @@ def test_a_rank_that_the_config_does_not_name_is_refused(base: Any, tmp_path: Pa
     save_lora(attach_lora(base, rank=4, alpha=8, seed=0), tmp_path)
     config = json.loads((tmp_path / "adapter_config.json").read_text())
     (tmp_path / "adapter_config.json").write_text(json.dumps({**config, "r": 8}))
-    with pytest.raises(GymposiumError, match="weights of rank 4, but its adapter_config.json says 8"):
+    with pytest.raises(GymposiumError, match=r"weights of rank 4, but its adapter_config\.json says 8"):
         load_lora(base, tmp_path)
 
 

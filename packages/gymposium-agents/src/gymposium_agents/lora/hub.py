@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-import httpx
 from huggingface_hub import CommitOperationAdd, HfApi, get_token
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HTTPError,  # type: ignore[attr-defined]  # of the HTTP library that this release of the client stands on
+    OfflineModeIsEnabled,
+)
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.card import model_card, player_settings
@@ -75,7 +78,7 @@ def push_to_hub(
             commit_message=message or f"Push {'an adapter' if adapter else 'a model'} of gymposium",
             revision=revision,
         )
-    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, httpx.HTTPError, ValueError) as error:
+    except (HTTPError, OSError, ValueError) as error:
         raise GymposiumError(f"The hub did not take {str(directory)!r} as {repo}: {_reason(error)}") from error
     return Pushed(commit.commit_url, tuple(sorted(one.path_in_repo for one in operations)), left_out)
 

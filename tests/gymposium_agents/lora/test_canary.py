@@ -1,0 +1,141 @@
+"""The canary: it is silent while the engine plays what was learned, and stops whatever else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.canary import EngineDisagrees, check_published, tolerance_for
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+
+LEARNED = Policy("learner", 3)
+RULES = "Three in a row win, whoever is first to have them; a full board is a draw. " * 3
+PROMPTS = (RULES + "x . o", RULES + "x . o\nwith more behind it")
+
+
+def fresh(model_directory: Path, seed: int = 0, dtype: torch.dtype = torch.float32) -> LoadedModel:
+    base = load_model(model_directory)
+    return LoadedModel(attach_lora(base.model.to(dtype), rank=4, alpha=8, seed=seed).eval(), base.chat)
+
+
+def learn(loaded: LoadedModel, seed: int = 0, by: float = 0.05) -> None:
+    """Move the LoRA as an update would."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in loaded.model.named_parameters():
+            if "lora_B" in name:
+                parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=by)
+
+
+def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
+    """The check, with a scorer that is independent of engines: one plain forward pass for each pair."""
+
+    def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[list[float]]:
+        found = []
+        for prompt, completion in pairs:
+            with torch.no_grad():
+                logits = learner.model(torch.tensor([[*prompt, *completion]])).logits[0].float()
+            logprobs = torch.log_softmax(logits, -1)[len(prompt) - 1 : -1]
+            found.append([float(row[token]) for row, token in zip(logprobs, completion, strict=True)])
+        return found
+
+    prompts = [learner.chat.prompt(text) for text in PROMPTS]
+    return check_published(engine, policy, prompts, score, tolerance=tolerance_for(dtype))
+
+
+def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    for version in range(1, 4):
+        learn(loaded, version)
+        engine.weights_changed(Policy("learner", version))
+        assert canary(engine, loaded, Policy("learner", version)) < 1e-5
+
+
+def test_an_adapter_that_never_arrived_stops(model_directory: Path) -> None:
+    """The learner's weights moved; the engine, in a process of its own, answers with the old ones."""
+    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    engine = elsewhere.engine()
+    engine.weights_changed(LEARNED)
+    assert canary(engine, learner) < 1e-5  # the same weights, so far
+    learn(learner)
+    with pytest.raises(EngineDisagrees, match=r"learner-v3 was published, but the engine does not play it: .* nats"):
+        canary(engine, learner)
+
+
+def test_another_adapter_stops(model_directory: Path) -> None:
+    learner, wrong = fresh(model_directory), fresh(model_directory)
+    learn(learner, 1)
+    learn(wrong, 2)
+    engine = wrong.engine()
+    engine.weights_changed(LEARNED)
+    with pytest.raises(EngineDisagrees, match="go on from the last checkpoint"):
+        canary(engine, learner)
+
+
+def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
+    """The engine shares the model, but nobody told it that the weights changed, and it keeps what it had computed."""
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    engine.weights_changed(LEARNED)
+    canary(engine, loaded)
+    learn(loaded, by=0.3)
+    with pytest.raises(EngineDisagrees, match="prefixes"):
+        canary(engine, loaded)
+    engine.weights_changed(LEARNED)
+    assert canary(engine, loaded) < 1e-5
+
+
+def test_an_engine_that_says_that_another_policy_answered_stops(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+
+    class Elsewhere:
+        """An engine that serves another version and says so."""
+
+        def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+            completions = loaded.engine().generate([TokenRequest(r.prompt, r.rng) for r in requests], sampling)
+            return [Completion(c.ids, c.logprobs, c.finish_reason, Policy("learner", 2)) for c in completions]
+
+    with pytest.raises(EngineDisagrees, match="learner-v3 was published, but the engine answered as learner-v2"):
+        canary(Elsewhere(), loaded)
+
+
+def test_a_figure_that_is_none_stops(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    engine.weights_changed(LEARNED)
+
+    def broken(pairs: Sequence[Any]) -> list[list[float]]:
+        return [[*(0.0 for _ in completion[1:]), float("nan")] for _, completion in pairs]
+
+    with pytest.raises(EngineDisagrees, match="nan nats"):
+        check_published(engine, LEARNED, [loaded.chat.prompt("x")], broken, tolerance=1e9)
+
+
+def test_it_touches_no_other_stream_and_asks_the_same_each_time(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    engine.weights_changed(LEARNED)
+    torch_before, python_before = torch.get_rng_state(), random.getstate()
+    first = canary(engine, loaded)
+    assert canary(engine, loaded) == first
+    assert torch.equal(torch.get_rng_state(), torch_before)
+    assert random.getstate() == python_before
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_16_bits_agree_within_their_tolerance_and_a_lost_update_does_not(model_directory: Path, dtype: str) -> None:
+    learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
+    engine = elsewhere.engine()
+    engine.weights_changed(LEARNED)
+    assert canary(engine, learner, dtype=dtype) <= tolerance_for(dtype)
+    learn(learner, by=0.3)
+    with pytest.raises(EngineDisagrees):
+        canary(engine, learner, dtype=dtype)
