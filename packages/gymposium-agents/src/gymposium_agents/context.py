@@ -1,11 +1,12 @@
 """How much of a match a model is told again: which past exchanges stand before the one that asks it now.
 
-| name | the model reads | only grows |
-|---|---|---|
-| `full` | every exchange of the match, the rules in the first | yes |
-| `truncated` | the same, with `[TRUNCATED]` in place of past thoughts | no |
-| `last-4` | the last four exchanges (any number from 1), the rules in the oldest | no |
-| `state` | the present position with the rules: no exchange before it | no |
+`full`: every exchange of the match, the rules in the first. This history only grows.
+
+`truncated`: the same, with `[TRUNCATED]` in place of past thoughts.
+
+`last-4`: the last four exchanges (any number from 1), the rules in the oldest.
+
+`state`: the present position with the rules, and nothing before it.
 
 Where the history only grows, and the chat template does not rewrite it, all turns of a match are one row of tokens.
 Otherwise each turn is a row of its own, with its own prompt.
