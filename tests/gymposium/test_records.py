@@ -133,6 +133,9 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("on_illegal", "sometimes"), "is not a policy"),
         (put("prompts", 0, "reader", "mve"), "way of replying"),
         (put("players", ["random"]), "there are 1 players"),
+        (put("prompts", 1, "hash", "000000000000"), "prompt differs: seat 1 read one of digest '000000000000'"),
+        (put("prompts", 0, "style", "full"), "prompt differs: seat 0"),
+        (put("prompts", 0, "style", "terse"), "write 'full' or 'compact'"),
     ],
 )
 def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None], found: str) -> None:
@@ -321,6 +324,11 @@ def test_a_tampered_match_is_named_with_its_line(tmp_path: Path) -> None:
     [problem] = verify_file(path).problems
     assert problem.where == f"{path}:2 (match {record['id']})"
     assert "returns are [5.0, -5.0]" in problem.what
+
+
+def test_prompts_of_another_version_are_not_made_again() -> None:
+    played = clean("leduc_poker")
+    assert tampered(played, lambda data: data["prompts"][0].update(hash="000000000000", version=0)) is None
 
 
 def test_a_record_says_who_read_which_prompt() -> None:

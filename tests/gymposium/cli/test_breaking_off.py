@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.gymposium.cli.conftest import Run
 
 FRAGILE = '''
-"""Tic-tac-toe whose engine fails in the fifth match; a player that waits for ever."""
+"""Tic-tac-toe whose engine fails in the fifth match; a player that waits for ever, and one without room to answer."""
 import threading
 
 from gymposium import GameSpec, OpponentSpec, hookimpl
@@ -51,6 +52,13 @@ class Asleep:
         threading.Event().wait()
 
 
+class Full:
+    name, reader, style = "full", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [Reply("", "context") if ask.turn else Reply(ask.legal_moves[0]) for ask in asks]
+
+
 @hookimpl
 def gymposium_games():
     yield GameSpec(name="fragile", title="F", summary="F.", entry_point="fragile:game")
@@ -59,12 +67,15 @@ def gymposium_games():
 @hookimpl
 def gymposium_opponents():
     yield OpponentSpec(name="asleep", form="asleep", pattern="asleep", summary="A.", entry_point="fragile:Asleep")
+    yield OpponentSpec(name="full", form="full", pattern="full", summary="F.", entry_point="fragile:Full")
 '''
 
 
-def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tmp_path: Path, schedule: str) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
-    done = gymposium("--plugin", "fragile.py", "run", "fragile", "--players", "random,random", "--record", "m.jsonl")
+    options = ("--players", "random,random", "--record", "m.jsonl", "--schedule", schedule)
+    done = gymposium("--plugin", "fragile.py", "run", "fragile", *options)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "The engine of fragile failed in match run-" in done.stderr
@@ -81,10 +92,26 @@ def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tm
     assert "broke off: RuntimeError: out of ink" in shown.stdout
 
 
-def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path) -> None:
+def test_who_has_no_room_for_an_answer_is_named(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,full", "-n", "2")
+    done = gymposium(*options, "--record", "m.jsonl", "--on-illegal", "retry(3)")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["out", "of", "context", "0", "2"]
+    assert gymposium("verify", "m.jsonl").returncode == 0
+    shown = gymposium("replay", "m.jsonl").stdout
+    assert "Seat 1 (full) had no room to answer: the prompt fills its context." in shown
+    assert "Seat 0 (full) had no room to answer: the prompt fills its context." in shown
+    data = json.loads(gymposium("replay", "m.jsonl", "--json").stdout)
+    assert sorted(match["out_of_context"] for match in data["matches"]) == [[0], [1]]
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path, schedule: str) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,asleep", "-n", "2")
-    done = gymposium(*options, "--watchdog", "0.1", "--record", "m.jsonl")
+    options = (*options, "--schedule", schedule)
+    done = gymposium(*options, "--watchdog", "0.5", "--record", "m.jsonl")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].split() == ["timed", "out", "0", "2"]
     assert gymposium("verify", "m.jsonl").returncode == 0

@@ -108,6 +108,19 @@ def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Pat
     assert other["players"] != again["players"]
 
 
+def test_run_plays_the_same_in_both_schedules(gymposium: Run, tmp_path: Path) -> None:
+    arguments = ["run", "leduc_poker", "--players", "mcts-5,random", "-n", "20", "--record"]
+    lines = []
+    for schedule in ("rounds", "streaming"):
+        done = gymposium(*arguments, f"{schedule}.jsonl", "--schedule", schedule)
+        assert done.returncode == 0, done.stderr
+        lines.append(sorted(record.line() for record in records(tmp_path / f"{schedule}.jsonl")))
+    assert lines[0] == lines[1]
+    refused = gymposium(*arguments, "m.jsonl", "--schedule", "stream")
+    assert refused.returncode == 2
+    assert "--schedule stream: write rounds or streaming." in refused.stderr
+
+
 def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "6", "--seed", "1")
     by_number = {int(record.id.rsplit("-", 1)[1]): record for record in records(tmp_path / RECORD)}

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from gymposium.driver.match import Live, MatchJob, Played
 from gymposium.driver.rounds import replies_of
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 def streaming(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None) -> Iterator[Played]:

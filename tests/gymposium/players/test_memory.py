@@ -1,0 +1,84 @@
+"""What a player keeps from turn to turn: its own, of this seat and this match, and gone with it."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from gymposium import load_game
+from gymposium.driver import MatchJob, Schedule, play
+from gymposium.envs.gym import TextGameEnv
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import READERS
+
+
+class Kept(list[str]):
+    """A list that can be looked after."""
+
+
+class Remembers:
+    """Plays what it has played least often, as far as it remembers, and fails at its second turn."""
+
+    name, reader = "remembers", READERS["move"]
+
+    def __init__(self) -> None:
+        self.style: Style = "compact"
+        self.seen: dict[tuple[str, int], list[int]] = {}
+        self.kept: list[weakref.ref[Kept]] = []
+
+    def __reduce__(self) -> tuple[type[Remembers], tuple[()]]:
+        return Remembers, ()
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        said = ask.memory.get("said")
+        if said is None:
+            said = ask.memory["said"] = Kept()
+            self.kept.append(weakref.ref(said))
+        self.seen.setdefault((ask.key, ask.seat), []).append(len(said))
+        counts = Counter(said)
+        legal = ask.legal_moves or []
+        # not from left to right: in connect four that would win at once
+        rarest = min(legal, key=lambda move: (counts[move], legal.index(move) * 3 % 7))
+        move = "nonsense" if ask.turn == 1 else rarest
+        said.append(move)
+        return Reply(move)
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_it_is_of_one_seat_in_one_match_retries_included(schedule: Schedule) -> None:
+    player, policy = Remembers(), FailurePolicy.parse("retry(1)")
+    for game in ("connect_four", "goofspiel(num_cards=5)"):
+        jobs = [MatchJob(f"{game}-{n}", load_game(game), [player, player], n, on_illegal=policy) for n in range(6)]
+        list(play(jobs, schedule=schedule))
+    assert len(player.seen) == 24  # two games, six matches, two seats
+    assert all(turns == list(range(len(turns))) for turns in player.seen.values())
+    gc.collect()
+    assert [kept() for kept in player.kept] == [None] * 24
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_in_mid_match_remembers_the_same(way: Callable[[Any], Any]) -> None:
+    env = TextGameEnv("connect_four", opponent=Remembers(), seat=1, on_illegal="retry(1)")
+    _, info = env.reset(seed=0)
+    for column in (-1, -2, -1):
+        *_, info = env.step(info["legal_moves"][column])
+    twin, over = way(env), False
+    while not over:
+        move = info["legal_moves"][0]
+        one, two = env.step(move), twin.step(move)
+        assert str(one) == str(two)
+        over, info = one[2], one[4]
+    opening = [event.move for event in env.match.events if event.seat == 0][:4]
+    assert len(set(opening)) > 1  # what it plays does depend on what it remembers
