@@ -1,0 +1,193 @@
+"""The LoRA adapters of one model in memory, by policy: loaded, switched between, let go of.
+
+A learner may share the model, so every switch is undone: active adapter, what requires gradients, training mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.tokens import BASE, Policy
+
+_FILE = "adapter_config.json"
+_NOT_SERVED = (
+    "modules_to_save",
+    "trainable_token_indices",
+    "layer_replication",
+    "alora_invocation_tokens",
+    "use_bdlora",
+)
+_NEUTRAL_BEGINNINGS = (True, False, "gaussian", "orthogonal", "eva")
+"""Ways in which a LoRA begins (`init_lora_weights`) that leave the base model's weights as they are."""
+
+
+class Adapters:
+    """Who a model can answer as. `policy` names the weights it comes with: its active adapter, or itself where it has
+    none."""
+
+    def __init__(self, model: Any, policy: Policy | None) -> None:
+        self.model = model
+        """A transformers model, or a PEFT model as soon as there is an adapter."""
+        if not self._peft:
+            self.own = policy or BASE
+            self._names: dict[Policy, str | None] = {self.own: None}
+            return
+        active = model.active_adapters
+        if len(active) != 1:
+            raise GymposiumError(f"The model must have one active adapter, not {active}: call set_adapter(name).")
+        self.own = policy or Policy(active[0])
+        if self.own == BASE:
+            raise GymposiumError("The model has an adapter: give the engine its policy. BASE is the model without it.")
+        self._names = {BASE: None, self.own: active[0]}
+
+    @property
+    def held(self) -> tuple[Policy, ...]:
+        """The adapters, oldest first."""
+        return tuple(policy for policy, name in self._names.items() if name is not None)
+
+    def check(self, policy: Policy) -> None:
+        """Raises `GymposiumError` where nobody can answer as `policy`."""
+        if policy not in self._names:
+            raise GymposiumError(
+                f"The engine holds no policy {str(policy)!r}. It holds {', '.join(map(str, self._names))}; publish an "
+                f"adapter before it is asked for."
+            )
+
+    def rename(self, policy: Policy) -> None:
+        """The model's own weights have become those of `policy`."""
+        if policy != self.own and policy in self._names:
+            raise GymposiumError(f"{str(policy)!r} is an adapter that was published; its weights cannot have changed.")
+        self._names = {policy if known == self.own else known: name for known, name in self._names.items()}
+        self.own = policy
+
+    def load(self, directory: Path, policy: Policy) -> None:
+        """Load the adapter in `directory` as `policy`. Raises `GymposiumError` where it does not fit."""
+        if policy in self._names:
+            raise GymposiumError(f"The engine holds {str(policy)!r} already; publish new weights under a new version.")
+        from peft import PeftModel  # three seconds, which only those pay who have adapters
+
+        config = _readable(directory)
+        name = str(policy).replace("%", "%25").replace(".", "%2E")  # it becomes the name of a module
+        first = not self._peft
+        peft: Any
+        with _as_it_was(self.model):
+            peft = PeftModel(self.model, config, name) if first else self.model
+            try:
+                found = peft.load_adapter(str(directory), name, torch_device=str(self.model.device))
+                strange = [*found.missing_keys, *found.unexpected_keys]
+                if strange:
+                    raise ValueError(f"weights that only one of them has: {', '.join(strange[:3])}")
+            except (RuntimeError, ValueError) as error:  # what torch and PEFT raise
+                if first:
+                    peft.unload()
+                elif name in peft.peft_config:
+                    peft.delete_adapter(name)
+                raise GymposiumError(
+                    f"The adapter in {directory} does not fit the model: it was made for another base "
+                    f"(its adapter_config.json says {config.base_model_name_or_path!r}), or its files do not belong "
+                    f"together. ({error})"
+                ) from error
+            if first:
+                peft.base_model.disable_adapter_layers()  # at rest the model stays what it was
+        self.model, self._names[policy] = peft, name
+
+    def unload(self, policy: Policy) -> None:
+        """Let go of a published adapter."""
+        self.check(policy)
+        name = self._names[policy]
+        if policy == self.own or name is None:
+            raise GymposiumError(f"{str(policy)!r} came with the model and cannot be retired.")
+        del self._names[policy]
+        if not self.held:
+            self.model = self.model.unload()
+            return
+        if self.model.active_adapter == name:  # it came first, and nothing is active at rest
+            self.model.set_adapter(self._names[self.held[0]], inference_mode=True)
+        self.model.delete_adapter(name)
+
+    @contextmanager
+    def answering(self, policy: Policy) -> Iterator[None]:
+        """The model answers as `policy`, without dropout; behind it the model is as it was."""
+        name, model = self._names[policy], self.model
+        in_training = [module for module in model.modules() if module.training]
+        for module in in_training:
+            module.training = False
+        try:
+            if not self._peft or name == _at_rest(model):
+                yield
+                return
+            with _as_it_was(model):
+                if name is None:
+                    model.base_model.disable_adapter_layers()
+                else:
+                    model.base_model.enable_adapter_layers()
+                    model.set_adapter(name, inference_mode=True)
+                yield
+        finally:
+            for module in in_training:
+                module.training = True
+
+    @property
+    def _peft(self) -> bool:
+        return hasattr(self.model, "peft_config")
+
+
+def _readable(directory: Path) -> Any:
+    """The configuration of the adapter in `directory`. Raises `GymposiumError` where there is none, or where it asks
+    for more than the addition of low-rank matrices to a model that stays as it is."""
+    from peft import LoraConfig, PeftConfig
+
+    if not (directory / _FILE).is_file():
+        raise GymposiumError(f"'{directory}' holds no adapter (adapter_config.json is missing).")
+    config = PeftConfig.from_pretrained(str(directory))
+    if not isinstance(config, LoraConfig):
+        raise GymposiumError(f"The adapter in {directory} is {config.peft_type}; the engine serves LoRA only.")
+    asked = [what for what in _NOT_SERVED if getattr(config, what, None)]
+    if config.bias != "none":
+        asked.append("bias")
+    if config.init_lora_weights not in _NEUTRAL_BEGINNINGS:
+        asked.append("init_lora_weights")
+    if asked:
+        raise GymposiumError(
+            f"The adapter in {directory} cannot share a model with others: by {', '.join(asked)} in its "
+            f"adapter_config.json it changes more than it adds. Merge it into a model of its own, or train a plain one."
+        )
+    config.inference_mode = True
+    return config
+
+
+def _at_rest(model: Any) -> str | None:
+    """The adapter that answers while nobody switches."""
+    return None if _layers(model)[0].disable_adapters else str(model.active_adapter)
+
+
+def _layers(model: Any) -> list[Any]:
+    """The modules that adapters were put into."""
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    return [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
+
+
+@contextmanager
+def _as_it_was(model: Any) -> Iterator[None]:
+    """Undoes what PEFT does to a model in passing: which adapter is active, what requires gradients, training mode."""
+    gradients = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+    training = [(module, module.training) for module in model.modules()]
+    peft = hasattr(model, "peft_config")
+    active, resting = (model.active_adapter, _at_rest(model)) if peft else (None, None)
+    try:
+        yield
+    finally:
+        if peft:
+            model.base_model.enable_adapter_layers()
+            model.set_adapter(active)
+            if resting is None:
+                model.base_model.disable_adapter_layers()
+        for parameter, wanted in gradients:
+            parameter.requires_grad_(wanted)
+        for module, wanted in training:
+            module.training = wanted
