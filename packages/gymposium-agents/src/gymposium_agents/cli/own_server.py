@@ -7,7 +7,6 @@ import json
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,11 +52,13 @@ def seated_players(
     # they take a while to import, and few commands need them
     from gymposium_agents.engines.vllm.server import running_server
     from gymposium_agents.engines.vllm.settings import ServerSettings
+    from gymposium_agents.grammar import on_server
 
     rank = max(_rank(groups["adapter"]) for groups in served.values())
     settings = ServerSettings(models[0], **({"lora_rank": rank} | read_server_options(options or ())))
     note(f"Starting a vLLM server for {models[0]} …")
-    with running_server(settings) as server:
+    # the engine that the players will share, made here: it starts the server again if that dies
+    with running_server(settings) as server, on_server(server.url, settings.model, server):
         note(f"It answers at {server.url}; its log is {server.log}")
         players = {}
         for text in texts:
@@ -98,10 +99,12 @@ def _language_model(text: str) -> Mapping[str, str | None] | None:
 
 
 def _rank(adapter: str | None) -> int:
-    """The rank of a LoRA adapter's directory; 0 without one."""
+    """The rank of a LoRA adapter; 0 without one."""
     if adapter is None:
         return 0
-    file = Path(adapter) / "adapter_config.json"
+    from gymposium_agents.lora.attach import adapter_directory  # PEFT takes three seconds to import
+
+    file = adapter_directory(adapter) / "adapter_config.json"
     if not file.is_file():
         raise BadOption(f"There is no adapter in {adapter}: {file.name} is missing.")
     return int(json.loads(file.read_text(encoding="utf-8"))["r"])

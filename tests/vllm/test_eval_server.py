@@ -1,0 +1,75 @@
+"""Commands that start a server of their own: they play through it, and leave none behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from gymposium.records import Record, read_records, verify_file
+from gymposium_agents.tokens import Policy
+
+COMMAND = (sys.executable, "-m", "gymposium.cli.main")
+SERVER = ("--start-server", "--server-option", "kv_cache_gib=1", "--server-option", "max_num_seqs=16")
+
+
+def is_there(group: int) -> bool:
+    """Whether a process group has a process yet."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_player_and_its_older_self_play_through_one_server(
+    model_directory: Path, adapters: dict[Policy, Path], tmp_path: Path
+) -> None:
+    older, newer = (f"lm:{model_directory}@{adapters[Policy('learner', version)]}" for version in (1, 2))
+    done = subprocess.run(
+        [
+            *(*COMMAND, "eval", f"{newer}?temperature=1", "--opponents", f"{older},random", "-n", "10", "--json"),
+            *("--game", "tic_tac_toe", "--game", "kuhn_poker", "--schedule", "streaming", *SERVER),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Starting a vLLM server") == 1
+    data = json.loads(done.stdout)
+    for game in data["games"]:
+        assert set(game["opponents"]) == {older, "random"}
+        assert all(found["matches"] == 10 for found in game["opponents"].values())
+        assert all(found["usage"]["completion_tokens"] > 0 for found in game["opponents"].values())
+    found = [record for _, record in read_records(tmp_path / data["record"])]
+    names = {name for record in found if isinstance(record, Record) for name in record.players}
+    assert names == {f"{newer}?temperature=1", older, "random"}  # as they were written, without a port
+    assert verify_file(tmp_path / data["record"]).problems == []
+
+
+def test_ctrl_c_stops_the_server_too(model_directory: Path, tmp_path: Path) -> None:
+    player = f"lm:{model_directory}?temperature=1&max_tokens=200"
+    with subprocess.Popen(
+        [*COMMAND, "eval", player, "--opponents", "random", "--game", "tic_tac_toe", "-n", "100000", *SERVER],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "It answers at" in line:
+                break
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert process.returncode == 130, rest
+    assert "Traceback" not in rest
+    assert "Stopped." in rest
+    assert children
+    assert not any(is_there(int(child)) for child in children)
