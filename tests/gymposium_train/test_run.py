@@ -63,6 +63,9 @@ def test_a_run_leaves_everything(finished: tuple[RunDirectory, TrainConfig, str]
     assert stages.count("control") > 0
     for name in ("base/model.safetensors", "cold_start/COMPLETE", "adapter/adapter_model.safetensors"):
         assert (run.path / name).is_file(), name
+    canaries = [entry["canary"] for entry in run.metrics() if entry["stage"] == "grpo" and entry["groups_kept"]]
+    assert canaries
+    assert all(0.0 <= difference < 1e-5 for difference in canaries)
     assert "after GRPO" in printed
     assert "exact, most wins" in printed
 

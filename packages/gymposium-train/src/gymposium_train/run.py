@@ -185,7 +185,9 @@ class Run:
             max_grad_norm=self.config.grpo.max_grad_norm,
         )
         greedy = self._player(loaded, engine, "cold_start@learner", 0.0)
-        canary = opening_prompts(self.game, self.config.prompt, self.reader, loaded.chat, self.config.seed)
+        canary = opening_prompts(
+            self.game, self.config.prompt, self.reader, loaded.chat, context=engine.context, seed=self.config.seed
+        )
         return Trainee(player, greedy, engine, learner, canary), model
 
     def _restore(self, trainee: Trainee) -> tuple[int, float]:

@@ -168,7 +168,7 @@ def push(
 
     The repository is made where it is not there yet. A README.md of the directory's own is sent; otherwise a card is
     made of what the files say and of --base and --game. Log in with hf auth login, or set HF_TOKEN; the token is
-    written nowhere. HF_ENDPOINT names another hub than huggingface.co.
+    written nowhere. HF_ENDPOINT names a hub of your own.
 
     Examples:
 

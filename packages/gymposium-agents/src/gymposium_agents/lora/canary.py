@@ -30,11 +30,11 @@ def tolerance_for(dtype: str) -> float:
     """How far two right computations of one log-probability may be apart, in nats, where the model's numbers are of
     this type (`float32`, `bfloat16`, `float16`).
 
-    Measured over models of 3 and 8 layers whose largest logits were 3 to 9, one side through the engine's cache and one
-    in a single pass, over 30 prompts each: float32 differs by 1e-5 at most, float16 (11 bits) by 0.013, bfloat16 (8
-    bits) by 0.09. Each has room for three times that and more, because a false alarm stops a run: logits of large models
-    are larger, and other kernels round otherwise. So a lost update of a 16-bit model is seen once the learner has moved
-    some token's log-probability by more than this, which may take some steps; in float32 it is seen at once."""
+    Measured over models of 3 and 8 layers whose largest logits were 3 to 9, one side through the engine's cache and
+    one in a single pass, over 30 prompts each: float32 differs by 1e-5 at most, float16 (11 bits) by 0.013, bfloat16
+    (8 bits) by 0.09. Each has room for three times that and more, because a false alarm stops a run: logits of large
+    models are larger, and other kernels round otherwise. So a lost update of a 16-bit model is seen once the learner
+    has moved some token's log-probability by more than this, which may take some steps; in float32 at once."""
     return {"float32": 1e-4, "float64": 1e-4, "float16": 0.04}.get(dtype, 0.3)
 
 

@@ -47,7 +47,7 @@ def push_to_hub(
     All files go in one commit, as they are, on the branch `revision`. A `README.md` of the directory's own is sent;
     otherwise a card is made of what the files say, and of `base`, the base model's name on the hub, and `game`.
 
-    The token is that of `hf auth login` or of HF_TOKEN, and HF_ENDPOINT names another hub than huggingface.co.
+    The token is that of `hf auth login` or of HF_TOKEN, and HF_ENDPOINT names a hub of your own.
 
     Raises `GymposiumError` with what to do where there is nothing to push, no token, or the hub refuses."""
     directory = Path(directory)
