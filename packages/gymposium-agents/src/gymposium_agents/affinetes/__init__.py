@@ -1,0 +1,6 @@
+"""affinetes' OpenSpiel tasks: its task ids, its `evaluate`, its result fields, on gymposium's games and players."""
+
+from gymposium_agents.affinetes.evaluate import evaluate
+from gymposium_agents.affinetes.tasks import Task, decode, encode
+
+__all__ = ["Task", "decode", "encode", "evaluate"]

@@ -1,0 +1,168 @@
+"""affinetes' task ids: `GGGGCCCCCCCC`, the number of a game and of a configuration of it.
+
+The order is that of affinetes' code (its README has an older one). Each game has a few variants, which repeat over the
+configurations. Which of OpenSpiel's parameters a variant sets is affinetes' own choice; where what it writes is no
+parameter of OpenSpiel (bridge, oware), the table says what stands here instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.errors import BadOption, MissingExtra, UnknownName
+from gymposium.games.names import format_name, parse_name
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+
+CONFIGS = 100_000_000
+"""Configurations of each game, most of them equal."""
+
+Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One of affinetes' games."""
+
+    name: str
+    """As affinetes and OpenSpiel call it."""
+    variants: tuple[Params, ...] = ({},)
+    """What configurations 0, 1, … set; after the last it begins again."""
+    plain: bool = False
+    """Played with the engine's own text: gymposium has no game of its own with these rules."""
+    simulations: int | None = None
+    """The N of `mcts-N` that the opponent `mcts` is: affinetes' own number, but for bridge. None: random, as in
+    affinetes, and in euchre, where search finds no deals that agree with what a seat has seen."""
+
+    def game(self, config: int) -> str:
+        """gymposium's name of a variant."""
+        params = self.variants[config % len(self.variants)]
+        return format_name(f"openspiel:{self.name}" if self.plain else self.name, params)
+
+
+def _each(name: str, *values: object) -> tuple[Params, ...]:
+    return tuple({name: value} for value in values)
+
+
+def _flags(*names: str) -> tuple[Params, ...]:
+    """All settings of some flags; the first is the lowest bit of the configuration."""
+    return tuple({name: bool(c >> bit & 1) for bit, name in enumerate(names)} for c in range(2 ** len(names)))
+
+
+def _grid(count: int, params: Callable[[int], Params]) -> tuple[Params, ...]:
+    return tuple(params(c) for c in range(count))
+
+
+FAMILIES = (
+    # ours hides bids; affinetes' shows them, and has up to 16 cards
+    Family("goofspiel", _grid(5, lambda c: {"imp_info": False, "num_cards": 8 + 2 * c, "players": 2}), plain=True),
+    Family("liars_dice", _each("numdice", 5), simulations=3000),
+    Family("leduc_poker", simulations=3000),
+    Family("gin_rummy", _grid(9, lambda c: {"hand_size": 7 + c // 3, "knock_card": 10 - c % 3}), simulations=500),
+    Family("othello", simulations=1000),
+    Family("backgammon", simulations=600),
+    Family("hex", _each("board_size", 5, 7, 9, 11), simulations=1000),
+    Family("clobber", _grid(3, lambda c: {"rows": 5 + c, "columns": 5 + c}), simulations=1500),
+    Family("hearts", _flags("pass_cards", "jd_bonus", "avoid_all_tricks_bonus"), simulations=500),
+    Family("euchre", _flags("allow_lone_defender", "stick_the_dealer"), plain=True),
+    Family("dots_and_boxes", _grid(3, lambda c: {"num_rows": 3 + c, "num_cols": 3 + c}), plain=True, simulations=1200),
+    Family("go", _grid(2, lambda c: {"board_size": 5 + 2 * c, "komi": 7.5}), plain=True, simulations=300),
+    Family("chess", plain=True, simulations=200),
+    Family("checkers", plain=True, simulations=500),
+    Family(
+        "quoridor",
+        _grid(4, lambda c: {"board_size": 7 + 2 * (c // 2), "wall_count": 8 + 2 * (c % 2)}),
+        plain=True,
+        simulations=800,
+    ),
+    Family("blackjack"),
+    Family("phantom_ttt", _each("obstype", "reveal-nothing", "reveal-numturns"), simulations=3000),
+    Family("2048"),
+    Family("solitaire", plain=True),
+    # affinetes has 200 simulations, which would take minutes a move: the engine plays 200 steps a second here.
+    # Its is_chicago and is_duplicate are no parameters of OpenSpiel's: what differs between such deals is
+    # who is vulnerable
+    Family(
+        "bridge", ({}, {"dealer_vul": True}, {"dealer_vul": True, "non_dealer_vul": True}), plain=True, simulations=20
+    ),
+    Family("amazons", _each("board_size", 6, 8, 10), plain=True, simulations=200),
+    # affinetes' seeds_per_house is OpenSpiel's num_seeds_per_house
+    Family("oware", _each("num_seeds_per_house", 4, 3, 5), plain=True, simulations=300),
+)
+"""affinetes' games in the order of its code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a task id stands for."""
+
+    game: str
+    """The game with its parameters, as `gymposium.games.registry.load_game` takes it."""
+    index: int
+    """The game's number, GGGG."""
+    config: int
+    """The configuration's, CCCCCCCC."""
+
+    @property
+    def family(self) -> Family:
+        return FAMILIES[self.index]
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        """Least and greatest return as OpenSpiel says, which the score goes by."""
+        import pyspiel
+
+        _, params = parse_name(self.game)
+        engine = pyspiel.load_game(format_name(self.family.name, params))
+        return engine.min_utility(), engine.max_utility()
+
+    def load(self) -> Game:
+        """The game. Raises `MissingExtra` where it is a plugin's that is not installed."""
+        try:
+            return load_game(self.game)
+        except UnknownName:
+            if self.family.name == "2048":
+                raise MissingExtra("The game 2048", "gymposium-2048") from None
+            raise
+
+
+def decode(task_id: int) -> Task:
+    """The task with this id. Raises `BadOption` for an id that stands for none: none wraps round."""
+    if type(task_id) is not int:
+        raise BadOption(f"task_id={task_id!r}: give a whole number.")
+    index, config = divmod(task_id, CONFIGS)
+    if not 0 <= index < len(FAMILIES):
+        raise BadOption(
+            f"task_id={task_id}: ids go from 0 to {len(FAMILIES) * CONFIGS - 1}, {CONFIGS} for each of "
+            f"{len(FAMILIES)} games."
+        )
+    return Task(FAMILIES[index].game(config), index, config)
+
+
+def encode(game: str) -> int:
+    """The smallest task id of a game, written as gymposium or as OpenSpiel does: `hex(board_size=5)`,
+    `openspiel:go(board_size=5,komi=7.5)`, `go(board_size=5,komi=7.5)`.
+
+    Raises `UnknownName` for a game that has no tasks, `BadOption` for parameters that no task has."""
+    base, params = parse_name(game)
+    name = base.removeprefix("openspiel:")
+    index = next((i for i, family in enumerate(FAMILIES) if family.name == name), None)
+    if index is None:
+        raise UnknownName("game with affinetes tasks", game, (family.name for family in FAMILIES))
+    family = FAMILIES[index]
+    wanted = _settings(family, params)
+    for config, variant in enumerate(family.variants):
+        if _settings(family, {key: str(value) for key, value in variant.items()}) == wanted:
+            return index * CONFIGS + config
+    known = ", ".join(family.game(config) for config in range(len(family.variants)))
+    raise BadOption(f"{game} is no affinetes task. Its tasks are {known}.")
+
+
+def _settings(family: Family, given: Mapping[str, str]) -> dict[str, str]:
+    """All of the engine's parameters, defaults filled in, as text."""
+    import pyspiel
+
+    engine = pyspiel.load_game(format_name(family.name, given))
+    return {key: str(value) for key, value in engine.get_parameters().items()}
