@@ -16,11 +16,13 @@ from weakref import WeakValueDictionary
 from gymposium.errors import BadOption
 from gymposium_agents.engines.protocol import AdapterHost, TokenEngine
 from gymposium_agents.loading import load_chat, load_model, stop_tokens
+from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings, parse_options
 from gymposium_agents.tokens import BASE, Policy
 
 if TYPE_CHECKING:
+    from gymposium_agents.engines.vllm.engine import VllmEngine
     from gymposium_agents.engines.vllm.server import Server
 
 
@@ -50,7 +52,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     if load is not None and url is not None:
         raise BadOption("load= and engine= exclude each other: a server has loaded its model already.")
     chat = load_chat(model, thinking=settings.thinking)
-    engine = in_process(model, load="4bit" if load else None) if url is None else on_server(url, model)
+    engine: HostingEngine = in_process(model, load="4bit" if load else None) if url is None else on_server(url, model)
     policy = BASE
     if adapter is not None and directory is not None:
         policy = policy_of(adapter, directory)
@@ -66,20 +68,22 @@ def in_process(model: str, *, load: Literal["4bit"] | None = None) -> HostingEng
     return _shared(("in process", _files(model), load), lambda: load_model(model, load=load).engine())
 
 
-def on_server(url: str, model: str, server: Server | None = None) -> HostingEngine:
+def on_server(url: str, model: str, server: Server | None = None) -> VllmEngine:
     """The engine of a vLLM server of this model; the same one for all who ask while it is in use. Whoever started the
     server gives it here first, so that it is started again when it dies."""
     from gymposium_agents.engines.vllm.engine import VllmEngine
 
     stops = stop_tokens(model, load_chat(model))
-    return _shared(("server", url, model), lambda: VllmEngine(url, model=model, stops=stops, server=server))
+    key = ("server", url, model)
+    return cast(VllmEngine, _shared(key, lambda: VllmEngine(url, model=model, stops=stops, server=server)))
 
 
 def policy_of(adapter: str, directory: Path) -> Policy:
     """The name under which an adapter is hosted: its directory's, and a digest of its weights and config, so that two
     adapters never share one and one adapter has the same everywhere."""
+    read_adapter(directory)
     digest = hashlib.sha256()
-    for file in ("adapter_config.json", "adapter_model.safetensors"):
+    for file in (CONFIG, WEIGHTS):
         with (directory / file).open("rb") as opened:
             digest.update(hashlib.file_digest(opened, "sha256").digest())
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(adapter).resolve().name)

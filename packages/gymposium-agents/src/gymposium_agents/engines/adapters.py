@@ -70,11 +70,13 @@ class Adapters:
             raise GymposiumError(f"The engine holds {str(policy)!r} already; publish new weights under a new version.")
         from peft import PeftModel  # three seconds, which only those pay who have adapters
 
+        from gymposium_agents.lora.attach import without_pefts_warning
+
         config = _readable(directory)
         name = str(policy).replace("%", "%25").replace(".", "%2E")  # it becomes the name of a module
         first = not self._peft
         peft: Any
-        with _as_it_was(self.model):
+        with _as_it_was(self.model), without_pefts_warning():
             peft = PeftModel(self.model, config, name) if first else self.model
             try:
                 found = peft.load_adapter(str(directory), name, torch_device=str(self.model.device))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import torch
@@ -50,6 +51,9 @@ class TransformersEngine:
         self._adapters = Adapters(model, policy)
         self._policy = self._adapters.own
         self._prefixes = PrefixCache(prefix_tokens)
+        self.context = int(model.config.get_text_config(decoder=True).max_position_embeddings)
+        """So many tokens a prompt and its completion may have together."""
+        self._lock = RLock()  # two players of one model may ask at once, each in a thread of its own (`streaming`)
 
     @property
     def model(self) -> Any:
@@ -61,10 +65,6 @@ class TransformersEngine:
         return self._policy
 
     @property
-    def context(self) -> int:
-        return int(self.model.config.get_text_config(decoder=True).max_position_embeddings)
-
-    @property
     def adapters(self) -> tuple[Policy, ...]:
         """The adapters that are held, oldest first, with the one that the model came with."""
         return self._adapters.held
@@ -72,15 +72,17 @@ class TransformersEngine:
     def publish(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` as `policy`, which answers from now on where nobody is named. Raises
         `GymposiumError` where it does not fit."""
-        self._adapters.load(directory, policy)
-        self._policy = policy
+        with self._lock:
+            self._adapters.load(directory, policy)
+            self._policy = policy
 
     def retire(self, policy: Policy) -> None:
         """Let go of a published adapter. Raises `GymposiumError` where it is the current policy or is not there."""
         if policy == self._policy:
             raise GymposiumError(f"{str(policy)!r} is the current policy; publish another before it is retired.")
-        self._adapters.unload(policy)
-        self._prefixes.drop(policy)
+        with self._lock:
+            self._adapters.unload(policy)
+            self._prefixes.drop(policy)
 
     def weights_changed(self, policy: Policy) -> None:
         """A learner that shares the model has changed the weights that it came with, which are `policy` now and
@@ -130,7 +132,7 @@ class TransformersEngine:
     def _answering(self, policy: Policy) -> Iterator[tuple[Any, Fill]]:
         """The transformers model, answering as `policy`, and how prompts are run through it."""
         self._adapters.check(policy)
-        with self._adapters.answering(policy), torch.inference_mode():
+        with self._lock, self._adapters.answering(policy), torch.inference_mode():
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
     def _sample(

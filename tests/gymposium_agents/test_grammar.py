@@ -1,0 +1,185 @@
+"""Players written `lm:MODEL@ADAPTER?options`: what the options do, and that weights are shared and adapters are not."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from gymposium.driver import MatchJob, Schedule, play
+from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.failures import FailurePolicy
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Concurrent, Sitting
+from gymposium_agents.grammar import in_process, policy_of
+from gymposium_agents.loading import load_model
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import BASE, Sampling, TokenRequest
+
+
+def seated(text: str) -> LanguageModelPlayer:
+    player = make_player(text)
+    assert isinstance(player, LanguageModelPlayer)
+    assert player.name == text
+    return player
+
+
+def asked_as(player: LanguageModelPlayer) -> PlayerSettings:
+    return PlayerSettings(
+        player.style,
+        player.reader.name,
+        player.sampling.max_tokens,
+        player.context.name,
+        player.sampling.temperature,
+        player.chat.thinking,
+    )
+
+
+@pytest.fixture
+def other_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> Path:
+    """Another adapter in a directory of the same name."""
+    model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.3, generator=generator)
+    directory = tmp_path / adapter_directory.name
+    model.save_pretrained(directory)
+    return directory
+
+
+def test_without_options_it_is_greedy_and_asked_as_it_was_trained(
+    model_directory: Path, adapter_directory: Path, tmp_path: Path
+) -> None:
+    assert asked_as(seated(f"lm:{model_directory}")) == PlayerSettings()
+    model, adapter = tmp_path / "model", tmp_path / "adapter"
+    shutil.copytree(model_directory, model)
+    shutil.copytree(adapter_directory, adapter)
+    of_model, of_adapter = PlayerSettings("full", "json", 30), PlayerSettings("compact", "tags", 8, "full")
+    of_model.save(model)
+    assert asked_as(seated(f"lm:{model}@{adapter}")) == of_model
+    of_adapter.save(adapter)
+    assert asked_as(seated(f"lm:{model}@{adapter}")) == of_adapter
+    assert asked_as(seated(f"lm:{model}")) == of_model
+
+
+def test_options_change_how_it_is_asked(model_directory: Path) -> None:
+    text = "context=last-4&reply=tags&prompt=full&temperature=0.6&max_tokens=256&thinking=true"
+    expected = PlayerSettings("full", "tags", 256, "last-4", 0.6, thinking=True)
+    player = seated(f"lm:{model_directory}?{text}")
+    assert asked_as(player) == expected
+    assert not isinstance(player, Concurrent)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("contxt=full", "Did you mean 'context'"),
+        ("lod=4bit", "Did you mean 'load'"),
+        ("load=8bit", "write 4bit"),
+        ("load=4bit&engine=http://127.0.0.1:1", "exclude each other"),
+        ("temperature=-1", "at least 0"),
+        ("context", "not of the form name=value"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(model_directory: Path, options: str, message: str) -> None:
+    with pytest.raises(GymposiumError, match=message):
+        make_player(f"lm:{model_directory}?{options}")
+
+
+def test_a_file_with_keys_from_elsewhere_is_refused(model_directory: Path, tmp_path: Path) -> None:
+    shutil.copytree(model_directory, tmp_path / "model")
+    (tmp_path / "model" / "player.json").write_text('{"top_p": 0.9}')
+    with pytest.raises(BadOption, match=r"player\.json has keys that this version does not know: top_p"):
+        make_player(f"lm:{tmp_path / 'model'}")
+
+
+def test_nothing_behind_the_question_mark_is_no_player(model_directory: Path) -> None:
+    with pytest.raises(UnknownName):
+        make_player(f"lm:{model_directory}?")
+
+
+def test_players_of_one_model_share_its_weights_and_play_with_their_own_adapters(
+    model_directory: Path, adapter_directory: Path, other_adapter: Path
+) -> None:
+    tuned, plain, other = (
+        seated(f"lm:{model_directory}{adapter}") for adapter in (f"@{adapter_directory}", "", f"@{other_adapter}")
+    )
+    again = seated(f"lm:{model_directory}@{adapter_directory}?temperature=0.5")
+    assert tuned.engine is plain.engine is other.engine is again.engine
+    assert tuned.policy == again.policy
+    assert len({tuned.policy, plain.policy, other.policy}) == 3
+    assert plain.policy == BASE
+    asks = [Sitting(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
+    said = []
+    for player, adapter in ((tuned, adapter_directory), (plain, None), (other, other_adapter)):
+        alone = load_model(model_directory, adapter)
+        requests = [TokenRequest(player.prompt(ask), random.Random(0)) for ask in asks]
+        expected = [alone.chat.read(c.ids) for c in alone.engine().generate(requests, Sampling(0.0, 16))]
+        assert [reply.text for reply in player.act(asks)] == expected
+        assert all(reply.trace.completion.policy == player.policy for reply in player.act(asks))
+        said.append(tuple(expected))
+    assert len(set(said)) == 3
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_two_adapters_play_against_each_other_over_one_engine(
+    model_directory: Path, adapter_directory: Path, other_adapter: Path, schedule: Schedule
+) -> None:
+    """Also where each is asked in a thread of its own."""
+    game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
+    players = [seated(f"lm:{model_directory}@{a}?max_tokens=6") for a in (adapter_directory, other_adapter)]
+    jobs = [MatchJob(f"m{i}", game, players, i, on_illegal=policy) for i in range(10)]
+    alone = [load_model(model_directory, a).engine() for a in (adapter_directory, other_adapter)]
+    for played in play(jobs, schedule=schedule):
+        for turn in played.turns:
+            request = TokenRequest(turn.trace.prompt, random.Random(0))
+            (expected,) = alone[turn.seat].generate([request], Sampling(0.0, 6))
+            assert turn.trace.completion.ids == expected.ids
+            assert turn.trace.completion.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
+
+
+def test_an_adapter_has_one_name_wherever_it_lies(adapter_directory: Path, other_adapter: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(adapter_directory, tmp_path / "elsewhere" / adapter_directory.name))
+    mine = policy_of(str(adapter_directory), adapter_directory)
+    assert policy_of(str(copy), copy) == mine
+    assert policy_of(str(other_adapter), other_adapter) != mine
+    assert mine.name.startswith(f"{adapter_directory.name}-")
+
+
+def test_weights_are_let_go_of_with_the_last_player_and_read_again_where_they_changed(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    directory = Path(shutil.copytree(model_directory, tmp_path / "model"))
+    first, second = seated(f"lm:{directory}"), seated(f"lm:{directory}?temperature=1")
+    engine, name = id(first.engine), str(directory)
+    assert engine == id(second.engine) == id(in_process(name))
+    weights = directory / "model.safetensors"
+    os.utime(weights, ns=(0, weights.stat().st_mtime_ns + 10**9))
+    assert id(in_process(name)) != engine
+    model = first.engine.model  # type: ignore[attr-defined]
+    assert len(gc.get_referrers(model)) > 0
+    del first, second, model
+    gc.collect()
+    from gymposium_agents.grammar import _engines
+
+    assert not any(id(kept) == engine for kept in _engines.values())
+
+
+def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match="holds no adapter"):
+        make_player(f"lm:{model_directory}@{tmp_path}")
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match="There is no model at"):
+        make_player(f"lm:{tmp_path / 'nowhere'}")
