@@ -1,0 +1,88 @@
+"""Record files: appended to line by line, read back whatever state they are in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from gymposium.driver import Played
+from gymposium.errors import BadRecord, EngineError
+from gymposium.records.record import Record
+
+
+class RecordWriter:
+    """Appends records to a file, each line whole and flushed. Where an earlier writer was cut off in the
+    middle of a line, the new records start on a line of their own and the broken one is kept."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[str] = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
+        if self.path.stat().st_size and not ends_line(self.path):
+            self._file.write("\n")
+
+    def write(self, played: Played) -> Record:
+        record = Record.of(played)
+        self._file.write(record.line() + "\n")
+        self._file.flush()
+        return record
+
+    def close(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def recorded(matches: Iterator[Played], write: Callable[[Played], object]) -> Iterator[Played]:
+    """The matches, each written as it ends. Where one breaks off since its engine fails, what there is of it
+    is written before the error goes on."""
+    try:
+        for played in matches:
+            write(played)
+            yield played
+    except EngineError as error:
+        write(error.played)
+        raise
+
+
+def ends_line(path: Path) -> bool:
+    """Whether a file's last line is whole."""
+    with open(path, "rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+@dataclass(slots=True)
+class Problem:
+    """Something in a record file that is not as it should be."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
+    """Every line of a file with its number: a record, or what is wrong with the line. Nothing is skipped
+    silently; a half-written last line is a `Problem` like any other."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                yield number, Record.parse(line)
+            except BadRecord as error:
+                yield number, Problem(f"{path}:{number}", str(error))

@@ -1,0 +1,182 @@
+"""One finished match as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from gymposium.driver import Played, Turn, prompt_hash
+from gymposium.errors import BadRecord
+from gymposium.games.protocol import Event
+from gymposium.prompt import PROMPT_VERSION
+from gymposium.reading import KINDS
+
+FORMAT = "gymposium-match-2"
+
+_SILENT = ("timed_out", "out_of_context")
+"""The fields that name seats that gave no reply when they were asked last."""
+
+
+@dataclass(slots=True)
+class Record:
+    """One finished match as it stands in a file."""
+
+    id: str
+    game: str
+    game_version: int
+    players: list[str]
+    seed: int
+    player_seed: int
+    on_illegal: str
+    events: list[Event]
+    turns: list[dict[str, Any]]
+    """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space; where its
+    player counts them `tokens`, of the prompt and of the reply, and `seconds`."""
+    returns: list[float]
+    results: list[str]
+    forfeit: int | None
+    timed_out: list[int]
+    """The seats whose players had not answered when the watchdog fired."""
+    out_of_context: list[int]
+    """The seats whose players could not reply, since the prompt fills all that they can read."""
+    error: str | None
+    """What the game's engine raised, where the match broke off; there are no returns then."""
+    reports: list[dict[str, float]]
+    """What the match itself reports of each seat beside its return; [] where it reports nothing."""
+    penalties: dict[str, float]
+    prompts: list[dict[str, Any]]
+    """For each seat: prompt style, reader, prompt version and the digest of the prompt's fixed parts."""
+    versions: dict[str, str]
+    format: str = FORMAT
+
+    @classmethod
+    def of(cls, played: Played) -> Record:
+        """The record of a match that the driver played."""
+        job = played.job
+        return cls(
+            id=job.id,
+            game=job.game.name,
+            game_version=job.game.spec.version,
+            players=[p.name for p in job.players],
+            seed=job.seed,
+            player_seed=job.seed if job.player_seed is None else job.player_seed,
+            on_illegal=str(job.on_illegal),
+            events=list(played.events),
+            turns=[_turn(turn) for turn in played.turns],
+            returns=list(played.returns),
+            results=[played.result(seat) for seat in range(len(played.utilities))],
+            forfeit=played.forfeit,
+            timed_out=list(played.timed_out),
+            out_of_context=list(played.out_of_context),
+            error=played.error,
+            reports=list(played.reports),
+            penalties={str(seat): cost for seat, cost in played.penalties.items()},
+            prompts=[
+                {
+                    "style": p.style,
+                    "reader": p.reader.name,
+                    "version": PROMPT_VERSION,
+                    "hash": prompt_hash(job, seat),
+                }
+                for seat, p in enumerate(job.players)
+            ],
+            versions=dict(_versions()),
+        )
+
+    @classmethod
+    def parse(cls, line: str) -> Record:
+        """Read one line. Raises `BadRecord` with what is wrong with it."""
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadRecord(f"not JSON ({error})") from error
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise BadRecord(f"not a match record of format {FORMAT!r}")
+        try:
+            record = cls(**data)
+            _check_types(data)
+            record.events = [Event(seat, move) for seat, move in record.events]
+        except (TypeError, ValueError) as error:
+            raise BadRecord(f"fields are missing or wrong ({error})") from error
+        return record
+
+    def line(self) -> str:
+        # ASCII only: a reply may hold half a surrogate pair, which no file can
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    said: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
+    if turn.action is not None:
+        said["action"] = turn.action
+    if (usage := turn.usage) is not None:
+        if usage.prompt_tokens is not None or usage.completion_tokens is not None:
+            said["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
+        said["seconds"] = round(usage.seconds, 6)
+    return said
+
+
+def _check_types(data: Mapping[str, Any]) -> None:
+    """TypeError or ValueError where a field that is relied on is not what a writer would have written."""
+    for name in ("id", "game", "on_illegal"):
+        _need(isinstance(data[name], str), name)
+    for name in ("seed", "player_seed"):
+        _need(type(data[name]) is int, name)
+    _need(_is_count(data["game_version"]), "game_version")
+    for name in ("players", "events", "turns", "returns", "results", "prompts", *_SILENT, "reports"):
+        _need(isinstance(data[name], list), name)
+    for name in ("players", "results"):
+        _need(all(isinstance(one, str) for one in data[name]), name)
+    for name in ("penalties", "versions"):
+        _need(isinstance(data[name], dict), name)
+    _need(all(isinstance(one, str) for one in data["versions"].values()), "versions")
+    _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
+    _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
+    for name in _SILENT:
+        _need(all(_is_count(seat) for seat in data[name]), name)
+    _need(data["error"] is None or isinstance(data["error"], str), "error")
+    for report in data["reports"]:
+        _need(isinstance(report, dict) and all(map(_is_number, report.values())), "reports")
+    _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")
+    _need(all(_is_number(value) for value in data["returns"]), "returns")
+    for turn in data["turns"]:
+        _need(isinstance(turn, dict) and _is_count(turn.get("seat")), "turns")
+        _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
+        _need(type(turn.get("action", 0)) is int, "turns")
+        tokens, seconds = turn.get("tokens", [None, None]), turn.get("seconds", 0.0)
+        _need(isinstance(tokens, list) and len(tokens) == 2, "turns")
+        _need(all(count is None or _is_count(count) for count in tokens), "turns")
+        _need(_is_number(seconds) and 0 <= seconds < math.inf, "turns")
+    for prompt in data["prompts"]:
+        _need(isinstance(prompt, dict) and _is_count(prompt.get("version")), "prompts")
+        _need(all(isinstance(prompt.get(name), str) for name in ("style", "reader", "hash")), "prompts")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
+
+
+def _need(holds: bool, name: str) -> None:
+    if not holds:
+        raise ValueError(f"{name} is not of the right form")
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("gymposium", "open_spiel"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a source tree on the path, not installed
+            found[name] = "unknown"
+    return found
