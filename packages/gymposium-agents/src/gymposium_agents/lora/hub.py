@@ -7,9 +7,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from huggingface_hub import CommitOperationAdd, HfApi, get_token
-from huggingface_hub.errors import (
+from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError is that of the client's HTTP library
     HfHubHTTPError,
-    HTTPError,  # type: ignore[attr-defined]  # of the HTTP library that this release of the client stands on
+    HTTPError,
     OfflineModeIsEnabled,
 )
 
