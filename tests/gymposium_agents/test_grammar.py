@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import shutil
+import weakref
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,13 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Concurrent, Sitting
+from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.grammar import in_process, policy_of
 from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.small import SmallModel, make_small_model
 from gymposium_agents.tokens import BASE, Sampling, TokenRequest
 
 
@@ -161,18 +164,42 @@ def test_weights_are_let_go_of_with_the_last_player_and_read_again_where_they_ch
 ) -> None:
     directory = Path(shutil.copytree(model_directory, tmp_path / "model"))
     first, second = seated(f"lm:{directory}"), seated(f"lm:{directory}?temperature=1")
-    engine, name = id(first.engine), str(directory)
-    assert engine == id(second.engine) == id(in_process(name))
+    kept = weakref.ref(first.engine)
+    assert kept() is second.engine is in_process(str(directory))
     weights = directory / "model.safetensors"
     os.utime(weights, ns=(0, weights.stat().st_mtime_ns + 10**9))
-    assert id(in_process(name)) != engine
-    model = first.engine.model  # type: ignore[attr-defined]
-    assert len(gc.get_referrers(model)) > 0
-    del first, second, model
+    assert kept() is not in_process(str(directory))
+    del first
     gc.collect()
-    from gymposium_agents.grammar import _engines
+    assert kept() is not None
+    del second
+    gc.collect()
+    assert kept() is None
 
-    assert not any(id(kept) == engine for kept in _engines.values())
+
+def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_path: Path) -> None:
+    model, adapter = tmp_path / "wide", tmp_path / "adapter"
+    size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
+    make_small_model(model, game_texts, seed=1, size=size)
+    tuned_model = attach_lora(load_model(model).model, rank=4, alpha=8, seed=0)
+    with torch.no_grad():
+        for name, parameter in tuned_model.named_parameters():
+            if "lora_B" in name:
+                parameter.fill_(0.2)
+    tuned_model.save_pretrained(adapter)
+    plain, small = seated(f"lm:{model}"), seated(f"lm:{model}?load=4bit")
+    tuned = seated(f"lm:{model}@{adapter}?load=4bit")
+    assert small.engine is tuned.engine is not plain.engine
+    layer = base_of(small.engine.model).model.layers[0].mlp.up_proj  # type: ignore[attr-defined]
+    assert layer.weight.dtype == torch.uint8
+    ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
+    prompt = small.prompt(ask)
+    pairs = [(prompt, small.chat.reply(move)) for move in ask.legal_moves or ()]
+    scores = [
+        [sum(one) for one in player.engine.score(pairs, policy=player.policy)] for player in (plain, small, tuned)
+    ]
+    off = [max(abs(a - b) for a, b in zip(scores[0], other, strict=True)) for other in scores[1:]]
+    assert 0 < off[0] < 1 < off[1], "rounded a little, tuned a lot"
 
 
 def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
