@@ -121,6 +121,11 @@ def test_search_plays_where_it_is_said_to(family: object) -> None:
     assert counts["no world"] <= counts["moves"] // 10
 
 
+def test_scores_go_by_the_range_that_openspiel_says() -> None:
+    assert decode(encode("2048")).utility_range == (0.0, 20480.0)
+    assert decode(encode("gin_rummy(hand_size=7)")).utility_range == (-95.0, 95.0)
+
+
 def test_bids_are_shown_as_in_affinetes_and_ours_hides_them() -> None:
     shown = decode(0).load().new(1)
     shown.apply({0: shown.legal_moves(0)[2], 1: shown.legal_moves(1)[5]})

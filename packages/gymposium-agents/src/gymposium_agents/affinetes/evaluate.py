@@ -8,6 +8,7 @@ is the model's own, what the infrastructure did has no score, and keys come from
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
@@ -93,6 +94,10 @@ async def evaluate(
     return result if error is None else {**result, "error": error}
 
 
+_loading = threading.Lock()
+"""transformers cannot load two models at once: one of them lacks weights then."""
+
+
 @cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="affinetes")
@@ -111,4 +116,5 @@ def _in_process(model: str) -> ChatEngine:
     from gymposium_agents.grammar import in_process
     from gymposium_agents.loading import load_chat
 
-    return TokenChatEngine(in_process(model), load_chat(model))
+    with _loading:
+        return TokenChatEngine(in_process(model), load_chat(model))
