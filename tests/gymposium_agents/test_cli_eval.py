@@ -120,7 +120,7 @@ def test_the_tables_fit_80_columns(run: Any) -> None:
     assert "per match mean return out of context" in text
     assert "per move prompt tokens reply tokens seconds" in text
     assert sum(line.startswith("seat 3") for line in text) == 8  # hearts, two opponents, four blocks
-    [two_thousand] = [i for i, line in enumerate(text) if line.startswith("fails at 2048: 20 matches")]
+    [two_thousand] = [i for i, line in enumerate(text) if line == "fails at 2048"]
     assert "of matches" not in text[two_thousand + 3]  # nobody wins alone
 
 
@@ -181,7 +181,7 @@ def test_ctrl_c_ends_with_130_and_says_what_is_recorded(run: Any, tmp_path: Path
         ({"server_option": ["lora_rank=8"]}, "--start-server"),
         ({"player": "lm:a", "opponents": "lm:b", "start_server": True}, "a, b would need one each"),
         ({"player": "lm:a", "start_server": True}, "gymposium engine setup"),
-        ({"player": "lm:a@b", "start_server": True}, "no adapter in b"),
+        ({"player": "lm:a@b", "start_server": True}, "no adapter at 'b'"),
         ({"player": "lm:a", "start_server": True, "server_option": ["dtyp=auto"]}, "'dtype'"),
         ({"player": "lm:a", "start_server": True, "server_option": ["port=x"]}, "whole number"),
         ({"player": "lm:a", "start_server": True, "server_option": ["port"]}, "NAME=VALUE"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from rich.table import Column, Table
 
 from gymposium.cli.text import with_interval
-from gymposium.scores import Score, rate
+from gymposium.scores import Estimate, Score, rate
 from gymposium_agents.evaluate import Evaluation
 
 ACROSS = 3
@@ -46,10 +46,15 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
     usage: Measures = {}
     if overall.completion_tokens:
         usage["prompt tokens"] = lambda score: f"{prompt_tokens_per_move(score):.1f}"
-        usage["reply tokens"] = lambda score: with_interval(score.tokens_per_move())
+        usage["reply tokens"] = lambda score: _roughly(score.tokens_per_move())
     if overall.seconds:
         usage["seconds"] = lambda score: with_interval(score.seconds_per_move())
     yield "per move", usage
+
+
+def _roughly(estimate: Estimate) -> str:
+    """`151.2 [148.0, 154.4]`: thousandths of a token would only make the table wide."""
+    return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("nan", "–")
 
 
 def prompt_tokens_per_move(score: Score) -> float:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress
+from rich.table import Table
 
 from gymposium.cli.matches import (
     RECORD,
@@ -266,34 +267,38 @@ def changed(plan: Plan, protocol: Preset) -> list[str]:
 
 def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
     console = out()
+    name, _, options = plan.player.partition("?")
     if protocol is not None:
-        console.print("\n".join(_explained(plan, protocol)), soft_wrap=True)
+        console.print(f"Preset {protocol.name}: {protocol.source}", soft_wrap=True)
+        console.print(_explained(plan, protocol))
+        console.print()
+    elif options:
+        console.print(f"{name} with {options.replace('&', ' ')}\n", soft_wrap=True)
     for number, (game, opponent, evaluation) in enumerate(session.found):
-        if number or protocol is not None:
+        if number:
             console.print()
         against = "" if opponent == ALONE else f" against {opponent}"
         seats = "" if game.seats == 1 else ", as many in each seat"
-        console.print(f"{plan.player} at {game.name}{against}: {plan.matches} matches{seats}", soft_wrap=True)
-        console.print(f"seed {plan.seed}, a failed reply: {plan.on_illegal}")
+        console.print(f"{name} at {game.name}{against}", soft_wrap=True)
+        console.print(f"{plan.matches} matches{seats}, seed {plan.seed}, a failed reply: {plan.on_illegal}")
         for table in blocks(evaluation):
             console.print()
             console.print(table)
 
 
-def _explained(plan: Plan, protocol: Preset) -> Iterator[str]:
-    """The preset with every setting as it is played, and which of them are not the preset's own."""
-    yield f"Preset {protocol.name}: {protocol.source}"
+def _explained(plan: Plan, protocol: Preset) -> Table:
+    """Every setting of the preset as it is played, and which of them are not the preset's own."""
+    options = plan.player.partition("?")[2].replace("&", " ")
     rows = {
         "games": ", ".join(game.name for game in plan.games),
         "opponents": ", ".join(plan.opponents),
         "matches": f"{plan.matches} against each, as many in each seat",
         "seed": str(plan.seed),
         "failed reply": str(plan.on_illegal),
-        "player": plan.player.partition("?")[2].replace("&", " ")
-        if takes_options(plan.player)
-        else f"{plan.player}; how a language model is asked is not used",
+        "player": options if takes_options(plan.player) else "no language model, so how one is asked is not used",
+        "changed": ", ".join(changed(plan, protocol)) or "nothing",
     }
+    table = Table.grid(padding=(0, 2, 0, 0))
     for name, value in rows.items():
-        yield f"  {name:<14}{value}"
-    if others := changed(plan, protocol):
-        yield f"  {'changed':<14}{', '.join(others)}"
+        table.add_row(f"  {name}", value)
+    return table

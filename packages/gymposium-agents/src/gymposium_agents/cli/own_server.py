@@ -3,7 +3,6 @@ stopped when the command ends, however it does."""
 
 from __future__ import annotations
 
-import json
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -102,9 +101,8 @@ def _rank(adapter: str | None) -> int:
     """The rank of a LoRA adapter; 0 without one."""
     if adapter is None:
         return 0
-    from gymposium_agents.lora.attach import adapter_directory  # PEFT takes three seconds to import
+    # PEFT takes three seconds to import
+    from gymposium_agents.lora.attach import adapter_directory
+    from gymposium_agents.lora.files import read_adapter
 
-    file = adapter_directory(adapter) / "adapter_config.json"
-    if not file.is_file():
-        raise BadOption(f"There is no adapter in {adapter}: {file.name} is missing.")
-    return int(json.loads(file.read_text(encoding="utf-8"))["r"])
+    return read_adapter(adapter_directory(adapter)).rank
