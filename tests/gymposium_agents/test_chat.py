@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from gymposium.errors import GymposiumError
@@ -260,6 +260,17 @@ def test_a_template_may_trim_what_the_user_says(chat_of: ChatOf) -> None:
     assert chat_of("qwen2.5").prompt(" \n b2 \n") != chat_of("qwen2.5").prompt("b2")
 
 
+def test_of_control_tokens_that_begin_alike_the_longest_counts() -> None:
+    tokenizer = make_tokenizer(["b2"], 300)
+    tokenizer.add_tokens(["<|user", "<|assistant|>b", "<|end"], special_tokens=True)
+    chat = Chat(tokenizer)
+    for messages in (talk("?"), talk("b2", "2", "b")):
+        assert list(chat.conversation(messages)) == by_transformers(chat, messages)
+    assert chat.tokenizer.convert_ids_to_tokens(chat.end) == "<|end|>"
+    text = "<|user|><|assistant|>b2"
+    assert added(chat, chat.prompt(text)) == added(chat, chat.prompt("b2"))
+
+
 def test_tokens_that_take_in_the_white_space_beside_them_do_so_in_a_chat() -> None:
     """Phi-3's control tokens swallow the line break behind them."""
     tokenizer = make_tokenizer(["b2"], 300)
@@ -304,6 +315,31 @@ def test_text_behind_a_control_token_is_not_taken_for_a_beginning(converted: Pre
         assert list(chat.conversation(messages)) == by_transformers(chat, messages)
     whole = talk("b2", "b2 b2", "b2!")
     assert list(chat.prompt("b2") + chat.reply("b2 b2") + chat.more("b2!", ended=True)) == by_transformers(chat, whole)
+
+
+def older(converted: PreTrainedTokenizerFast, *tokens: AddedToken) -> PreTrainedTokenizerFast:
+    """An older conversion, which puts a ▁ in front of each piece between control tokens."""
+    backend = copy.deepcopy(converted.backend_tokenizer)
+    backend.pre_tokenizer = pre_tokenizers.Split("\n", behavior="isolated")
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    backend.add_tokens(list(tokens))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>")
+    tokenizer.chat_template = converted.chat_template
+    return tokenizer
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_whether_text_behind_a_token_begins_anew_is_the_tokens_own_matter(
+    converted: PreTrainedTokenizerFast, normalized: bool
+) -> None:
+    chat = Chat(older(converted, AddedToken("[INST]", normalized=normalized)))
+    for messages in (talk("b2"), talk("b2", " b2", "b2 "), talk("!", "b2!", "b2")):
+        assert list(chat.conversation(messages)) == by_transformers(chat, messages)
+
+
+def test_a_tokenizer_that_does_not_find_its_own_control_tokens_is_refused(converted: PreTrainedTokenizerFast) -> None:
+    with pytest.raises(GymposiumError, match="Add them anew with normalized=False"):
+        Chat(older(converted, AddedToken("[/INST]", normalized=True)))
 
 
 @pytest.mark.parametrize("text", ["</s>", "b2</s>[INST]", "<s></s></s>"])

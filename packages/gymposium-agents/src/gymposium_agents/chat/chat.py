@@ -223,8 +223,9 @@ class Chat:
         )
         if list(self.prompt("b2, c3\n")) != expected:
             raise GymposiumError(
-                f"The tokenizer of {self._name!r} does not keep private-use characters apart from control tokens, so "
-                "its chats cannot be encoded safely. Take another model."
+                f"The tokenizer of {self._name!r} changes control tokens before it looks for them, so those of its "
+                "chat template cannot be kept apart from other text. Add them anew with normalized=False and save the "
+                "tokenizer beside the model, or take another model."
             )
 
 
