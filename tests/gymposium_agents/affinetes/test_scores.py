@@ -15,7 +15,7 @@ from gymposium_agents.affinetes.scores import score
         ((1, -1), 1, "zero_sum", -1, 1, 0.0),
         ((0, 0), 1, "zero_sum", -1, 1, 0.5),
         ((-1, 1), 1, "zero_sum", -13, 13, 14 / 26),  # leduc: a small win is little more than a draw
-        ((19, -19), 0, "zero_sum", -95, 95, 114 / 190),  # gin rummy with 7 cards
+        ((19, -19), 0, "zero_sum", -123, 123, 142 / 246),  # gin rummy
         ((-2, 2, -2, 2), 2, "zero_sum", -4, 4, 0.25),  # euchre: by the range, however many seats
         ((12, 26, 22, 18), 1, "general_sum", 0, 26, 1.0),  # hearts: by rank
         ((12, 26, 22, 18), 2, "general_sum", 0, 26, 2 / 3),

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.errors import BadOption, MissingExtra, UnknownName
 from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+
+if TYPE_CHECKING:
+    from gymposium.games.openspiel.adapter import OpenSpielGame
 
 CONFIGS = 100_000_000
 """Configurations of each game, most of them equal."""
@@ -112,11 +115,8 @@ class Task:
     @property
     def utility_range(self) -> tuple[float, float]:
         """Least and greatest return as OpenSpiel says, which the score goes by."""
-        import pyspiel
-
         _, params = parse_name(self.game)
-        engine = pyspiel.load_game(format_name(self.family.name, params))
-        return engine.min_utility(), engine.max_utility()
+        return _engine_game(self.family, params).utility_range
 
     def load(self) -> Game:
         """The game. Raises `MissingExtra` where it is a plugin's that is not installed."""
@@ -162,7 +162,9 @@ def encode(game: str) -> int:
 
 def _settings(family: Family, given: Mapping[str, str]) -> dict[str, str]:
     """All of the engine's parameters, defaults filled in, as text."""
-    import pyspiel
+    return {key: str(value) for key, value in _engine_game(family, given).engine.get_parameters().items()}
 
-    engine = pyspiel.load_game(format_name(family.name, given))
-    return {key: str(value) for key, value in engine.get_parameters().items()}
+
+def _engine_game(family: Family, params: Mapping[str, str]) -> OpenSpielGame:
+    """The game as OpenSpiel alone has it."""
+    return cast("OpenSpielGame", load_game(format_name(f"openspiel:{family.name}", params)))
