@@ -28,7 +28,7 @@ from gymposium_agents.engines.vllm.versions import remark_on
 from gymposium_agents.engines.vllm.wire import Garbled, likeliest_of, message_of, probe_body
 from gymposium_agents.tokens import Policy
 
-ATTEMPTS = 6
+ATTEMPTS = 4
 """So often a request is sent before its failure is the caller's."""
 
 T = TypeVar("T")

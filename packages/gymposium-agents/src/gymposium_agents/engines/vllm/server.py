@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -26,7 +27,9 @@ READY_SECONDS = 1800.0
 PROBE_SECONDS = 3.0
 MOST_RESTARTS, RESTART_WINDOW_SECONDS = 5, 600.0
 LONGEST_PAUSE_SECONDS = 30.0
-LOG_LINES = 15
+LOG_LINES, LOOKED_AT = 12, 300
+"""An error quotes the last lines of the log, behind the errors among a few hundred: what ends a server's log is
+rarely what ended the server."""
 
 
 class Server:
@@ -146,12 +149,16 @@ class Server:
             try:
                 self._keeper.wait(2 * keeper.GRACE_SECONDS)
             except subprocess.TimeoutExpired:
-                os.killpg(self._keeper.pid, signal.SIGKILL)
+                self._keeper.kill()
                 self._keeper.wait()
+            with suppress(ProcessLookupError):  # where the keeper itself was killed, the others are still there
+                os.killpg(self._keeper.pid, signal.SIGKILL)
+            self._keeper = None
 
     def _last_words(self) -> str:
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
-        return f"The end of its log ({self.log}):\n" + "\n".join(lines)
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        errors = [line for line in lines[-LOOKED_AT:] if re.search(r"\w(Error|Exception): ", line)]
+        return f"The end of its log ({self.log}):\n" + "\n".join([*errors[-3:], *lines[-LOG_LINES:]])
 
 
 @contextmanager

@@ -20,6 +20,14 @@ SERVED_NAME = "base"
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """The ranks that vLLM can make room for."""
 
+CPU_LORA_LAYERS = (
+    "qkv_proj q_proj k_proj v_proj o_proj gate_up_proj gate_proj up_proj down_proj out_proj "
+    "query_key_value dense dense_h_to_4h dense_4h_to_h c_attn c_proj c_fc fc1 fc2"
+).split()
+"""The layers that an adapter may change on a CPU: linear ones, by the names that models give them, and not the output
+layer. With a LoRA there, vLLM 0.32 for CPUs dies of a request for prompt log-probabilities beside any other request
+(`lora/punica_wrapper/punica_cpu.py`: add_lora_logits has one index for each request, not for each token)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
@@ -71,6 +79,8 @@ class ServerSettings:
         if self.lora_rank:
             rank = next(rank for rank in LORA_RANKS if rank >= self.lora_rank)
             command += ["--enable-lora", "--max-loras", str(self.max_loras), "--max-lora-rank", str(rank)]
+            if build == "cpu":
+                command += ["--lora-target-modules", *CPU_LORA_LAYERS]
         if build == "cpu":
             command += ["--enforce-eager"]  # anything else needs a C++ compiler
         return [*command, *self.more]

@@ -1,0 +1,205 @@
+"""What the engine does when a server falters, against a small server that falters on demand."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.client import ATTEMPTS, Patience
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
+from gymposium_agents.tokens import Policy, Sampling, TokenRequest
+
+IMPATIENT = Patience(request=5.0, connect=5.0, absence=0.5)
+STOPS = frozenset({4})
+LEARNER = Policy("learner", 1)
+
+
+class Faltering(ThreadingHTTPServer):
+    """Speaks as much of vLLM's HTTP as the engine does. `fails` are answers to give before the right ones: a status,
+    or 0 to hang up."""
+
+    daemon_threads = True
+
+    def __init__(self, model: str = "model", version: str = "0.32.0") -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.model, self.version = model, version
+        self.gone = False
+        """Hang up on everybody."""
+        self.fails: list[int] = []
+        self.loras: dict[str, str] = {}
+        self.asked: list[dict[str, Any]] = []
+        self.keys: set[str | None] = set()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Faltering
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def handle_one_request(self) -> None:
+        if self.server.gone:
+            self.close_connection = True
+        else:
+            super().handle_one_request()
+
+    def do_GET(self) -> None:
+        if self.server.gone:  # said since this connection began to wait for its next request
+            self.close_connection = True
+            return
+        self.server.keys.add(self.headers["Authorization"])
+        base = {"id": "base", "root": self.server.model, "parent": None, "max_model_len": 64}
+        loras = [{"id": name, "root": root, "parent": "base"} for name, root in self.server.loras.items()]
+        pages = {"/health": {}, "/version": {"version": self.server.version}, "/v1/models": {"data": [base, *loras]}}
+        self.give(200, pages[self.path])
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "load_lora" in self.path:
+            self.server.loras[body["lora_name"]] = body["lora_path"]
+            self.give(200, {})
+            return
+        if body.get("logprobs") == 1:  # the engine's probe
+            self.give(200, {"choices": [{"logprobs": {"top_logprobs": [{"x": -body["temperature"]}]}}]})
+            return
+        self.server.asked.append(body)
+        if self.server.gone:
+            self.close_connection = True
+            return
+        if self.server.fails and (status := self.server.fails.pop(0)) != 200:
+            if status:
+                self.give(status, {"error": {"message": f"status {status} on demand"}})
+            else:
+                self.close_connection = True
+            return
+        if body["model"] not in ("base", *self.server.loras):
+            self.give(404, {"error": {"message": "no such model"}})
+            return
+        token = body["seed"] % 50 + 10
+        choice = {"token_ids": [token, 4], "logprobs": {"token_logprobs": [-1.0, -2.0]}, "finish_reason": "stop"}
+        self.give(200, {"choices": [choice]})
+
+    def give(self, status: int, data: dict[str, Any]) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def server() -> Iterator[Faltering]:
+    with Faltering() as made:
+        yield made
+        made.shutdown()
+
+
+@pytest.fixture
+def engine(server: Faltering) -> Iterator[VllmEngine]:
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT) as made:
+        yield made
+
+
+def request(number: int = 0) -> TokenRequest:
+    return TokenRequest((5, 6, 7), random.Random(number))
+
+
+@pytest.mark.parametrize("fails", [[500], [0], [503, 0, 502]], ids=str)
+def test_a_server_that_falters_is_asked_the_same_again(server: Faltering, engine: VllmEngine, fails: list[int]) -> None:
+    [expected] = engine.generate([request()], Sampling(0.6))
+    server.asked.clear()
+    server.fails += fails
+    assert engine.generate([request()], Sampling(0.6)) == [expected]
+    assert len(server.asked) == len(fails) + 1
+    assert all(body == server.asked[0] for body in server.asked)
+
+
+def test_a_server_that_always_fails_is_given_up(server: Faltering, engine: VllmEngine) -> None:
+    server.fails += [500] * 100
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: .*status 500 on demand"):
+        engine.generate([request()], Sampling())
+    assert len(server.asked) == ATTEMPTS
+
+
+def test_a_refusal_is_final(server: Faltering, engine: VllmEngine) -> None:
+    server.fails += [400]
+    with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
+        engine.generate([request()], Sampling())
+    assert len(server.asked) == 1
+
+
+def test_every_field_that_has_a_default_is_given(server: Faltering, engine: VllmEngine) -> None:
+    engine.generate([request()], Sampling(0.6, max_tokens=100))
+    [body] = server.asked
+    expected = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "stop_token_ids": [4]}
+    assert {name: body[name] for name in expected} == expected
+    assert body["seed"] == random.Random(0).getrandbits(63)
+    assert body["max_tokens"] == engine.context - 3  # what the context leaves, not 100
+
+
+def test_a_server_that_was_started_again_gets_its_adapters_back(
+    server: Faltering, engine: VllmEngine, adapter_directory: Path
+) -> None:
+    engine.publish(adapter_directory, LEARNER)
+    server.loras.clear()
+    [completion] = engine.generate([request()], Sampling())
+    assert completion.policy == LEARNER
+    assert server.loras == {"learner-v1": str(adapter_directory)}
+    assert engine.recoveries == 1
+
+
+def test_a_server_that_does_not_come_back(server: Faltering, engine: VllmEngine) -> None:
+    server.gone = True
+    with pytest.raises(GymposiumError, match="gone and did not come back within"):
+        engine.generate([request(i) for i in range(8)], Sampling())
+
+
+def test_no_server_at_all() -> None:
+    with pytest.raises(GymposiumError, match=r"No vLLM server answers .*gymposium engine start --model model"):
+        VllmEngine("http://127.0.0.1:9", model="model", stops=STOPS)
+
+
+def test_a_server_of_another_model(server: Faltering) -> None:
+    with pytest.raises(GymposiumError, match=r"serves another model: base \(model\); expected other"):
+        VllmEngine(server.url, model="other", stops=STOPS)
+
+
+def test_a_version_that_was_not_tested_is_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
+    with Faltering(version="0.9.9") as old, caplog.at_level(logging.WARNING):
+        VllmEngine(old.url, model="model", stops=STOPS).close()
+        old.shutdown()
+    assert "0.9.9" in caplog.text
+
+
+def test_the_key_goes_with_every_request(server: Faltering, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "canary-key")
+    VllmEngine(server.url, model="model", stops=STOPS).close()
+    assert server.keys == {"Bearer canary-key"}
+
+
+def test_a_prompt_that_fills_the_context_is_not_sent(server: Faltering, engine: VllmEngine) -> None:
+    full = TokenRequest((5,) * engine.context, random.Random(0))
+    with pytest.raises(GymposiumError, match="no room for a reply"):
+        engine.submit(full, Sampling()).result()
+    assert server.asked == []
+
+
+def test_given_tokens_are_scored_at_temperature_1_only(engine: VllmEngine) -> None:
+    with pytest.raises(GymposiumError, match="at temperature 1 only"):
+        engine.score([((5,), (6,))], temperature=0.5)

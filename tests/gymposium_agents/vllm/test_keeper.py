@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from gymposium_agents.engines.vllm import keeper
+
+SERVER = """
+import os, subprocess, sys
+worker = subprocess.Popen(["sleep", "600"])
+print(os.getpid(), worker.pid, flush=True)
+sys.exit(worker.wait())
+"""
+
+
+class Kept:
+    """A server of two processes with its keeper; all three write to one pipe, which ends when the last one is gone."""
+
+    def __init__(self, program: str = SERVER) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", str(Path(keeper.__file__)), sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.lifeline, self.output = self.process.stdin, self.process.stdout
+        self.server, self.worker = map(int, self.output.readline().split())
+
+    def last_words(self) -> str:
+        """Waits until nobody is left."""
+        said = self.output.read()
+        self.process.wait()
+        self.lifeline.close()
+        self.output.close()
+        return said
+
+
+def test_the_end_of_the_starter_ends_server_and_workers() -> None:
+    kept = Kept()
+    kept.lifeline.close()  # as the system does when the starter is killed
+    assert "by itself" not in kept.last_words()
+
+
+def test_the_death_of_the_server_ends_its_workers() -> None:
+    kept = Kept()
+    os.kill(kept.server, signal.SIGKILL)
+    assert "ended by itself, with code -9" in kept.last_words()
+
+
+def test_a_signal_to_the_group_ends_the_server_and_the_keeper_says_so() -> None:
+    kept = Kept()
+    os.killpg(kept.process.pid, signal.SIGTERM)
+    assert "ended by itself, with code -15" in kept.last_words()

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, ServerSettings
+from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, remark_on
+
+
+def after(command: list[str], option: str) -> str:
+    return command[command.index(option) + 1]
+
+
+def test_the_command_line_of_a_server_that_can_be_learned_from() -> None:
+    command = ServerSettings("some/model", lora_rank=5, max_model_len=512).command("python", "cpu", 8123)
+    assert command[:3] == ["python", "-m", "vllm.entrypoints.openai.api_server"]
+    expected = {
+        "--model": "some/model",
+        "--served-model-name": "base",
+        "--host": "127.0.0.1",
+        "--port": "8123",
+        "--dtype": "float32",
+        "--generation-config": "vllm",
+        "--logprobs-mode": "processed_logprobs",
+        "--max-model-len": "512",
+        "--max-lora-rank": "8",
+    }
+    assert {option: after(command, option) for option in expected} == expected
+    assert {"--enable-lora", "--enforce-eager"} <= set(command)
+
+
+def test_a_gpu_takes_the_checkpoints_own_type_and_compiles() -> None:
+    command = ServerSettings("some/model").command("python", "cuda", 8123)
+    assert after(command, "--dtype") == "auto"
+    assert not {"--enforce-eager", "--enable-lora", "--max-model-len"} & set(command)
+
+
+def test_what_is_handed_on_comes_last_and_so_wins() -> None:
+    command = ServerSettings("m", more=("--dtype", "bfloat16")).command("python", "cpu", 1)
+    assert command[-2:] == ["--dtype", "bfloat16"]
+
+
+def test_the_key_goes_by_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "canary-key")
+    settings = ServerSettings("m", host="0.0.0.0", lora_rank=8)
+    settings.check()
+    theirs = settings.environment({KEY_VARIABLE: "canary-key", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "ours"}, "cpu")
+    assert theirs["VLLM_API_KEY"] == "canary-key"
+    assert "canary-key" not in " ".join(settings.command("python", "cpu", 1)) + repr(settings)
+    assert theirs["HF_HUB_OFFLINE"] == "1"
+    assert "PYTHONPATH" not in theirs
+    assert theirs["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1"
+    assert {"VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_CPU_KVCACHE_SPACE"} <= set(theirs)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+def test_another_machine_needs_a_key(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    with pytest.raises(BadOption, match=KEY_VARIABLE):
+        ServerSettings("m", host=host).check()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
+def test_this_machine_needs_none(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    ServerSettings("m", host=host).check()
+
+
+def test_a_rank_that_vllm_has_no_room_for() -> None:
+    with pytest.raises(BadOption, match="512 at most"):
+        ServerSettings("m", lora_rank=513).check()
+
+
+def test_versions_that_were_not_tested_are_remarked_on() -> None:
+    assert remark_on(TESTED[0]) is None
+    assert remark_on(f"{TESTED[0]}+cpu") is None
+    remark = remark_on("0.10.2")
+    assert remark is not None
+    assert "0.10.2" in remark
+    assert TESTED[0] in remark
+
+
+def test_what_setup_installs_was_tested() -> None:
+    for build in BUILDS.values():
+        [vllm] = [r for r in build.requirements if r.startswith("vllm")]
+        assert vllm.partition("==")[2] in TESTED

@@ -1,0 +1,104 @@
+"""Adapters: published, current, retired, and refused with what to do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
+
+from .conftest import FIRST, SECOND, make_adapter
+
+MakeRequest = Callable[..., TokenRequest]
+
+
+def test_the_engine_keeps_both_contracts(engine: VllmEngine) -> None:
+    assert isinstance(engine, ConcurrentTokenEngine)
+    assert isinstance(engine, AdapterHost)
+
+
+def test_what_is_published_answers_until_another_is(
+    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path], server: Server
+) -> None:
+    by_second = engine.generate([request_of(0)], warm)[0]
+    third = Policy("learner", 3)
+    engine.publish(adapters[FIRST], third)
+    assert engine.policy == third
+    assert engine.adapters == (FIRST, SECOND, third)
+    by_third = engine.generate([request_of(0)], warm)[0]
+    assert by_third.policy == third
+    assert by_third.logprobs == engine.generate([request_of(0, FIRST)], warm)[0].logprobs != by_second.logprobs
+    engine.publish(adapters[SECOND], SECOND)  # back to what is held already
+    assert engine.generate([request_of(0)], warm)[0] == by_second
+    engine.retire(third)
+    assert engine.adapters == (FIRST, SECOND)
+    served = httpx.get(f"{server.url}/v1/models").json()["data"]
+    assert {card["id"] for card in served} == {"base", str(FIRST), str(SECOND)}
+
+
+def test_the_current_policy_and_strangers_are_not_retired(engine: VllmEngine) -> None:
+    with pytest.raises(GymposiumError, match="publish another before"):
+        engine.retire(SECOND)
+    with pytest.raises(GymposiumError, match=r"no policy learner-v9.*It holds: base, learner-v1, learner-v2"):
+        engine.retire(Policy("learner", 9))
+
+
+def test_a_version_has_one_set_of_weights(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+    with pytest.raises(GymposiumError, match="under another version"):
+        engine.publish(adapters[SECOND], FIRST)
+
+
+def test_an_adapter_that_is_not_held_is_not_asked(engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> None:
+    with pytest.raises(GymposiumError, match="holds no policy ghost-v1"):
+        engine.generate([request_of(0, Policy("ghost", 1))], warm)
+
+
+def test_a_rank_too_high_is_refused_with_what_to_do(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+    wide = Policy("wide", 1)
+    with pytest.raises(GymposiumError, match=r"has rank 16.*--lora-rank 16"):
+        engine.publish(adapters[wide], wide)
+    assert (engine.policy, wide in engine.adapters) == (SECOND, False)
+
+
+def test_an_adapter_of_another_model_is_refused(
+    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, tmp_path: Path, game_texts: list[str]
+) -> None:
+    make_small_model(tmp_path / "other", game_texts, size=SmallModel(hidden=96, layers=2, heads=3, feed_forward=96))
+    stray = make_adapter(tmp_path / "other", tmp_path / "stray", rank=4)
+    with pytest.raises(GymposiumError, match="is it made for"):
+        engine.publish(stray, Policy("stray", 1))
+    assert engine.generate([request_of(0)], warm)[0].policy == SECOND  # the server is none the worse
+
+
+def test_an_earlier_run_of_the_same_name_does_not_linger(
+    engine: VllmEngine, server: Server, model_directory: Path, tmp_path: Path, some_ids: Callable[..., tuple[int, ...]]
+) -> None:
+    pair, policy = (some_ids("p", 200), some_ids("c", 10)), Policy("rerun", 1)
+    scores = []
+    for rank in (2, 4):
+        directory = make_adapter(model_directory, tmp_path / "adapter", rank)
+        with VllmEngine(server.url, model=str(model_directory), stops=engine.stops) as run:
+            run.publish(directory, policy)
+            [reply] = run.generate([TokenRequest(pair[0], random.Random(0))], Sampling(0.0, 8))
+            assert run.score([(pair[0], reply.ids)])[0] == pytest.approx(reply.logprobs, abs=1e-4)
+            scores.append(run.score([pair])[0])
+    assert scores[0] != scores[1]
+
+
+def test_a_directory_without_an_adapter(engine: VllmEngine, tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match=r"no adapter in .*adapter_config\.json"):
+        engine.publish(tmp_path, Policy("learner", 7))
+
+
+def test_the_base_cannot_be_published(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+    with pytest.raises(GymposiumError, match="as the base model"):
+        engine.publish(adapters[FIRST], BASE)

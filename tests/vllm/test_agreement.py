@@ -1,0 +1,80 @@
+"""The server and plain transformers with PEFT say the same, base and adapters alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
+
+from .conftest import FIRST, SECOND, Oracle
+
+TOLERANCE = 1e-4
+EVERYBODY = pytest.mark.parametrize("policy", [BASE, FIRST, SECOND], ids=str)
+MakeRequest = Callable[..., TokenRequest]
+
+
+@EVERYBODY
+def test_given_tokens_are_equally_likely(
+    engine: VllmEngine, oracle: Oracle, policy: Policy, some_ids: Callable[[str, int], tuple[int, ...]]
+) -> None:
+    pairs = [(some_ids(f"p{i}", 5 + 9 * i), some_ids(f"c{i}", 100)) for i in range(10)]
+    scored = engine.score(pairs, policy=policy)
+    expected = [oracle.score(policy, *pair) for pair in pairs]
+    differences = [abs(a - b) for ours, theirs in zip(scored, expected, strict=True) for a, b in zip(ours, theirs)]
+    assert len(differences) == 1000
+    assert max(differences) < TOLERANCE
+
+
+def test_the_adapters_are_three_different_policies(
+    engine: VllmEngine, some_ids: Callable[[str, int], tuple[int, ...]]
+) -> None:
+    pair = (some_ids("p", 20), some_ids("c", 20))
+    assert len({engine.score([pair], policy=policy)[0] for policy in (BASE, FIRST, SECOND)}) == 3
+
+
+@EVERYBODY
+def test_greedy_answers_are_equal_but_for_ties(
+    engine: VllmEngine, oracle: Oracle, policy: Policy, request_of: MakeRequest
+) -> None:
+    requests = [request_of(i, policy) for i in range(8)]
+    for request, completion in zip(requests, engine.generate(requests, Sampling(0.0, 32)), strict=True):
+        rows = oracle.rows(policy, request.prompt, completion.ids, 1.0)
+        for row, token, logprob in zip(rows, completion.ids, completion.logprobs, strict=True):
+            assert float(row[token]) > float(row.max()) - TOLERANCE
+            assert logprob == pytest.approx(float(row[token]), abs=TOLERANCE)
+
+
+@EVERYBODY
+@pytest.mark.parametrize("temperature", [0.6, 1.0])
+def test_sampled_tokens_are_as_likely_as_the_engine_says(
+    engine: VllmEngine, oracle: Oracle, policy: Policy, temperature: float, request_of: MakeRequest
+) -> None:
+    requests = [request_of(i, policy) for i in range(8)]
+    for request, completion in zip(requests, engine.generate(requests, Sampling(temperature, 32)), strict=True):
+        expected = oracle.score(policy, request.prompt, completion.ids, temperature)
+        assert completion.policy == policy
+        assert completion.logprobs == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_a_reply_ends_with_its_end_of_turn_or_is_cut_off(engine: VllmEngine, request_of: MakeRequest, end: int) -> None:
+    completions = engine.generate([request_of(i) for i in range(24)], Sampling(1.0, 300))
+    stopped = [c for c in completions if c.finish_reason == "stop"]
+    cut_off = [c for c in completions if c.finish_reason == "length"]
+    assert stopped
+    assert cut_off
+    assert all(c.ids[-1] == end and end not in c.ids[:-1] for c in stopped)
+    assert all(len(c.ids) == 300 and end not in c.ids for c in cut_off)
+
+
+def test_a_reply_meets_the_end_of_the_context_and_can_still_be_scored(
+    engine: VllmEngine, oracle: Oracle, request_of: MakeRequest
+) -> None:
+    requests = [request_of(i, length=engine.context - 3) for i in range(2)]
+    for request, completion in zip(requests, engine.generate(requests, Sampling(1.0, 50)), strict=True):
+        assert len(completion.ids) <= 3
+        assert engine.score([(request.prompt, completion.ids)]) == [
+            pytest.approx(oracle.score(SECOND, request.prompt, completion.ids), abs=TOLERANCE)
+        ]

@@ -1,0 +1,121 @@
+"""`gymposium engine`, as a user runs it, and a server that somebody else looks after: another model, no adapters, raw
+log-probabilities."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.home import engine_home
+from gymposium_agents.engines.vllm.server import running_server
+from gymposium_agents.engines.vllm.settings import ServerSettings
+from gymposium_agents.engines.vllm.setup import set_up
+from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.tokens import Policy, Sampling, TokenRequest
+
+from .conftest import FIRST
+
+GYMPOSIUM = [str(Path(sys.executable).with_name("gymposium"))]
+
+
+@dataclass
+class Started:
+    process: subprocess.Popen[str]
+    model: Path
+    url: str
+    line: str
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory, game_texts: list[str]) -> Iterator[Started]:
+    """`gymposium engine start`, ready, with what it printed."""
+    model = tmp_path_factory.mktemp("models") / "foreign"
+    make_small_model(model, game_texts, seed=2, size=SmallModel(hidden=64, layers=1, heads=2, feed_forward=64))
+    options = ["--model", str(model), "--port", "0", "--kv-cache-gib", "1", "--", "--logprobs-mode", "raw_logprobs"]
+    command = [*GYMPOSIUM, "engine", "start", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()  # comes when it is ready
+        yield Started(process, model, line.partition("?engine=")[2], line)
+        process.kill()
+
+
+def status() -> list[dict[str, object]]:
+    done = subprocess.run([*GYMPOSIUM, "engine", "status", "--json"], capture_output=True, text=True, check=True)
+    servers: list[dict[str, object]] = json.loads(done.stdout)["servers"]
+    return servers
+
+
+def test_setup_finds_its_own_work_and_leaves_it(capsys: pytest.CaptureFixture[str]) -> None:
+    home, said = engine_home(), []
+    noted = home.require()
+    assert set_up(home, noted["build"], say=said.append) == noted
+    assert "nothing to do" in said[0]
+
+
+def test_start_prints_the_player_to_use(started: Started) -> None:
+    assert started.line == f"lm:{started.model}?engine={started.url}"
+    assert httpx.get(f"{started.url}/health").is_success
+    [running] = status()
+    assert (running["url"], running["state"], running["model"]) == (started.url, "ready", str(started.model))
+
+
+def test_a_server_of_another_model_is_not_asked(started: Started, model_directory: Path) -> None:
+    with pytest.raises(GymposiumError, match=rf"serves another model: base \({started.model}\); expected"):
+        VllmEngine(started.url, model=str(model_directory), stops=frozenset({4}))
+
+
+def test_a_server_without_adapters_says_so(started: Started, adapters: dict[Policy, Path]) -> None:
+    with VllmEngine(started.url, model=str(started.model), stops=frozenset({4})) as engine:
+        with pytest.raises(GymposiumError, match=r"started without LoRA.*--lora-rank 4"):
+            engine.publish(adapters[FIRST], FIRST)
+        assert engine.adapters == ()
+
+
+def test_raw_logprobs_are_good_at_temperature_1_only(started: Started, request_of: Callable[..., TokenRequest]) -> None:
+    with VllmEngine(started.url, model=str(started.model), stops=frozenset({4})) as engine:
+        with pytest.raises(GymposiumError, match="--logprobs-mode processed_logprobs"):
+            engine.generate([request_of(0)], Sampling(0.6, 4))
+        [completion] = engine.generate([request_of(0)], Sampling(1.0, 4))
+        assert engine.score([(request_of(0).prompt, completion.ids)])[0] == pytest.approx(completion.logprobs, abs=1e-4)
+
+
+def test_a_port_in_use_is_not_taken_for_ones_own(started: Started) -> None:
+    port = int(started.url.rpartition(":")[2])
+    with (
+        pytest.raises(GymposiumError, match=f"Port {port} .* cannot be used"),
+        running_server(ServerSettings(str(started.model), port=port)),
+    ):
+        pass
+
+
+def test_a_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
+    with (
+        pytest.raises(GymposiumError, match=r"died before it was ready\. The end of its log"),
+        running_server(ServerSettings(str(tmp_path / "nothing"))),
+    ):
+        pass
+
+
+def test_the_server_ends_with_whoever_looks_after_it(started: Started) -> None:
+    """The last test of this server: whoever looks after it gets no chance to say goodbye."""
+    address = httpx.URL(started.url)
+    with socket.create_connection((address.host, address.port), timeout=60) as open_line:
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.process.wait()
+        assert open_line.recv(1) == b""  # the server has closed it
+    assert status() == []
+    with pytest.raises(GymposiumError, match=r"No vLLM server answers .*gymposium engine start --model"):
+        VllmEngine(started.url, model=str(started.model), stops=frozenset({4}))

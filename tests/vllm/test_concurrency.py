@@ -1,0 +1,65 @@
+"""Many requests at once: each gets its own answer, and the same one every time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
+
+from .conftest import FIRST, SECOND
+
+MakeRequest = Callable[..., TokenRequest]
+POLICIES = (BASE, FIRST, SECOND)
+
+
+@pytest.fixture(scope="module")
+def alone(shared_engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> dict[tuple[int, Policy], Completion]:
+    """What each of some requests is answered when it is the only one."""
+    return {
+        (number, policy): shared_engine.generate([request_of(number, policy)], warm)[0]
+        for number in range(6)
+        for policy in POLICIES
+    }
+
+
+@settings(max_examples=8, deadline=None)
+@given(which=st.lists(st.tuples(st.integers(0, 5), st.sampled_from(POLICIES)), min_size=2, max_size=48))
+def test_concurrency_never_mixes_up_answers(
+    shared_engine: VllmEngine,
+    request_of: MakeRequest,
+    warm: Sampling,
+    alone: dict[tuple[int, Policy], Completion],
+    which: list[tuple[int, Policy]],
+) -> None:
+    futures = [shared_engine.submit(request_of(number, policy), warm) for number, policy in which]
+    for asked, future in zip(which, futures, strict=True):
+        completion = future.result()
+        assert completion.ids == alone[asked].ids
+        assert completion.policy == asked[1]
+
+
+def test_a_seed_says_it_all(
+    engine: VllmEngine, server: Server, request_of: MakeRequest, warm: Sampling, model_directory: Path
+) -> None:
+    first = engine.generate([request_of(i, FIRST) for i in range(8)], warm)
+    assert [c.ids for c in engine.generate([request_of(i, FIRST) for i in range(8)], warm)] == [c.ids for c in first]
+    other = [TokenRequest(request_of(i).prompt, request_of(i + 100).rng, FIRST) for i in range(8)]
+    assert [c.ids for c in engine.generate(other, warm)] != [c.ids for c in first]
+    with VllmEngine(server.url, model=str(model_directory), stops=engine.stops, at_once=2) as narrow:  # two at a time
+        again = narrow.generate([request_of(i, BASE) for i in range(8)], warm)
+    assert [c.ids for c in again] == [c.ids for c in engine.generate([request_of(i, BASE) for i in range(8)], warm)]
+
+
+def test_whoever_is_asked_is_settled_when_the_request_is_made(
+    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
+) -> None:
+    before = engine.submit(request_of(1), warm)
+    engine.publish(adapters[FIRST], FIRST)
+    after = engine.submit(request_of(1), warm)
+    assert (before.result().policy, after.result().policy) == (SECOND, FIRST)

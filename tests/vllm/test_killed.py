@@ -1,0 +1,89 @@
+"""kill -9 of the server in the middle of a run loses nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, Played, play
+from gymposium.failures import FailurePolicy
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.loading import load_chat
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+
+from .conftest import SECOND
+
+MATCHES = 32
+
+
+class KillingEngine(VllmEngine):
+    """Kills the server with its own hands, between two requests of one round."""
+
+    left = -1
+
+    def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
+        future = super().submit(request, sampling)
+        self.left -= 1
+        if self.left == 0:
+            kill(self._connection.server)
+        return future
+
+
+def kill(server: Server | None) -> None:
+    """As a machine that runs out of memory would: the process that holds the model, with no warning."""
+    assert server is not None
+    [victim] = [pid for pid in members(server.group) if b"api_server\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(victim, signal.SIGKILL)
+
+
+def members(group: int | None) -> Iterator[int]:
+    """The processes of the server, the one that keeps it left out."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended since
+            continue
+        pid = int(stat.parent.name)
+        if int(fields[2]) == group != pid and fields[0] != "Z":
+            yield pid
+
+
+@pytest.fixture
+def killing(server: Server, model_directory: Path, adapters: dict[Policy, Path], end: int) -> Iterator[KillingEngine]:
+    with KillingEngine(server.url, model=str(model_directory), stops=frozenset({end}), server=server) as made:
+        made.publish(adapters[SECOND], SECOND)
+        yield made
+
+
+def matches_of(engine: VllmEngine, model: Path) -> list[Played]:
+    player = LanguageModelPlayer("lm", engine, load_chat(model), sampling=Sampling(0.6, 8))
+    search = make_player("mcts-5")
+    policy, game = FailurePolicy.parse("random"), load_game("tic_tac_toe")
+    jobs = [
+        MatchJob(f"m{i}", game, [player, search] if i % 2 else [search, player], seed=i, on_illegal=policy)
+        for i in range(MATCHES)
+    ]
+    return sorted(play(jobs), key=lambda played: played.job.id)
+
+
+def test_a_killed_server_loses_nothing(killing: KillingEngine, server: Server, model_directory: Path) -> None:
+    undisturbed = matches_of(killing, model_directory)
+    killing.left, restarts = 40, server.restarts
+    disturbed = matches_of(killing, model_directory)
+    assert (killing.left < 0, killing.recoveries, server.restarts) == (True, 1, restarts + 1)
+    assert len(disturbed) == MATCHES
+    for before, after in zip(undisturbed, disturbed, strict=True):
+        assert before.events == after.events
+        assert before.utilities == after.utilities
+        assert [turn.text for turn in before.turns] == [turn.text for turn in after.turns]
+    # what was published is there again
+    assert killing.policy == SECOND
+    assert all(t.trace.completion.policy == SECOND for p in disturbed for t in p.turns if t.trace is not None)

@@ -1,0 +1,71 @@
+"""The player `lm:MODEL@ADAPTER?engine=URL`: what it plays through a server is what it plays in process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gymposium.driver import MatchJob, Schedule, play
+from gymposium.errors import GymposiumError
+from gymposium.failures import FailurePolicy
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Concurrent, Sitting
+from gymposium_agents.distribution import estimate_distribution
+from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.tokens import BASE, Policy
+
+from .conftest import FIRST, SECOND
+
+
+def seated(text: str) -> LanguageModelPlayer:
+    player = make_player(text)
+    assert isinstance(player, LanguageModelPlayer)
+    return player
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+@pytest.mark.parametrize("context", ["state", "full"])
+def test_two_adapters_on_one_server_play_as_they_do_in_process(
+    server: Server, model_directory: Path, adapters: dict[Policy, Path], schedule: Schedule, context: str
+) -> None:
+    """Every turn of the server's match has log-probabilities that the in-process engine gives the same tokens."""
+    names = [f"lm:{model_directory}@{adapters[policy]}" for policy in (FIRST, SECOND)]
+    served = [seated(f"{name}?engine={server.url}&context={context}&temperature=1&max_tokens=6") for name in names]
+    here = [seated(name) for name in names]
+    assert all(isinstance(player, Concurrent) for player in served)
+    assert served[0].engine is served[1].engine
+    assert [player.policy for player in served] == [player.policy for player in here]
+    game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
+    jobs = [MatchJob(f"m{i}", game, served, i, on_illegal=policy) for i in range(6)]
+    for played in play(jobs, schedule=schedule):
+        assert len(played.turns) > 2
+        for turn in played.turns:
+            completion, whose = turn.trace.completion, here[turn.seat]
+            assert completion.policy == whose.policy != BASE
+            (scores,) = whose.engine.score([(turn.trace.prompt, completion.ids)], policy=whose.policy)
+            assert completion.logprobs == pytest.approx(scores, abs=1e-4)
+            assert turn.usage is not None
+            assert turn.usage.seconds > 0
+
+
+def test_its_distribution_is_that_of_the_engine_in_process(server: Server, model_directory: Path) -> None:
+    served = seated(f"lm:{model_directory}?engine={server.url}&temperature=1")
+    here = seated(f"lm:{model_directory}?temperature=1")
+    ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
+    mine, theirs = served.distribution(ask), here.distribution(ask)
+    assert mine.moves == theirs.moves
+    assert mine.probabilities == pytest.approx(theirs.probabilities, abs=1e-3)
+    assert mine.legal_mass == pytest.approx(theirs.legal_mass, rel=1e-2)
+
+
+def test_at_another_temperature_the_server_cannot_score_and_samples_can_be_counted(
+    server: Server, model_directory: Path
+) -> None:
+    player = seated(f"lm:{model_directory}?engine={server.url}&temperature=0.5&max_tokens=4")
+    ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
+    with pytest.raises(GymposiumError, match="at temperature 1 only"):
+        player.distribution(ask)
+    assert not estimate_distribution(player, ask, samples=8).exact
