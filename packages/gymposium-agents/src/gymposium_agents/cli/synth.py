@@ -94,7 +94,7 @@ def command(
     server_option: ServerOptions = None,
     as_json: JsonOption = False,
 ) -> None:
-    r"""Make data to imitate: games of any players, kept by outcome, as chats in JSONL.
+    """Make data to imitate: games of any players, kept by outcome, as chats in JSONL.
 
     Every kept seat is shown exactly as a language model would be asked in its place: the prompts, and the past
     replies as the context shows them. What a language model wrote in the form asked for stays word for word, its
@@ -107,10 +107,9 @@ def command(
     Examples:
 
     \b
-    gymposium synth --game tic_tac_toe --players mcts-100,random -n 500 --out data/moves.jsonl
-    gymposium synth --game tic_tac_toe --players "lm:MODEL?context=full&reply=tags&temperature=0.8,mcts-20" --by 1 \
-        --keep win,draw --context truncated --reply tags -n 5000 --out data/thoughts.jsonl
-    gymposium synth --game 2048 --players random -n 400 --keep "return>=1500" --out data/2048.jsonl
+    gymposium synth --game tic_tac_toe --players mcts-100,random -n 500 --by 1 --keep win,draw --out moves.jsonl
+    gymposium synth --game kuhn_poker --players "lm:MODEL?reply=tags&temperature=0.8,random" --reply tags --out k.jsonl
+    gymposium synth --game 2048 --players random -n 400 --keep "return>=1500" --out 2048.jsonl
     """
 
     loaded, how = load_game(game), read_schedule(schedule)
