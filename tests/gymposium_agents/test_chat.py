@@ -16,6 +16,7 @@ from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat import Chat
+from gymposium_agents.chat.frames import Frame
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_tokenizer
 
@@ -253,6 +254,13 @@ def test_a_template_that_treats_texts_differently_is_rendered_each_time(treated:
     chat = Chat(tokenizer)
     for text in ("b2", " b2\n", "x</think>b2", ""):
         assert list(chat.prompt(text)) == by_transformers(chat, talk(text))
+
+
+def test_a_frame_is_fixed_where_a_message_is_kept_or_trimmed_and_nothing_else() -> None:
+    assert Frame.of("[{}]".format, "\ue000") == Frame("[", "]", trims=False)
+    assert Frame.of(lambda text: f"[{text.strip()}]", "\ue000") == Frame("[", "]", trims=True)
+    for treated in (str.upper, str.lstrip, lambda text: text * 2, lambda text: text.replace("<think>", "")):
+        assert Frame.of(treated, "\ue000") is None
 
 
 def test_a_template_may_trim_what_the_user_says(chat_of: ChatOf) -> None:
