@@ -21,8 +21,9 @@ def command(
     """Play every recorded match again and report what does not agree.
 
     For each record two facts are checked: that its events make a legal match with these returns, and that
-    its seed draws the same chance. The first difference of each bad record is told. A line that is
-    half-written or is no record is named and does not stop the rest. Ends with 0 where all is well, else 1.
+    its seed draws the same chance. Replies are read again and the prompts' digests made again. The first
+    difference of each bad record is told. A line that is half-written or is no record is named and does not
+    stop the rest. Ends with 0 where all is well, else 1.
 
     Examples:
 

@@ -3,7 +3,8 @@
 A player that is `Concurrent` is handed each ask at once. Any other has a desk with a thread of its own, which hands
 over, in one call, whatever is waiting when the last call has returned. All else happens in the caller's thread: it
 takes the answers from one queue, lets their matches go on and begins new ones. So a match is only ever touched there,
-and by the players of its own pending asks, who in a joint decision may look at it at the same time.
+and by the players of its own pending asks, who in a joint decision may look at it at the same time. What several
+players share, such as a model, they have to guard themselves.
 """
 
 from __future__ import annotations

@@ -256,7 +256,8 @@ class Player(Protocol):
 @runtime_checkable
 class Concurrent(Protocol):
     """What a player may add: it takes any number of asks at once and answers each as soon as it is ready, as a
-    client of a server does. The streaming schedule uses it; `act` stays for rounds."""
+    client of a server does. The streaming schedule uses it, for whoever has it, and nothing else; `act` stays for
+    rounds."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
         """Begin the reply to one ask, which belongs to the player until the future is done."""
