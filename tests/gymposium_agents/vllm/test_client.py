@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import random
@@ -203,3 +204,13 @@ def test_a_prompt_that_fills_the_context_is_not_sent(server: Faltering, engine: 
 def test_given_tokens_are_scored_at_temperature_1_only(engine: VllmEngine) -> None:
     with pytest.raises(GymposiumError, match="at temperature 1 only"):
         engine.score([((5,), (6,))], temperature=0.5)
+
+
+def test_an_engine_that_nobody_holds_leaves_nothing_behind(server: Faltering) -> None:
+    engine = VllmEngine(server.url, model="model", stops=STOPS)
+    engine.generate([request()], Sampling())
+    [thread] = [thread for thread in threading.enumerate() if thread.name == "vllm-engine"]
+    del engine
+    gc.collect()
+    thread.join(timeout=60)
+    assert not thread.is_alive()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
@@ -47,6 +48,9 @@ class VllmEngine:
         self._changing = threading.Lock()
         self._loop = BackgroundLoop("vllm-engine")
         self._connection = Connection(url, model, min(stops), server, at_once, patience)
+        # an engine that nobody holds any more ends its connection and its thread
+        self._end = weakref.finalize(self, self._loop.end, self._connection.close)
+        self._end.atexit = False
         try:
             self._loop.run(self._connection.open())
         except BaseException:
@@ -153,7 +157,8 @@ class VllmEngine:
 
     def close(self) -> None:
         """End the connection; what is under way is cancelled. The server stays as it is."""
-        self._loop.close(last=self._connection.close)
+        self._end()
+        self._loop.join()
 
     def __enter__(self) -> Self:
         return self

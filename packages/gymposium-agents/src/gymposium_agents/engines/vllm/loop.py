@@ -16,7 +16,8 @@ class BackgroundLoop:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._ending = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
@@ -27,19 +28,25 @@ class BackgroundLoop:
         """Its result, when it is there."""
         return self.submit(coroutine).result()
 
-    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel what runs, do a last thing, and end. A second time does nothing."""
-        if self._loop.is_closed():
-            return
-        self.run(_cancel_others())
-        self.run(last())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+    def end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Cancel what runs, do a last thing, and end; may be called in the loop's own thread, and does not wait. A
+        second time does nothing."""
+        if not self._ending:
+            self._ending = True
+            self.submit(self._end(last))
+
+    def join(self) -> None:
+        """Wait until it has ended."""
         self._thread.join()
+
+    def _run(self) -> None:
+        self._loop.run_forever()
         self._loop.close()
 
-
-async def _cancel_others() -> None:
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await last()
+        self._loop.stop()
