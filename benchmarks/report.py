@@ -25,7 +25,7 @@ def about(*distributions: str) -> dict[str, Any]:
             versions[name] = None
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     return {
-        "command": " ".join(["python -m", spec.name if spec else sys.argv[0], *sys.argv[1:]]),
+        "command": " ".join(["python -m", spec.name.removesuffix(".__main__") if spec else sys.argv[0], *sys.argv[1:]]),
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
@@ -93,3 +94,32 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="holds no adapter"):
         load_model(model_directory, tmp_path)
+
+
+def test_the_end_of_the_context_cuts_a_reply_off(tiny: LoadedModel) -> None:
+    engine = TransformersEngine(tiny.model, stops=frozenset(), pad=tiny.pad)
+    lengths = [engine.context - 1, engine.context - 3, 10]
+    asked = [TokenRequest((5,) * length, random.Random(length)) for length in lengths]
+    completions = engine.generate(asked, Sampling(1.0, 5))
+    assert [len(completion.ids) for completion in completions] == [1, 3, 5]
+    assert {completion.finish_reason for completion in completions} == {"length"}
+    with pytest.raises(GymposiumError, match="leaves no room for a reply in a context of 1024"):
+        engine.generate([TokenRequest((5,) * engine.context, random.Random(0))], Sampling(1.0, 5))
+
+
+def test_scores_are_log_probabilities_at_the_temperature(tiny: LoadedModel) -> None:
+    asked = requests(tiny, PROMPTS)
+    engine = tiny.engine()
+    completions = engine.generate(asked, Sampling(0.7, 4))
+    pairs = [(request.prompt, completion.ids) for request, completion in zip(asked, completions, strict=True)]
+    for scores, completion in zip(engine.score(pairs, temperature=0.7), completions, strict=True):
+        assert scores == pytest.approx(completion.logprobs, abs=1e-5)
+    with pytest.raises(GymposiumError, match="at a temperature above 0"):
+        engine.score(pairs, temperature=0.0)
+
+
+def test_many_requests_are_cut_into_parts(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = tiny.engine().generate(requests(tiny, PROMPTS * 8), Sampling(1.0, 3))
+    monkeypatch.setattr("gymposium_agents.engines.transformers.TOKEN_BUDGET", 100)
+    parts = tiny.engine().generate(requests(tiny, PROMPTS * 8), Sampling(1.0, 3))
+    assert [c.ids for c in parts] == [c.ids for c in whole]

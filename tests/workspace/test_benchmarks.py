@@ -70,3 +70,14 @@ def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -
     assert goofspiel["no_world"] == 0
     low, high = kuhn["mean_return"][1:]
     assert -2 <= low <= kuhn["mean_return"][0] <= high <= 2
+
+
+def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path) -> None:
+    """The comparison is inside it: it stops where log-probabilities differ."""
+    small = "in-process --small-only --repeats 1 --matches 16".split()
+    run("engines", *small, "--out", str(tmp_path))
+    found = json.loads((tmp_path / "engines-in-process.json").read_text(encoding="utf-8"))
+    assert len(found["comparisons"]) == 3
+    for one in found["comparisons"]:
+        assert min(one["tokens_per_second"].values()) > 0
+    assert 0 < found["driver"][0]["outside_the_model"][0] < 1

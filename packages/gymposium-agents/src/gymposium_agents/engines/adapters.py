@@ -75,18 +75,19 @@ class Adapters:
         config = _readable(directory)
         name = str(policy).replace("%", "%25").replace(".", "%2E")  # it becomes the name of a module
         first = not self._peft
-        peft: Any
+        peft: Any = None if first else self.model
         with _as_it_was(self.model), without_pefts_warning():
-            peft = PeftModel(self.model, config, name) if first else self.model
             try:
+                if first:
+                    peft = PeftModel(self.model, config, name)
                 found = peft.load_adapter(str(directory), name, torch_device=str(self.model.device))
                 strange = [*found.missing_keys, *found.unexpected_keys]
                 if strange:
                     raise ValueError(f"weights that only one of them has: {', '.join(strange[:3])}")
             except (RuntimeError, ValueError) as error:  # what torch and PEFT raise
-                if first:
+                if peft is not None and first:
                     peft.unload()
-                elif name in peft.peft_config:
+                elif peft is not None and name in peft.peft_config:
                     peft.delete_adapter(name)
                 raise GymposiumError(
                     f"The adapter in {directory} does not fit the model: it was made for another base "

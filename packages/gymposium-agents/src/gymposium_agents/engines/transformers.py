@@ -145,7 +145,7 @@ class TransformersEngine:
         logprobs: list[list[float]] = [[] for _ in requests]
         live = list(range(len(requests)))
         while True:
-            chosen, theirs = _choose(batch, [node[i] for i in live], [requests[i] for i in live], sampling)
+            chosen, theirs = choose(batch, [node[i] for i in live], [requests[i] for i in live], sampling)
             for i, token, logprob in zip(live, chosen, theirs, strict=True):
                 ids[i].append(token)
                 logprobs[i].append(logprob)
@@ -186,7 +186,7 @@ def base_of(model: Any) -> Any:
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
-def _choose(
+def choose(
     batch: Prefilled, nodes: list[int], requests: list[TokenRequest], sampling: Sampling
 ) -> tuple[list[int], list[float]]:
     """The next token of each request and its log-probability, by inverting the distribution function."""

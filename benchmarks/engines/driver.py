@@ -1,0 +1,102 @@
+"""64 matches of tic-tac-toe at once against random play, through driver, player and engine: what is not the model's.
+
+The model's part is its forward passes and the sampling from its logits. The rest is everything else: driver, game,
+prompts and their tokens, random opponents, the reading of replies, and in the engine the planning, padding and copying
+of batches. Weights are random, so a random legal move is played for a reply that cannot be read, and replies have two
+tokens: a move and its end, as a trained model's have.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gymposium import load_game, make_player
+from gymposium.driver import play
+from gymposium.failures import FailurePolicy
+from gymposium.seating import seated_jobs
+from gymposium_agents.engines import transformers as engine_module
+from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.loading import load_model
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.tokens import Sampling
+from gymposium_train.config import TrainConfig
+
+AT_ONCE = 64
+CONFIG = TrainConfig(game="tic_tac_toe")
+
+
+@dataclass(slots=True)
+class Clock:
+    """CPU seconds inside what is timed."""
+
+    seconds: float = 0.0
+    started: float = 0.0
+
+    def start(self, *ignored: Any) -> None:
+        self.started = time.process_time()
+
+    def stop(self, *ignored: Any) -> None:
+        self.seconds += time.process_time() - self.started
+
+    def timing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*given: Any) -> Any:
+            self.start()
+            result = function(*given)
+            self.stop()
+            return result
+
+        return timed
+
+
+@contextmanager
+def model_time(model: Any) -> Iterator[Clock]:
+    """Times the forward passes of `model` and the sampling from logits."""
+    clock, choose = Clock(), engine_module.choose
+    hooks = [model.register_forward_pre_hook(clock.start), model.register_forward_hook(clock.stop)]
+    engine_module.choose = clock.timing(choose)
+    try:
+        yield clock
+    finally:
+        engine_module.choose = choose
+        for hook in hooks:
+            hook.remove()
+
+
+def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, repeats: int) -> dict[str, Any]:
+    """How much of the CPU time of `matches` is not the model's, for a model of this size made in `directory`."""
+    make_small_model(directory, texts, seed=CONFIG.seed, size=size)
+    loaded = load_model(directory)
+    player = LanguageModelPlayer(
+        "model", loaded.engine(), loaded.chat, sampling=Sampling(1.0, 2), style=CONFIG.prompt, reply=CONFIG.reply
+    )
+    game, opponent = load_game(CONFIG.game), make_player("random")
+    shares, per_turn = [], []
+    for repeat in range(-1, repeats):
+        jobs = seated_jobs(
+            game,
+            [player, opponent],
+            matches,
+            seed=repeat,
+            swap=True,
+            tag="engines",
+            on_illegal=FailurePolicy.parse("random"),
+        )
+        with model_time(base_of(loaded.model)) as clock:
+            start = time.process_time()
+            turns = [turn for played in play((job for job, _ in jobs), at_once=AT_ONCE) for turn in played.turns]
+            spent = time.process_time() - start
+        if repeat >= 0:  # the first warms up
+            shares.append(1.0 - clock.seconds / spent)
+            per_turn.append((spent - clock.seconds) / sum(turn.trace is not None for turn in turns))
+    return {
+        "parameters": sum(p.numel() for p in loaded.model.parameters()),
+        "outside_the_model": [round(one, 3) for one in (median(shares), min(shares), max(shares))],
+        "microseconds_a_turn_outside": round(1e6 * median(per_turn)),
+    }
