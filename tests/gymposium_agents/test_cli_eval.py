@@ -197,13 +197,20 @@ def test_what_cannot_be_is_refused_before_anything_is_played(
     assert not (tmp_path / "m").exists()
 
 
-def test_a_model_with_its_adapter(run: Any, model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_a_model_with_its_adapter(
+    model_directory: Path, adapter_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     player = f"lm:{model_directory}@{adapter_directory}"
-    done = run("eval", player, "--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json")
-    assert done.returncode == 0, done.stderr
-    data = json.loads(done.stdout)
-    opponents = data["games"][0]["opponents"]
+    command(player, ["kuhn_poker"], "random,mcts-5", matches=10, record=tmp_path / "m", as_json=True)
+    opponents = json.loads(capsys.readouterr().out)["games"][0]["opponents"]
     assert set(opponents) == {"random", "mcts-5"}
     assert opponents["random"]["usage"]["prompt_tokens"] > opponents["random"]["usage"]["completion_tokens"] > 0
-    verification = verify_file(tmp_path / data["record"])
+    verification = verify_file(tmp_path / "m")
     assert (verification.matches, verification.problems) == (20, [])
+
+
+def test_nobody_pays_for_models_who_does_not_use_one() -> None:
+    modules = "gymposium_agents.cli.eval, gymposium_agents.cli.synth"
+    heavy = "{'torch', 'transformers', 'peft', 'httpx', 'huggingface_hub'}"
+    code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
