@@ -60,7 +60,8 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("context", "columns"), [("full", {"messages"}), ("last-2", {"prompt", "completion"})])
 def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, columns: set[str]) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets  # a second to import
+
     options = ("--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30", "--context", context)
     done = synth(tmp_path, "synth", *options, "--reply", "tags", "--out", "data/ttt.jsonl", "--json")
     assert done.returncode == 0, done.stderr
