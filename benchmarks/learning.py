@@ -44,7 +44,7 @@ def measure(game: str, run: Path) -> dict[str, Any]:
         command = [*COMMAND, "eval", player, "--game", game, "--opponents", "random", "-n", str(SHARP), "--json"]
         record = ["--record", str(run / "matches" / "sharp.jsonl")]
         done = subprocess.run([*command, *record], capture_output=True, text=True, check=True)
-        sharp[what] = json.loads(done.stdout)["opponents"]["random"]["results"]["win"]
+        sharp[what] = json.loads(done.stdout)["games"][0]["opponents"]["random"]["results"]["win"]
     return {**results, "sharp": sharp}
 
 
