@@ -9,7 +9,7 @@ tokens: a move and its end, as a trained model's have.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,11 @@ from gymposium.driver import play
 from gymposium.failures import FailurePolicy
 from gymposium.seating import seated_jobs
 from gymposium_agents.engines import transformers as engine_module
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import TransformersEngine, base_of
 from gymposium_agents.loading import load_model
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.small import SmallModel, make_small_model
-from gymposium_agents.tokens import Sampling
+from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 from gymposium_train.config import TrainConfig
 
 AT_ONCE = 64
@@ -55,6 +55,16 @@ class Clock:
         return timed
 
 
+class TimedEngine:
+    """An engine, and the CPU time that it takes."""
+
+    def __init__(self, engine: TransformersEngine) -> None:
+        self.policy, self.context, self.score = engine.policy, engine.context, engine.score
+        self.clock = Clock()
+        self.generate: Callable[[Sequence[TokenRequest], Sampling], list[Completion]]
+        self.generate = self.clock.timing(engine.generate)
+
+
 @contextmanager
 def model_time(model: Any) -> Iterator[Clock]:
     """Times the forward passes of `model` and the sampling from logits."""
@@ -73,11 +83,12 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
     """How much of the CPU time of `matches` is not the model's, for a model of this size made in `directory`."""
     make_small_model(directory, texts, seed=CONFIG.seed, size=size)
     loaded = load_model(directory)
+    loaded_engine = loaded.engine()
     player = LanguageModelPlayer(
-        "model", loaded.engine(), loaded.chat, sampling=Sampling(1.0, 2), style=CONFIG.prompt, reply=CONFIG.reply
+        "model", loaded_engine, loaded.chat, sampling=Sampling(1.0, 2), style=CONFIG.prompt, reply=CONFIG.reply
     )
     game, opponent = load_game(CONFIG.game), make_player("random")
-    shares, per_turn = [], []
+    shares, per_turn, engines = [], [], []
     for repeat in range(-1, repeats):
         jobs = seated_jobs(
             game,
@@ -88,15 +99,19 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
             tag="engines",
             on_illegal=FailurePolicy.parse("random"),
         )
+        engine = player.engine = TimedEngine(loaded_engine)
         with model_time(base_of(loaded.model)) as clock:
             start = time.process_time()
             turns = [turn for played in play((job for job, _ in jobs), at_once=AT_ONCE) for turn in played.turns]
             spent = time.process_time() - start
         if repeat >= 0:  # the first warms up
             shares.append(1.0 - clock.seconds / spent)
-            per_turn.append((spent - clock.seconds) / sum(turn.trace is not None for turn in turns))
+            count = sum(turn.trace is not None for turn in turns)
+            per_turn.append((spent - clock.seconds) / count)
+            engines.append((engine.clock.seconds - clock.seconds) / count)
     return {
         "parameters": sum(p.numel() for p in loaded.model.parameters()),
         "outside_the_model": [round(one, 3) for one in (median(shares), min(shares), max(shares))],
         "microseconds_a_turn_outside": round(1e6 * median(per_turn)),
+        "of_them_in_the_engine": round(1e6 * median(engines)),
     }

@@ -78,6 +78,7 @@ def text(data: dict[str, Any]) -> str:
             f"{one['model']} ({one['parameters']:,})",
             "{:.1%} ({:.1%} to {:.1%})".format(*one["outside_the_model"]),
             f"{one['microseconds_a_turn_outside']}",
+            f"{one['of_them_in_the_engine']}",
         ]
         for one in data["driver"]
     ]
@@ -88,6 +89,9 @@ def text(data: dict[str, Any]) -> str:
         + f"\nLog-probabilities differ from those of plain forward passes by at most {apart:.1e}.\n"
         + f"\n{data['matches']} matches of tic-tac-toe against random play, {data['matches_at_once']} at once, "
         + "through driver, player and engine:\n\n"
-        + table(("model (parameters)", "CPU time outside the model", "microseconds of it a turn"), lines)
+        + table(
+            ("model (parameters)", "CPU time outside the model", "microseconds of it a turn", "of them in the engine"),
+            lines,
+        )
         + "\nThe model's part is its forward passes and the sampling from its logits.\n"
     )
