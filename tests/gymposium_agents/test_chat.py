@@ -418,3 +418,18 @@ def test_a_conversation_that_the_template_refuses_says_so(chat_of: ChatOf) -> No
         chat_of("gemma").conversation([{"role": "system", "content": "b2"}, *talk("b2")])
     with pytest.raises(GymposiumError, match=r"\(user, user\): Conversation roles must alternate"):
         chat_of("gemma").conversation([*talk("b2"), *talk("b2")])
+
+
+def test_the_tag_that_a_template_opens_for_the_thoughts_belongs_to_the_reply(
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+) -> None:
+    tokenizer = copy.deepcopy(family_tokenizer("qwen3"))
+    plain = Chat(tokenizer, thinking=True)
+    opening = "'<|im_start|>assistant\\n'"
+    assert opening in tokenizer.chat_template
+    tokenizer.chat_template = tokenizer.chat_template.replace(opening, "'<|im_start|>assistant\\n<think>\\n'")
+    chat = Chat(tokenizer, thinking=True)
+    said = "<think>\nb or c</think><move>b2</move>"
+    assert (plain.opened, chat.opened) == ("", "<think>\n")
+    assert chat.prompt("?") + chat.reply(said) == plain.prompt("?") + plain.reply(said)
+    assert chat.read(chat.reply(said)) == said

@@ -67,6 +67,9 @@ class Chat:
         """The token that ends a reply: what the template puts behind one, or the tokenizer's eos."""
         self.stops = frozenset({self.end, int(tokenizer.eos_token_id)})
         """Tokens after which nothing more is sampled."""
+        self.opened = self._opened()
+        """The beginning of each reply that the template writes itself: the tag that opens a model's thoughts, or
+        nothing."""
         self._alone = self._frame(lambda text: self._wording([_user(text)], self._usual))
         self.grows = self._growing()
         """Whether a conversation only grows: each prompt is the last one, the reply and `more`. False where the
@@ -104,15 +107,18 @@ class Chat:
 
     def reply(self, text: str) -> tuple[int, ...]:
         """Ids of a whole reply in the model's own words, end of turn included. Where the tokenizer has tokens for
-        the tags around thoughts, they are these tokens."""
+        the tags around thoughts, they are these tokens. What the template writes of it is not here again."""
+        text = text.removeprefix(self.opened)
         marks = self._marks((text,))
         return (*marks.encoder.within(self._controls.marked(text, marks.control, only=THINKING)), self.end)
 
     def read(self, ids: tuple[int, ...]) -> str:
-        """The text of a completion, without its end of turn. Control tokens inside it stay visible."""
+        """The text of the reply that a completion makes, without its end of turn, and with what the template began it
+        with. Control tokens inside it stay visible."""
         if ids and ids[-1] in self.stops:
             ids = ids[:-1]
-        return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        text = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return f"{self.opened}{text}"
 
     def _prompt(self, text: str) -> tuple[int, ...]:
         marks = self._marks((text,))
@@ -183,6 +189,11 @@ class Chat:
                 f"The chat template of {self._name!r} refuses this conversation ({roles}): {error}. Give it the roles "
                 "that it knows, in the order that it asks for."
             ) from error
+
+    def _opened(self) -> str:
+        behind = self._render([_user(self._usual.probe)]).rpartition(self._usual.probe)[2]
+        _, opening, begun = behind.rpartition("<think>")
+        return opening + begun if opening and "</think>" not in begun else ""
 
     def _end_of_turn(self) -> tuple[int, str]:
         """The token that ends a reply, and its text as the template writes it."""
