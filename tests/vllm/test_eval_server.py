@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from gymposium.records import Record, read_records, verify_file
@@ -16,13 +18,15 @@ COMMAND = (sys.executable, "-m", "gymposium.cli.main")
 SERVER = ("--start-server", "--server-option", "kv_cache_gib=1", "--server-option", "max_num_seqs=16")
 
 
-def is_there(group: int) -> bool:
-    """Whether a process group has a process yet."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def handles_of(groups: set[int]) -> list[int]:
+    """A handle to each process of these process groups: it can be waited for, though it is nobody's child."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            group = int(stat.read_text().rpartition(")")[2].split()[2])
+            if group in groups:
+                found.append(os.pidfd_open(int(stat.parent.name)))
+    return found
 
 
 def test_a_player_and_its_older_self_play_through_one_server(
@@ -66,10 +70,13 @@ def test_ctrl_c_stops_the_server_too(model_directory: Path, tmp_path: Path) -> N
             if "It answers at" in line:
                 break
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        handles = handles_of({int(child) for child in children})
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 130, rest
     assert "Traceback" not in rest
     assert "Stopped." in rest
-    assert children
-    assert not any(is_there(int(child)) for child in children)
+    assert len(handles) >= 3  # the keeper, the server, its engine
+    for handle in handles:
+        assert select.select([handle], [], [], 60)[0], "a process of the server is still there"
+        os.close(handle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 import weakref
 from collections.abc import Coroutine, Sequence
@@ -14,9 +13,11 @@ from typing import Any, Self, TypeVar
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.client import Connection, Held, Patience, Refused
+from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.loop import BackgroundLoop
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.wire import Tokens, completion_body, completion_of, score_body, scores_of
+from gymposium_agents.lora.files import WEIGHTS, read_adapter
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
 T = TypeVar("T")
@@ -135,12 +136,15 @@ class VllmEngine:
                     f"{policy} is held already, from {there.directory}: publish {directory} under another version."
                 )
             if there is None:
-                rank, held = _adapter_in(directory)
                 if policy == BASE:
                     raise GymposiumError("An adapter cannot be published as the base model; give it a name.")
+                adapter = read_adapter(directory)
+                check_fits(adapter, directory, self._connection.model)
+                held = _held(directory)
                 try:
                     self._loop.run(self._connection.load(policy, held))
                 except Refused as refused:
+                    rank = max(rank for _, rank, _ in adapter.layers.values())
                     raise _unfit(self._connection, directory, policy, rank, refused) from refused
                 self._connection.held[policy] = held
             self._policy = policy
@@ -199,18 +203,10 @@ def _all(futures: list[Future[T]]) -> list[T]:
             future.cancel()
 
 
-def _adapter_in(directory: Path) -> tuple[int, Held]:
-    """The rank of an adapter in PEFT's layout, and what the server is told of it."""
-    config, weights = directory / "adapter_config.json", directory / "adapter_model.safetensors"
-    if not config.is_file() or not weights.is_file():
-        raise GymposiumError(
-            f"There is no adapter in {directory}: adapter_config.json and adapter_model.safetensors must lie there."
-        )
-    settings = json.loads(config.read_text(encoding="utf-8"))
-    ranks = [int(settings.get("r", 0)), *map(int, (settings.get("rank_pattern") or {}).values())]
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return max(ranks), Held(directory, digest[:32])
+def _held(directory: Path) -> Held:
+    """What the server is told of the adapter in a directory."""
+    with (directory / WEIGHTS).open("rb") as file:
+        return Held(directory, hashlib.file_digest(file, "sha256").hexdigest()[:32])
 
 
 def _unfit(connection: Connection, directory: Path, policy: Policy, rank: int, refused: Refused) -> GymposiumError:

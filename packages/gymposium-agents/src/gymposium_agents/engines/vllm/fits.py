@@ -1,0 +1,35 @@
+"""Whether an adapter is for the model that a server serves. vLLM copies what fits of smaller matrices into larger ones
+and says nothing, so this is settled before it is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.lora.files import Adapter
+
+READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
+WRITES_HIDDEN = ("o_proj", "down_proj")
+
+
+def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
+    """Compares the widths of the adapter's layers, and their number, with the model's `config.json`. Where that cannot
+    be had (a server's own name for a model), only the canary can tell.
+
+    Raises `GymposiumError` for an adapter of another model."""
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(model).get_text_config()
+    except (OSError, ValueError):
+        return
+    hidden, depth = config.hidden_size, config.num_hidden_layers
+    for name, (inputs, _, outputs) in adapter.layers.items():
+        *path, last = name.split(".")
+        width = inputs if last in READS_HIDDEN else outputs if last in WRITES_HIDDEN else hidden
+        numbers = [int(part) for part in path if part.isdecimal()]
+        if width != hidden or (numbers and numbers[0] >= depth):
+            raise GymposiumError(
+                f"The adapter in {directory} is for another model than {model}, which has {depth} layers of width "
+                f"{hidden}: it changes {name}, of width {width}. It was made on {adapter.base or 'an unnamed model'}."
+            )
