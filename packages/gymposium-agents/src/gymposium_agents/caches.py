@@ -31,9 +31,8 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return self._show(place + more)
 
     def batch_select_indices(self, indices: Tensor) -> None:
-        left = self._memory[0].shape[2] - self.get_seq_length()
-        keys, values = (memory[:, :, : self.get_seq_length()][indices] for memory in self._memory)
-        self.hold([(keys, values)], [0], room=left)
+        self._memory = tuple(memory[indices] for memory in self._memory)
+        self._show(self.get_seq_length())
 
     def hold(
         self, parts: Sequence[tuple[Any, Any]], gaps: Sequence[int], *, room: int, rows: int | None = None
