@@ -107,16 +107,20 @@ def test_an_engine_that_says_that_another_policy_answered_stops(model_directory:
         canary(Elsewhere(), loaded)
 
 
-def test_a_figure_that_is_none_stops(model_directory: Path) -> None:
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, place: int) -> None:
     loaded = fresh(model_directory)
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
 
     def broken(pairs: Sequence[Any]) -> list[list[float]]:
-        return [[*(0.0 for _ in completion[1:]), float("nan")] for _, completion in pairs]
+        found = [[0.0 for _ in completion] for _, completion in pairs]
+        found[place][-1] = float("nan")
+        return found
 
+    prompts = [loaded.chat.prompt(text) for text in ("x", "o")]
     with pytest.raises(EngineDisagrees, match="nan nats"):
-        check_published(engine, LEARNED, [loaded.chat.prompt("x")], broken, tolerance=1e9)
+        check_published(engine, LEARNED, prompts, broken, tolerance=1e9)
 
 
 def test_it_touches_no_other_stream_and_asks_the_same_each_time(model_directory: Path) -> None:

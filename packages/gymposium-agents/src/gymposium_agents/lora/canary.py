@@ -8,7 +8,8 @@ samples a few tokens as the new policy, and the learner says how likely it would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 
 from gymposium.errors import GymposiumError
 from gymposium.streams import stream
@@ -55,7 +56,11 @@ def check_published(
             f"checkpoint."
         )
     found = score([(request.prompt, done.ids) for request, done in zip(requests, completions, strict=True)])
-    worst = max(_distance(done.logprobs, learned) for done, learned in zip(completions, found, strict=True))
+    worst = _largest(
+        abs(engine_says - learner_says)
+        for done, learned in zip(completions, found, strict=True)
+        for engine_says, learner_says in zip(done.logprobs, learned, strict=True)
+    )
     if not worst <= tolerance:  # a NaN is a disagreement
         raise EngineDisagrees(
             f"{policy} was published, but the engine does not play it: its log-probabilities of its own tokens are up "
@@ -67,7 +72,7 @@ def check_published(
     return worst
 
 
-def _distance(engine: Sequence[float], learner: Sequence[float]) -> float:
-    """The largest difference over a completion's tokens; NaN where there is one."""
-    differences = [abs(a - b) for a, b in zip(engine, learner, strict=True)]
-    return next((d for d in differences if d != d), max(differences))
+def _largest(differences: Iterable[float]) -> float:
+    """The largest; NaN where there is one, wherever it stands (`max` keeps it only where it comes first)."""
+    found = [*differences]
+    return math.nan if any(map(math.isnan, found)) else max(found)
