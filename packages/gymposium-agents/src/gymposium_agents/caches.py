@@ -18,6 +18,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     def __init__(self, room: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.room = room
+        self._memory: tuple[Tensor, ...] = ()
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         place, more = self.get_seq_length(), key_states.shape[2]
