@@ -42,7 +42,7 @@ class Started:
 def started(tmp_path_factory: pytest.TempPathFactory, game_texts: list[str]) -> Iterator[Started]:
     """`gymposium engine start`, ready, with what it printed."""
     model = tmp_path_factory.mktemp("models") / "foreign"
-    make_small_model(model, game_texts, seed=2, size=SmallModel(hidden=64, layers=1, heads=2, feed_forward=64))
+    make_small_model(model, game_texts, seed=2, size=SmallModel(hidden=64, layers=2, heads=2, feed_forward=128))
     options = ["--model", str(model), "--port", "0", "--kv-cache-gib", "1", "--", "--logprobs-mode", "raw_logprobs"]
     command = [*GYMPOSIUM, "engine", "start", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

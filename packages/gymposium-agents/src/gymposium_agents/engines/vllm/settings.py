@@ -83,6 +83,9 @@ class ServerSettings:
                 command += ["--lora-target-modules", *CPU_LORA_LAYERS]
         if build == "cpu":
             command += ["--enforce-eager"]  # anything else needs a C++ compiler
+            # of a prompt that is read in parts it throws tokens away, and winds the request's own generator back, which
+            # generators on a CPU cannot: vLLM 0.32 dies of it (gpu_model_runner.py: gen.set_offset)
+            command += ["--no-enable-chunked-prefill"]
         return [*command, *self.more]
 
     def environment(self, variables: Mapping[str, str], build: str) -> dict[str, str]:
