@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from gymposium_agents.context import Exchange, context
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings, Prices
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine, Message
+from gymposium_agents.futures import results, then
 from gymposium_agents.settings import PlayerSettings, parse_options
 from gymposium_agents.tokens import Sampling
 
@@ -52,14 +53,7 @@ class ApiPlayer:
         self._cost = 0.0
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        futures = [self.submit(ask) for ask in asks]
-        try:
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                future.result()  # raises what went wrong, without waiting for the others
-            return [future.result() for future in futures]
-        finally:
-            for future in futures:
-                future.cancel()
+        return results([self.submit(ask) for ask in asks])
 
     def submit(self, ask: Ask) -> Future[Reply]:
         """Begin the reply to one ask. To cancel the future gives up the request."""
@@ -68,28 +62,18 @@ class ApiPlayer:
         messages = self.context.messages(past, now)
         seed = stream(ask.seed, "sampling", ask.seat, ask.turn).getrandbits(31)
         began = time.monotonic()
-        reply: Future[Reply] = Future()
 
-        def answered(asked: Future[ChatCompletion]) -> None:
-            if not reply.set_running_or_notify_cancel():
-                return
+        def answered(asked: Future[ChatCompletion]) -> Reply:
             try:
                 completion = asked.result()
             except PromptTooLong:
-                reply.set_result(Reply("", "context"))
-            except BaseException as error:  # noqa: BLE001 - handed over to whoever waits
-                reply.set_exception(error)
-            else:
-                self._count(completion)
-                past.append(Exchange(now.first, now.later, completion.text))
-                usage = Usage(completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began)
-                trace = ChatTurn(messages, completion)
-                reply.set_result(Reply(completion.text, completion.finish_reason, trace, usage=usage))
+                return Reply("", "context")
+            self._count(completion)
+            past.append(Exchange(now.first, now.later, completion.text))
+            usage = Usage(completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began)
+            return Reply(completion.text, completion.finish_reason, ChatTurn(messages, completion), usage=usage)
 
-        asked = self.engine.submit(messages, self.sampling, seed)
-        reply.add_done_callback(lambda given: asked.cancel() if given.cancelled() else None)
-        asked.add_done_callback(answered)
-        return reply
+        return then(self.engine.submit(messages, self.sampling, seed), answered)
 
     def remarks(self) -> list[str]:
         """Tokens and cost so far, and what the engine has to say."""

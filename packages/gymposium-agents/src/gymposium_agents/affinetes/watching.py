@@ -10,6 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.reading import Reader
+from gymposium_agents.futures import results
 
 
 class GivenUp(GymposiumError):
@@ -50,7 +51,7 @@ class Watched:
         if self._given_up:  # in the meantime, with nothing to cancel then
             self.give_up()
         try:
-            return [future.result() for future in self._waiting]
+            return results(self._waiting)
         except CancelledError:
             self._check()
             raise

@@ -11,18 +11,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
 from gymposium.errors import MissingExtra
 from gymposium_agents.engines.api_errors import explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
-from gymposium_agents.engines.background import run_in_background
+from gymposium_agents.engines.background import BackgroundLoop
 from gymposium_agents.engines.protocol import ChatCompletion, Message
 from gymposium_agents.tokens import FinishReason, Sampling
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 _NO_KEY = "set on the wire"
 """What the library gets for a key: it insists on one."""
@@ -54,14 +51,15 @@ class OpenAIChatEngine:
         self._client = openai.AsyncOpenAI(
             api_key=_NO_KEY, base_url=settings.base_url, max_retries=settings.retries, **http
         )
-        # players are dropped, not closed: the connections go with the engine
-        self._closing = finalize(self, _close, self._client)
-        self._closing.atexit = False
+        self._loop = BackgroundLoop("chat engine")
+        # players are dropped, not closed: connections and thread go with the engine
+        self._end = finalize(self, self._loop.end, self._client.close)
+        self._end.atexit = False
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
         """Begin one completion. The future raises `ApiError` with what to do, of that `PromptTooLong` where there is no
         room left for a reply. Seeds are sent, but few services promise anything of them."""
-        return run_in_background(self._complete(messages, sampling, seed))
+        return self._loop.submit(self._complete(messages, sampling, seed))
 
     def remarks(self) -> list[str]:
         """What was out of the ordinary."""
@@ -74,10 +72,10 @@ class OpenAIChatEngine:
         return [sentence.format(self.counts[name]) for name, sentence in words.items() if self.counts[name]]
 
     def close(self) -> None:
-        """Close the connections, which otherwise are closed when the engine is forgotten. It cannot be used after
-        this."""
-        if (closed := self._closing()) is not None:
-            closed.result()
+        """Give up what is under way and close the connections, which otherwise are closed when the engine is
+        forgotten. It cannot be used after this."""
+        self._end()
+        self._loop.join()
 
     async def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
         import openai
@@ -130,10 +128,6 @@ class OpenAIChatEngine:
         if reason in ("tool_calls", "function_call"):
             self.counts["tool calls"] += 1
         return "length" if reason == "length" else "stop"
-
-
-def _close(client: AsyncOpenAI) -> Future[None]:
-    return run_in_background(client.close())
 
 
 def _content(content: object) -> str:
