@@ -112,34 +112,42 @@ def _check_ranks(adapter: Adapter, directory: Path) -> None:
         )
 
 
+def changes_more(config: Mapping[str, Any]) -> list[str]:
+    """What a LoRA does besides adding low-rank matrices to the layers of a model that stays as it is, so that it
+    cannot share that model with others; empty where it does nothing else. `config` is what `adapter_config.json`
+    says."""
+    bias, saved = config.get("bias", "none"), config.get("modules_to_save")
+    start = config.get("init_lora_weights", True)
+    return _that_hold({
+        f"its biases are trained (bias={bias!r})": bias != "none",
+        f"it brings whole layers (modules_to_save: {_listed(saved)})": saved,
+        "it trains single tokens (trainable_token_indices)": config.get("trainable_token_indices"),
+        "it works behind certain tokens only (alora_invocation_tokens)": config.get("alora_invocation_tokens"),
+        "it repeats layers (layer_replication)": config.get("layer_replication"),
+        "it is block-diagonal (use_bdlora)": config.get("use_bdlora"),
+        f"its start changed the base's weights (init_lora_weights={start!r})": isinstance(start, str)
+        and start.lower() not in _PLAIN_STARTS,
+    })  # fmt: skip
+
+
 def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]:
     """Why vLLM would not load a LoRA, or would load it and answer with something else; empty where it serves it.
 
     `config` is what `adapter_config.json` says, `tensors` the names in the weights. The list is that of
     `vllm/lora/peft_helper.py` in 0.32, with what later layers of it drop in silence (vllm-project/vllm#51594)."""
-    start = config.get("init_lora_weights", True)
-    reasons = {
+    ends = sorted(name for name in tensors if _is_end(name))
+    return changes_more(config) + _that_hold({
         "it is a DoRA (use_dora)": config.get("use_dora"),
-        f"its biases are trained (bias={config.get('bias')!r})": config.get("bias", "none") != "none",
         "its layers have biases (lora_bias)": config.get("lora_bias"),
-        f"it brings whole layers (modules_to_save: {_listed(config.get('modules_to_save'))})": config.get(
-            "modules_to_save"
-        ),
         "it changes bare parameters (target_parameters)": config.get("target_parameters"),
-        "it trains single tokens (trainable_token_indices)": config.get("trainable_token_indices"),
-        "it works behind certain tokens only (alora_invocation_tokens)": config.get("alora_invocation_tokens"),
-        "it repeats layers (layer_replication)": config.get("layer_replication"),
         "it is a QALoRA (use_qalora)": config.get("use_qalora"),
-        "it is block-diagonal (use_bdlora)": config.get("use_bdlora"),
-        f"its start changed the base's weights (init_lora_weights={start!r})": isinstance(start, str)
-        and start.lower() not in _PLAIN_STARTS,
         f"its rank is above {MAX_RANK}": max([config["r"], *(config.get("rank_pattern") or {}).values()]) > MAX_RANK,
-    }
-    found = [reason for reason, holds in reasons.items() if holds]
-    ends = sorted({name for name in tensors if _is_end(name)})
-    if ends:
-        found.append(f"it changes the embedding or the output layer ({', '.join(ends)})")
-    return found
+        f"it changes the embedding or the output layer ({', '.join(ends)})": ends,
+    })  # fmt: skip
+
+
+def _that_hold(reasons: Mapping[str, object]) -> list[str]:
+    return [reason for reason, holds in reasons.items() if holds]
 
 
 def _is_end(name: str) -> bool:
