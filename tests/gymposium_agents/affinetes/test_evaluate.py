@@ -14,11 +14,13 @@ import pytest
 from gymposium.errors import BadOption, GymposiumError, MissingExtra
 from gymposium.games.registry import load_game
 from gymposium_agents.affinetes import decode, encode, evaluate
+from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.small import SmallModel, make_small_model
 
 from ..chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
 
 KEY = "sk-canary-affinetes"
+AT_ONCE = ApiSettings("m", "http://127.0.0.1:9").at_once
 FIELDS = {"task_name", "score", "success", "time_taken", "extra"}
 EXTRA = (
     "conversation action_history observation task_type game_name task_id seed opponent_type llm_player_id "
@@ -271,6 +273,44 @@ def test_many_at_once_do_not_disturb_each_other_nor_the_loop() -> None:
     assert ticks > 1
     for one, other in zip(alone, together, strict=True):
         assert {**one, "time_taken": 0.0} == {**other, "time_taken": 0.0}
+
+
+def test_the_limits_of_a_service_hold_for_all_calls_together() -> None:
+    """Calls that begin at once share one engine, however many threads they come in."""
+    under_way, most = 0, 0
+    counting, arrived = threading.Lock(), threading.Semaphore(0)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        nonlocal under_way, most
+        with counting:
+            under_way += 1
+            most = max(most, under_way)
+        arrived.release()
+        if number < AT_ONCE:  # the first ones wait for each other, so that as many are here as may be
+            all_here.wait(30)
+        with counting:
+            under_way -= 1
+        return first_legal(asked, number)
+
+    def wait_for_all() -> None:
+        for _ in range(AT_ONCE):
+            arrived.acquire(timeout=30)
+        all_here.set()
+
+    async def all_of_them(url: str) -> list[dict[str, Any]]:
+        task_id = encode("blackjack")
+        return await asyncio.gather(
+            *(evaluate(task_id=task_id, seed=seed, model="shared", base_url=url) for seed in range(3 * AT_ONCE))
+        )
+
+    all_here = threading.Event()
+    waiting = threading.Thread(target=wait_for_all)
+    with chat_server(answer) as server:
+        waiting.start()
+        results = asyncio.run(all_of_them(server.url))
+    waiting.join()
+    assert not any("error" in result for result in results)
+    assert most == AT_ONCE
 
 
 def test_a_directory_with_a_model_plays_in_this_process(

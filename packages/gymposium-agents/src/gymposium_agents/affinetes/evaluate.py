@@ -94,8 +94,8 @@ async def evaluate(
     return result if error is None else {**result, "error": error}
 
 
-_loading = threading.Lock()
-"""transformers cannot load two models at once: one of them lacks weights then."""
+_making = threading.Lock()
+"""Many calls begin at once, and are to share one engine."""
 
 
 @cache
@@ -103,9 +103,14 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="affinetes")
 
 
-@lru_cache(maxsize=8)
 def _service(settings: ApiSettings) -> ChatEngine:
     """One engine for all who ask the same service, so that its limits hold for all of them together."""
+    with _making:  # lru_cache alone may make two where two threads come at once
+        return _engine(settings)
+
+
+@lru_cache(maxsize=8)
+def _engine(settings: ApiSettings) -> ChatEngine:
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     return OpenAIChatEngine(settings)
@@ -116,5 +121,5 @@ def _in_process(model: str) -> ChatEngine:
     from gymposium_agents.grammar import in_process
     from gymposium_agents.loading import load_chat
 
-    with _loading:
+    with _making:
         return TokenChatEngine(in_process(model), load_chat(model))
