@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 import torch
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.adapters import Adapters
+from gymposium_agents.engines.ending import Calls
 from gymposium_agents.engines.prefixes import PrefixCache
 from gymposium_agents.forward import Fill, Prefilled, Tokens, chunked, completion_logits, extend
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
@@ -53,7 +53,7 @@ class TransformersEngine:
         self._prefixes = PrefixCache(prefix_tokens)
         self.context = int(model.config.get_text_config(decoder=True).max_position_embeddings)
         """So many tokens a prompt and its completion may have together."""
-        self._lock = RLock()  # two players of one model may ask at once, each in a thread of its own (`streaming`)
+        self._calls = Calls()  # two players of one model may ask at once, each in a thread of its own (`streaming`)
 
     @property
     def model(self) -> Any:
@@ -72,7 +72,7 @@ class TransformersEngine:
     def publish(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` as `policy`, which answers from now on where nobody is named. Raises
         `GymposiumError` where it does not fit."""
-        with self._lock:
+        with self._calls:
             self._adapters.load(directory, policy)
             self._policy = policy
 
@@ -80,7 +80,7 @@ class TransformersEngine:
         """Let go of a published adapter. Raises `GymposiumError` where it is the current policy or is not there."""
         if policy == self._policy:
             raise GymposiumError(f"{str(policy)!r} is the current policy; publish another before it is retired.")
-        with self._lock:
+        with self._calls:
             self._adapters.unload(policy)
             self._prefixes.drop(policy)
 
@@ -122,6 +122,7 @@ class TransformersEngine:
         found: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
         with self._answering(self._policy if policy is None else policy) as (model, fill):
             for chunk in chunked(unique, TOKEN_BUDGET, max(1, LOGIT_BUDGET // _vocabulary(model))):
+                self._calls.go_on()
                 logits, tokens, _ = completion_logits(model, [unique[i] for i in chunk], self.pad, fill)
                 scores = torch.log_softmax(logits / temperature, dim=-1).gather(-1, tokens[..., None])[..., 0]
                 for i, row in zip(chunk, scores.tolist(), strict=True):
@@ -132,7 +133,7 @@ class TransformersEngine:
     def _answering(self, policy: Policy) -> Iterator[tuple[Any, Fill]]:
         """The transformers model, answering as `policy`, and how prompts are run through it."""
         self._adapters.check(policy)
-        with self._lock, self._adapters.answering(policy), torch.inference_mode():
+        with self._calls, self._adapters.answering(policy), torch.inference_mode():
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
     def _sample(
@@ -145,6 +146,7 @@ class TransformersEngine:
         logprobs: list[list[float]] = [[] for _ in requests]
         live = list(range(len(requests)))
         while True:
+            self._calls.go_on()
             chosen, theirs = choose(batch, [node[i] for i in live], [requests[i] for i in live], sampling)
             for i, token, logprob in zip(live, chosen, theirs, strict=True):
                 ids[i].append(token)
