@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,15 @@ def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(GymposiumError, match=f"not whole: {name} are missing or of another shape"):
         load_model(copy)
+
+
+def test_models_that_are_loaded_at_once_are_whole(model_directory: Path) -> None:
+    """In several threads, as players of several models may be made."""
+    alone = load_model(model_directory).model.state_dict()
+    with ThreadPoolExecutor(4) as threads:
+        for loaded in threads.map(lambda _: load_model(model_directory), range(12)):
+            for name, tensor in loaded.model.state_dict().items():
+                assert torch.equal(tensor, alone[name])
 
 
 def test_a_model_without_a_chat_template(copy: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import load_model
@@ -63,6 +65,18 @@ def test_a_quantized_base_is_refused(model_directory: Path, adapter_directory: P
     (tmp_path / "quantized" / "config.json").write_text(json.dumps(config))
     with pytest.raises(GymposiumError, match="is quantized, and a merge would round the adapter"):
         merge_lora(tmp_path / "quantized", adapter_directory, tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    """transformers would make up what is missing, and the merged model would be whole and wrong."""
+    base = tmp_path / "base"
+    shutil.copytree(model_directory, base)
+    tensors = load_file(base / "model.safetensors")
+    tensors.pop("model.layers.0.mlp.up_proj.weight")
+    save_file(tensors, base / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(GymposiumError, match=r"are not whole: model\.layers\.0\.mlp\.up_proj"):
+        merge_lora(base, adapter_directory, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 
 

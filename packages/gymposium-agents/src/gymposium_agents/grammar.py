@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Hashable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from weakref import WeakValueDictionary
 
@@ -32,6 +33,8 @@ class HostingEngine(TokenEngine, AdapterHost, Protocol):
 
 _engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
 """Engines that some player uses, by what they were made from."""
+_making = Lock()
+"""Players may be made in several threads, and are to share one engine there too."""
 
 
 def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
@@ -99,9 +102,10 @@ def _adapter_directory(adapter: str | None) -> Path | None:
 
 
 def _shared(key: Hashable, make: Callable[[], Any]) -> HostingEngine:
-    engine = _engines.get(key)
-    if engine is None:
-        engine = _engines[key] = cast(HostingEngine, make())
+    with _making:
+        engine = _engines.get(key)
+        if engine is None:
+            engine = _engines[key] = cast(HostingEngine, make())
     return engine
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 import torch
@@ -14,6 +15,9 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.tokens import Policy
+
+_one_at_a_time = Lock()
+"""transformers loads no two models at once: what it sets for one holds for the other too, which lacks weights then."""
 
 
 @dataclass(slots=True)
@@ -43,7 +47,7 @@ def check_model(name: str) -> None:
     try:
         AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise _no_model(name, error) from error
+        raise no_model(name, error) from error
 
 
 def load_chat(name: str | Path, *, thinking: bool = False) -> Chat:
@@ -54,7 +58,7 @@ def load_chat(name: str | Path, *, thinking: bool = False) -> Chat:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise _no_model(name, error) from error
+        raise no_model(name, error) from error
     return Chat(tokenizer, thinking=thinking)
 
 
@@ -72,7 +76,8 @@ def _stops(chat: Chat, config: Any) -> frozenset[int]:
     return chat.stops | frozenset(map(int, more))
 
 
-def _no_model(name: str | Path, error: Exception) -> GymposiumError:
+def no_model(name: str | Path, error: Exception) -> GymposiumError:
+    """What to raise where transformers finds no such model."""
     return GymposiumError(
         f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub. ({error})"
     )
@@ -94,15 +99,7 @@ def load_model(name: str | Path, adapter: str | Path | None = None, load: Litera
 
         how |= {"quantization_config": four_bits(gpu=gpu), "device_map": {"": 0 if gpu else "cpu"}}
     chat = load_chat(name)  # before the weights, which take long
-    loaded: Any
-    try:
-        loaded = AutoModelForCausalLM.from_pretrained(
-            name, output_loading_info=True, ignore_mismatched_sizes=True, **how
-        )
-    except (OSError, ValueError) as error:
-        raise _no_model(name, error) from error
-    model, report = loaded
-    _check_whole(name, report)
+    model = load_weights(name, **how)
     if load == "4bit" and not gpu:
         from gymposium_agents.quantized import keep_unpacked
 
@@ -115,6 +112,23 @@ def load_model(name: str | Path, adapter: str | Path | None = None, load: Litera
         model = model.to("cuda")
     model.eval()
     return LoadedModel(model, chat)
+
+
+def load_weights(name: str | Path, **how: Any) -> Any:
+    """The model alone, whole, loaded as transformers' `from_pretrained` is told.
+
+    Raises `GymposiumError` where there is no such model, and where weights are missing or of another shape."""
+    loaded: Any
+    try:
+        with _one_at_a_time:
+            loaded = AutoModelForCausalLM.from_pretrained(
+                name, output_loading_info=True, ignore_mismatched_sizes=True, **how
+            )
+    except (OSError, ValueError) as error:
+        raise no_model(name, error) from error
+    model, report = loaded
+    _check_whole(name, report)
+    return model
 
 
 def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:

@@ -8,11 +8,11 @@ is the model's own, what the infrastructure did has no score, and keys come from
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from gymposium.errors import BadOption
@@ -94,13 +94,12 @@ async def evaluate(
     return result if error is None else {**result, "error": error}
 
 
-_making = threading.Lock()
-"""Many calls begin at once, and are to share one engine."""
-
-
 @cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="affinetes")
+
+
+_making = Lock()
 
 
 def _service(settings: ApiSettings) -> ChatEngine:
@@ -121,5 +120,4 @@ def _in_process(model: str) -> ChatEngine:
     from gymposium_agents.grammar import in_process
     from gymposium_agents.loading import load_chat
 
-    with _making:
-        return TokenChatEngine(in_process(model), load_chat(model))
+    return TokenChatEngine(in_process(model), load_chat(model))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.durable import whole_directory
+from gymposium_agents.loading import load_weights, no_model
 from gymposium_agents.lora.attach import adapter_directory, load_lora
 from gymposium_agents.lora.files import PLAYER
 
@@ -20,25 +20,23 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path) -> Path:
     the tokenizer and, where the adapter or else the model has one, the `player.json` that says how it is asked. The
     sum is made in float32 and saved in the model's own number type, so that of a 16-bit model is rounded once.
 
-    Raises `GymposiumError` for a quantized model, an adapter that does not fit, and an `out` that is in use."""
+    Raises `GymposiumError` for a model that is not there, not whole or quantized, for an adapter that does not fit,
+    and for an `out` that is in use."""
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GymposiumError(f"{out} is in use already: name a directory that is empty or not there yet.")
     try:
         config = AutoConfig.from_pretrained(model)
-        if getattr(config, "quantization_config", None) is not None:
-            raise GymposiumError(
-                f"{str(model)!r} is quantized, and a merge would round the adapter to its few bits: what was learned "
-                f"would be lost in part. Merge into the model as it was before it was quantized, or serve the adapter "
-                f"beside the quantized one."
-            )
         tokenizer = AutoTokenizer.from_pretrained(model)
-        base: Any = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
     except (OSError, ValueError) as error:
+        raise no_model(model, error) from error
+    if getattr(config, "quantization_config", None) is not None:
         raise GymposiumError(
-            f"There is no model at {str(model)!r}: give a directory that holds one, or the name of one on the hub. "
-            f"({error})"
-        ) from error
+            f"{str(model)!r} is quantized, and a merge would round the adapter to its few bits: what was learned "
+            f"would be lost in part. Merge into the model as it was before it was quantized, or serve the adapter "
+            f"beside the quantized one."
+        )
+    base = load_weights(model, dtype=torch.float32)
     files = adapter_directory(adapter)
     merged = load_lora(base, files).merge_and_unload(safe_merge=True)
     merged = merged.to(config.dtype or torch.float32)
