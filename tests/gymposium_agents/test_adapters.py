@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from peft import IA3Config
 from safetensors.torch import load_file, save_file
 
 from gymposium.errors import GymposiumError
@@ -177,15 +176,14 @@ def test_adapters_that_do_not_fit(
     make_small_model(tmp_path / "wide", ["b2"], seed=1, size=SmallModel(hidden=48, layers=2, heads=2, vocabulary=320))
     other = attach_lora(load_model(tmp_path / "wide").model, rank=4, alpha=8, seed=0)
     other.save_pretrained(tmp_path / "other")
-    IA3Config(target_modules=["k_proj"]).save_pretrained(tmp_path / "kind")
     bad = {
         tmp_path / "other": "does not fit the model: it was made for another base .*wide",
-        tmp_path / "nothing": "holds no adapter",
-        changed(directories[OLD], tmp_path / "rank", r=2): "does not fit the model",
-        changed(directories[OLD], tmp_path / "bias", bias="all"): "by bias in its adapter_config.json",
-        changed(directories[OLD], tmp_path / "saved", modules_to_save=["lm_head"]): "by modules_to_save",
-        changed(directories[OLD], tmp_path / "pissa", init_lora_weights="pissa"): "by init_lora_weights",
-        tmp_path / "kind": "is PeftType.IA3; the engine serves LoRA only",
+        tmp_path / "nothing": "There is no adapter at",
+        changed(directories[OLD], tmp_path / "rank", r=2): "weights of rank 4, but its adapter_config.json",
+        changed(directories[OLD], tmp_path / "bias", bias="all"): "its biases are trained",
+        changed(directories[OLD], tmp_path / "saved", modules_to_save=["lm_head"]): "modules_to_save: lm_head",
+        changed(directories[OLD], tmp_path / "pissa", init_lora_weights="pissa"): "init_lora_weights='pissa'",
+        changed(directories[OLD], tmp_path / "kind", peft_type="IA3"): "of type 'IA3'; only LORA",
         changed(directories[OLD], tmp_path / "targets", target_modules=["nowhere"]): "does not fit the model",
     }
     fewer = changed(directories[OLD], tmp_path / "fewer")

@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.lora.files import changes_more, read_adapter
 from gymposium_agents.tokens import BASE, Policy
-
-_FILE = "adapter_config.json"
-_NOT_SERVED = (
-    "modules_to_save",
-    "trainable_token_indices",
-    "layer_replication",
-    "alora_invocation_tokens",
-    "use_bdlora",
-)
-_NEUTRAL_BEGINNINGS = (True, False, "gaussian", "orthogonal", "eva")
-"""Ways in which a LoRA begins (`init_lora_weights`) that leave the base model's weights as they are."""
 
 
 class Adapters:
@@ -142,23 +132,14 @@ class Adapters:
 def _readable(directory: Path) -> Any:
     """The configuration of the adapter in `directory`. Raises `GymposiumError` where there is none, or where it asks
     for more than the addition of low-rank matrices to a model that stays as it is."""
-    from peft import LoraConfig, PeftConfig
+    from peft import PeftConfig
 
-    if not (directory / _FILE).is_file():
-        raise GymposiumError(f"'{directory}' holds no adapter (adapter_config.json is missing).")
-    config = PeftConfig.from_pretrained(str(directory))
-    if not isinstance(config, LoraConfig):
-        raise GymposiumError(f"The adapter in {directory} is {config.peft_type}; the engine serves LoRA only.")
-    asked = [what for what in _NOT_SERVED if getattr(config, what, None)]
-    if config.bias != "none":
-        asked.append("bias")
-    if config.init_lora_weights not in _NEUTRAL_BEGINNINGS:
-        asked.append("init_lora_weights")
-    if asked:
+    if reasons := changes_more(read_adapter(directory).config):
         raise GymposiumError(
-            f"The adapter in {directory} cannot share a model with others: by {', '.join(asked)} in its "
-            f"adapter_config.json it changes more than it adds. Merge it into a model of its own, or train a plain one."
+            f"The adapter in {directory} cannot share a model with others: {'; '.join(reasons)}. Merge it into a model "
+            f"of its own (gymposium lora merge), or train a plain one."
         )
+    config = PeftConfig.from_pretrained(str(directory))
     config.inference_mode = True
     return config
 

@@ -1,24 +1,29 @@
-"""Whether an adapter is for the model that a server serves. vLLM copies what fits of smaller matrices into larger ones
-and says nothing, so this is settled before it is asked."""
+"""Whether vLLM can serve an adapter on the model that a server serves. vLLM copies what fits of smaller matrices into
+larger ones, leaves out what it does not know, and says nothing, so this is settled before it is asked."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.lora.files import Adapter
+from gymposium_agents.lora.files import Adapter, unservable
 
 READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
 WRITES_HIDDEN = ("o_proj", "down_proj")
 
 
 def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
-    """Compares the widths of the adapter's layers, and their number, with the model's `config.json`. Where that cannot
-    be had (a server's own name for a model), only the canary can tell.
+    """Looks for what vLLM leaves out, and compares the widths of the adapter's layers, and their number, with the
+    model's `config.json`. Where that cannot be had (a server's own name for a model), only the canary can tell.
 
-    Raises `GymposiumError` for an adapter of another model."""
+    Raises `GymposiumError` for an adapter that vLLM cannot serve, and for one of another model."""
     from transformers import AutoConfig
 
+    if reasons := unservable(adapter.config, adapter.shapes):
+        raise GymposiumError(
+            f"vLLM cannot serve the adapter in {directory}: {'; '.join(reasons)}. Play it in this process (leave "
+            f"engine= out of the player's name), or merge it into a model and serve that (gymposium lora merge)."
+        )
     try:
         config = AutoConfig.from_pretrained(model).get_text_config()
     except (OSError, ValueError):

@@ -1,0 +1,36 @@
+"""What is settled of an adapter before vLLM is asked to load it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.fits import check_fits
+from gymposium_agents.lora.files import read_adapter
+
+
+def checked(directory: Path, model: Path) -> None:
+    check_fits(read_adapter(directory), directory, str(model))
+
+
+def test_an_adapter_of_the_model_fits(adapter_directory: Path, model_directory: Path) -> None:
+    checked(adapter_directory, model_directory)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"trainable_token_indices": [1]}, {"bias": "all"}, {"use_dora": True}, {"init_lora_weights": "pissa"}]
+)
+def test_what_vllm_would_leave_out_is_refused(
+    adapter_directory: Path, model_directory: Path, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(adapter_directory, other)
+    file = other / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | settings), encoding="utf-8")
+    with pytest.raises(GymposiumError, match=f"vLLM cannot serve the adapter .*{next(iter(settings))}.* lora merge"):
+        checked(other, model_directory)
