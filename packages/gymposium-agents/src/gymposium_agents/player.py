@@ -18,6 +18,7 @@ from gymposium_agents.context import Context, Exchange, context as context_calle
 from gymposium_agents.conversation import Conversation, Dialogue
 from gymposium_agents.distribution import MoveDistribution, estimate_distribution, may_think, move_distribution
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
+from gymposium_agents.futures import then
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 
@@ -116,29 +117,12 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
         """Begin the reply to one ask. The future raises what the engine raises."""
         started = time.perf_counter()
         turn = self._turn(ask)
-        answer: Future[Reply] = Future()
         if not self._fits(turn.request):
-            answer.set_result(_no_room(turn))
-            return answer
+            full: Future[Reply] = Future()
+            full.set_result(_no_room(turn))
+            return full
         completing = self.engine.submit(turn.request, self.sampling)
-
-        def completed(done: Future[Completion]) -> None:
-            if not answer.set_running_or_notify_cancel():
-                return  # nobody waits for it any more
-            try:
-                reply = self._reply(turn, done.result(), time.perf_counter() - started)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to whoever waits
-                answer.set_exception(error)
-            else:
-                answer.set_result(reply)
-
-        def given_up(mine: Future[Reply]) -> None:
-            if mine.cancelled():
-                completing.cancel()
-
-        answer.add_done_callback(given_up)
-        completing.add_done_callback(completed)
-        return answer
+        return then(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
 
 
 def over(

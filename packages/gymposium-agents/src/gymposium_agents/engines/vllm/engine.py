@@ -6,21 +6,20 @@ import hashlib
 import threading
 import weakref
 from collections.abc import Coroutine, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.engines.background import BackgroundLoop
 from gymposium_agents.engines.vllm.client import Connection, Held, Patience, Refused
 from gymposium_agents.engines.vllm.fits import check_fits
-from gymposium_agents.engines.vllm.loop import BackgroundLoop
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.wire import Tokens, completion_body, completion_of, score_body, scores_of
+from gymposium_agents.futures import results
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
-
-T = TypeVar("T")
 
 AT_ONCE = 256
 """Requests that are under way at once, at most; the others wait here."""
@@ -95,7 +94,7 @@ class VllmEngine:
         return self._connection.ask(body, policy, lambda answer: completion_of(answer, policy, self.stops))
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
-        return _all([self.submit(request, sampling) for request in requests])
+        return results([self.submit(request, sampling) for request in requests])
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
@@ -107,7 +106,7 @@ class VllmEngine:
                 f"or with the engine in process (leave engine= out of the player's name)."
             )
         named = self._named(policy)
-        return _all([self._loop.submit(self._score(prompt, completion, named)) for prompt, completion in pairs])
+        return results([self._loop.submit(self._score(prompt, completion, named)) for prompt, completion in pairs])
 
     async def _score(self, prompt: Tokens, completion: Tokens, policy: Policy) -> tuple[float, ...]:
         if not prompt or len(prompt) + len(completion) > self.context:
@@ -188,19 +187,6 @@ class VllmEngine:
                 f"temperature, so what is sampled at {temperature:g} could not be learned from. Start it with "
                 f"--logprobs-mode processed_logprobs, as gymposium engine start does, or play at temperature 0 or 1."
             )
-
-
-def _all(futures: list[Future[T]]) -> list[T]:
-    """The results in order; where one fails, the others are not waited for."""
-    try:
-        wait(futures, return_when="FIRST_EXCEPTION")
-        for future in futures:
-            if future.done() and (error := future.exception()) is not None:
-                raise error
-        return [future.result() for future in futures]
-    finally:
-        for future in futures:
-            future.cancel()
 
 
 def _held(directory: Path) -> Held:
