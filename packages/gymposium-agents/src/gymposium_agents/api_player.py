@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -20,10 +20,10 @@ from gymposium.reading import Reader, reader
 from gymposium.streams import stream
 from gymposium_agents.context import Exchange, context
 from gymposium_agents.engines.api_errors import PromptTooLong
-from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings, Prices
+from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine, Message
 from gymposium_agents.futures import results, then
-from gymposium_agents.settings import PlayerSettings, parse_options
+from gymposium_agents.settings import PlayerSettings, boolean, number, parse_options, text, whole
 from gymposium_agents.tokens import Sampling
 
 DEFAULTS = PlayerSettings(style="full", max_tokens=1024)
@@ -94,9 +94,18 @@ class ApiPlayer:
             self._cost += completion.cost
 
 
-_NUMBERS = {"rpm": int, "at_once": int, "timeout": float, "retries": int}
-_OWN = ("base_url", "key", "prices", *_NUMBERS, "seed")
-"""The options that say how the service is reached; those of `PlayerSettings` say how the model is asked."""
+_READ: Mapping[str, Callable[[str, str], Any]] = {
+    "base_url": text,
+    "key": text,
+    "prices": lambda name, value: Prices.parse(value),
+    "rpm": whole,
+    "at_once": whole,
+    "timeout": number,
+    "retries": whole,
+    "seed": boolean,
+}
+"""The options that say how the service is reached, each with how it is read; those of `PlayerSettings` say how the
+model is asked."""
 
 
 def api_player(model: str, options: str | None = None) -> ApiPlayer:
@@ -115,23 +124,6 @@ def read_options(model: str, given: Mapping[str, str]) -> tuple[ApiSettings, Pla
     if "thinking" in given:
         raise BadOption("thinking= is for models that run here; how much a model behind a service thinks, it says.")
     asked = {name: value for name, value in given.items() if not (name == "temperature" and own_temperature)}
-    settings = DEFAULTS.with_options({n: v for n, v in asked.items() if n not in _OWN}, others=_OWN)
-    numbers: dict[str, Any] = {}
-    for name, kind in _NUMBERS.items():
-        if name in given:
-            try:
-                numbers[name] = kind(given[name])
-            except ValueError:
-                raise BadOption(f"{name}={given[name]!r}: give a number.") from None
-    if given.get("seed", "true") not in ("true", "false"):
-        raise BadOption(f"seed={given['seed']!r}: write true or false.")
-    service = ApiSettings(
-        model=model,
-        base_url=given.get("base_url", OPENAI_URL),
-        key=given.get("key"),
-        prices=Prices.parse(given["prices"]) if "prices" in given else None,
-        seed=given.get("seed", "true") == "true",
-        own_temperature=own_temperature,
-        **numbers,
-    )
-    return service, settings
+    settings = DEFAULTS.with_options(asked, others=_READ)
+    reached = {name: read(name, given[name]) for name, read in _READ.items() if name in given}
+    return ApiSettings(model, own_temperature=own_temperature, **reached), settings

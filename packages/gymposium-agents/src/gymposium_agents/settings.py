@@ -120,36 +120,40 @@ def _is_number(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _text(name: str, value: str) -> str:
+def text(name: str, value: str) -> str:
+    """An option that is any text."""
     return value
 
 
-def _whole(name: str, value: str) -> int:
+def whole(name: str, value: str) -> int:
+    """An option that is a whole number. Raises `BadOption` for anything else, as do the next two."""
     try:
         return int(value)
     except ValueError:
         raise BadOption(f"{name}={value!r}: must be a whole number.") from None
 
 
-def _number(name: str, value: str) -> float:
+def number(name: str, value: str) -> float:
+    """An option that is a number."""
     try:
         return float(value)
     except ValueError:
         raise BadOption(f"{name}={value!r}: must be a number.") from None
 
 
-def _boolean(name: str, value: str) -> bool:
+def boolean(name: str, value: str) -> bool:
+    """An option that is true or false."""
     if value not in ("true", "false"):
         raise BadOption(f"{name}={value!r}: write true or false.")
     return value == "true"
 
 
 _OPTIONS = {
-    "context": ("context", _text),
-    "max_tokens": ("max_tokens", _whole),
-    "prompt": ("style", _text),
-    "reply": ("reply", _text),
-    "temperature": ("temperature", _number),
-    "thinking": ("thinking", _boolean),
+    "context": ("context", text),
+    "max_tokens": ("max_tokens", whole),
+    "prompt": ("style", text),
+    "reply": ("reply", text),
+    "temperature": ("temperature", number),
+    "thinking": ("thinking", boolean),
 }
 """Options as they are written, each with its setting and how it is read."""
