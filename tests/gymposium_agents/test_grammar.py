@@ -60,6 +60,23 @@ def other_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path
     return directory
 
 
+def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a merged model that was pushed there; here from the copy that the hub's client keeps."""
+    for name in ("with", "without"):
+        kept = tmp_path / f"models--somebody--{name}"
+        shutil.copytree(model_directory, kept / "snapshots" / "abc")
+        (kept / "refs").mkdir()
+        (kept / "refs" / "main").write_text("abc")
+    settings = PlayerSettings("full", "json", 30)
+    settings.save(tmp_path / "models--somebody--with" / "snapshots" / "abc")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert asked_as(seated("lm:somebody/with")) == settings
+    assert asked_as(seated("lm:somebody/without")) == PlayerSettings()
+
+
 def test_without_options_it_is_greedy_and_asked_as_it_was_trained(
     model_directory: Path, adapter_directory: Path, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from gymposium.errors import BadOption
 from gymposium_agents.engines.protocol import AdapterHost, TokenEngine
-from gymposium_agents.loading import load_chat, load_model, stop_tokens
+from gymposium_agents.loading import load_chat, load_model, player_directory, stop_tokens
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings, parse_options
@@ -47,7 +47,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     adapter that is missing or not whole."""
     given = parse_options(options)
     directory = _adapter_directory(adapter)
-    places = [place for place in (directory, model) if place is not None]
+    places = [place for place in (directory, player_directory(model)) if place is not None]
     settings = PlayerSettings.beside(*places).with_options(given, others=("engine", "load"))
     load, url = given.get("load"), given.get("engine")
     if load is not None and load != "4bit":

@@ -9,11 +9,14 @@ from threading import Lock
 from typing import Any, Literal
 
 import torch
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.tokens import Policy
 
 _one_at_a_time = Lock()
@@ -60,6 +63,19 @@ def load_chat(name: str | Path, *, thinking: bool = False) -> Chat:
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
     return Chat(tokenizer, thinking=thinking)
+
+
+def player_directory(name: str) -> Path | None:
+    """Where the `player.json` of a model lies: its directory, or the hub's copy of it. None where a model on the hub
+    has none."""
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        return Path(hf_hub_download(name, PLAYER)).parent
+    except EntryNotFoundError:  # on the hub, or among what was fetched while there is none to be asked
+        return None
+    except (HFValidationError, HfHubHTTPError) as error:
+        raise no_model(name, error) from error
 
 
 def stop_tokens(name: str | Path, chat: Chat) -> frozenset[int]:
