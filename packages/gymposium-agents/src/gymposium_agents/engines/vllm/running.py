@@ -39,7 +39,16 @@ class Running:
 
 @contextmanager
 def noted(server: Server, home: EngineHome) -> Iterator[Running]:
-    """A note of `server` for as long as the block lasts."""
+    """A note of `server` for as long as the block lasts.
+
+    Raises `GymposiumError` where another server has the port, one that is still loading included: it does not listen
+    yet, so the system would let both have it, and the answers of one would be taken for the other's."""
+    for other in running_servers(home):
+        if other.port == server.port:
+            raise GymposiumError(
+                f"A server of {other.model} runs on port {other.port} already: use that one, end it with  gymposium "
+                f"engine stop --port {other.port}  or take another port with --port."
+            )
     home.running.mkdir(parents=True, exist_ok=True)
     settings, pid = server.settings, os.getpid()
     running = Running(

@@ -1,0 +1,53 @@
+"""Which servers are looked after."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.home import EngineHome
+from gymposium_agents.engines.vllm.running import noted, running_servers
+from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.engines.vllm.settings import ServerSettings
+
+PORT = 8123
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> EngineHome:
+    """Looks installed; no server of it is started here."""
+    home = EngineHome(tmp_path)
+    home.python.parent.mkdir(parents=True)
+    home.python.symlink_to(sys.executable)
+    home.marker.write_text(json.dumps({"build": "cpu"}), encoding="utf-8")
+    return home
+
+
+def server(home: EngineHome, model: str) -> Server:
+    return Server(ServerSettings(model, port=PORT), home)
+
+
+def test_a_port_belongs_to_a_server_from_before_it_listens_until_it_ends(home: EngineHome) -> None:
+    with noted(server(home, "first"), home) as first:
+        with (
+            pytest.raises(GymposiumError, match=f"first runs on port {PORT} already.*stop --port {PORT}"),
+            noted(server(home, "second"), home),
+        ):
+            pytest.fail("two servers have one port")
+        assert running_servers(home) == [first]  # so that status lists it and stop ends it
+    with noted(server(home, "second"), home) as second:
+        assert running_servers(home) == [second]
+
+
+def test_what_a_killed_process_noted_stands_in_nobodys_way(home: EngineHome) -> None:
+    with noted(server(home, "first"), home):
+        file = home.running / f"{PORT}.json"
+        left = json.loads(file.read_text(encoding="utf-8")) | {"began": "long ago"}
+        file.write_text(json.dumps(left), encoding="utf-8")
+        assert running_servers(home) == []
+        with noted(server(home, "second"), home) as second:
+            assert running_servers(home) == [second]
