@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gymposium.players.protocol import Ask
-from gymposium.prompt import Prompt
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context, Exchange
 from gymposium_agents.tokens import TurnTokens
@@ -51,10 +50,6 @@ class Dialogue:
     def grows(self) -> bool:
         """Whether each prompt of a match begins with all tokens of the turn before."""
         return self.context.grows and self.chat.grows
-
-    def exchange(self, ask: Ask, prompt: Prompt) -> Exchange:
-        """What the model is told now. A retry is told why its last reply was not accepted."""
-        return Exchange.of(ask, prompt)
 
     def prompt(self, conversation: Conversation, now: Exchange) -> Tokens:
         """The ids of the next prompt, reply opened. Nothing that was sampled is tokenized again where history grows."""

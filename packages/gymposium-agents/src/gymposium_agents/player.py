@@ -87,7 +87,7 @@ class LanguageModelPlayer:
 
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.of(ask)
-        told = self._dialogue.exchange(ask, prompt_for(ask.game, self.style, self.reader))
+        told = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
         prompt = self._dialogue.prompt(conversation, told)
         return _Turn(ask, conversation, told, TokenRequest(prompt, self._rng(ask), self.policy))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from rich.table import Column, Table
 
 from gymposium.cli.text import with_interval
-from gymposium.scores import Estimate, Score, rate
+from gymposium.scores import Estimate, Score
 from gymposium_agents.evaluate import Evaluation
 
 ACROSS = 3
@@ -41,7 +41,7 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
     yield "of replies", {kind: _reading(kind) for kind in ("illegal", "unparsable", "cut off")}
     means: Measures = {"mean return": lambda score: with_interval(score.mean_return())}
     if overall.out_of_context:
-        means["out of context"] = lambda score: with_interval(rate(score.out_of_context, score.matches))
+        means["out of context"] = lambda score: with_interval(score.out_of_context_rate())
     yield "per match", means | {name.replace("_", " "): _report(name) for name in overall.reports}
     usage: Measures = {}
     if overall.completion_tokens:
