@@ -82,7 +82,7 @@ class Adapters:
                 raise GymposiumError(
                     f"The adapter in {directory} does not fit the model: it was made for another base "
                     f"(its adapter_config.json says {config.base_model_name_or_path!r}), or its files do not belong "
-                    f"together. ({error})"
+                    f"together. Name the model that it was trained on. ({_begins(error)})"
                 ) from error
             if first:
                 peft.base_model.disable_adapter_layers()  # at rest the model stays what it was
@@ -142,6 +142,12 @@ def _readable(directory: Path) -> Any:
     config = PeftConfig.from_pretrained(str(directory))
     config.inference_mode = True
     return config
+
+
+def _begins(error: Exception) -> str:
+    """What is wrong, with the first instance: torch tells all tensors that do not fit, a line for each."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return " ".join(lines[:2]) + (f" And {len(lines) - 2} more." if len(lines) > 2 else "")
 
 
 def _at_rest(model: Any) -> str | None:
