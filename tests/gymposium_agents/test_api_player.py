@@ -103,9 +103,11 @@ def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
         return refusal(400, code="context_length_exceeded") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
-        played = played_through(api_player("tiny", f"base_url={server.url}"), on_illegal=RETRY)
+        player = api_player("tiny", f"base_url={server.url}")
+        played = played_through(player, on_illegal=RETRY)
     assert played.forfeit == 0
     assert played.out_of_context == (0,)
+    assert "1 of its matches ended out of context" in player.remarks()[1]
     assert len(server.asked) == 2
 
 

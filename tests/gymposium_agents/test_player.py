@@ -124,6 +124,9 @@ def test_a_prompt_that_fills_the_context_is_never_sent(short: LoadedModel) -> No
     assert engine.asked == []
     assert played.turns == []
     assert (played.forfeit, played.out_of_context) == (0, (0,))
+    (remark,) = player.remarks()
+    assert "1 of its matches ended out of context" in remark
+    assert "context=" in remark, "what to do"
 
 
 def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(short: LoadedModel) -> None:
@@ -196,6 +199,7 @@ def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
     player = over("lm:x", Pool(short), short.chat, PlayerSettings("full"))
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, make_player("random")], i) for i in range(3)]
     assert [played.out_of_context for played in play(jobs, schedule="streaming")] == [(0,)] * 3
+    assert "3 of its matches ended out of context" in player.remarks()[0]
 
 
 def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None:

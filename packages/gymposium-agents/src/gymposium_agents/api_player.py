@@ -18,7 +18,7 @@ from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
 from gymposium.streams import stream
-from gymposium_agents.context import Exchange, context
+from gymposium_agents.context import Exchange, context, out_of_context
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine, Message
@@ -67,6 +67,7 @@ class ApiPlayer:
             try:
                 completion = asked.result()
             except PromptTooLong:
+                self._sums["without room"] += 1
                 return Reply("", "context")
             self._count(completion)
             past.append(Exchange(now.first, now.later, completion.text))
@@ -82,6 +83,8 @@ class ApiPlayer:
         if sums["replies"]:
             cost = f", cost {self._cost:.4f}" if sums["priced"] else ""
             said.append(f"{sums['replies']} replies, {sums['prompt']} tokens in and {sums['completion']} out{cost}.")
+        if sums["without room"]:
+            said.append(out_of_context(sums["without room"], "what the service lets it read"))
         remarks = getattr(self.engine, "remarks", None)
         return [*said, *(() if remarks is None else remarks())]
 

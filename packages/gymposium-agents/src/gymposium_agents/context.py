@@ -117,3 +117,11 @@ def without_thoughts(reply: str) -> str:
     """`reply` with a placeholder for each of its thoughts: between the tags, up to the end where they were never
     closed, and from the start where the chat template had opened them for the model."""
     return _THOUGHTS.sub(TRUNCATED, _OPENED_FOR_IT.sub(TRUNCATED, reply))
+
+
+def out_of_context(matches: int, room: str) -> str:
+    """The remark that so many matches ended because a prompt left no room for a reply in `room`."""
+    return (
+        f"{matches} of its matches ended out of context: the prompt left no room for a reply in {room}. Take a shorter "
+        f"context= (state, last-4) or prompt=compact, or a model that reads more."
+    )

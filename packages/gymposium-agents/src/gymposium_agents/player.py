@@ -14,7 +14,7 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
-from gymposium_agents.context import Context, Exchange, context as context_called
+from gymposium_agents.context import Context, Exchange, context as context_called, out_of_context
 from gymposium_agents.conversation import Conversation, Dialogue
 from gymposium_agents.distribution import MoveDistribution, estimate_distribution, may_think, move_distribution
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
@@ -61,6 +61,7 @@ class LanguageModelPlayer:
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
         self._dialogue = Dialogue(chat, self.context)
+        self._without_room = 0
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """One reply for each ask, in order, from one call of the engine."""
@@ -70,7 +71,7 @@ class LanguageModelPlayer:
         completions = iter(self.engine.generate(asked, self.sampling) if asked else ())
         share = (time.perf_counter() - started) / max(1, len(asked))
         return [
-            self._reply(turn, next(completions), share) if self._fits(turn.request) else _no_room(turn)
+            self._reply(turn, next(completions), share) if self._fits(turn.request) else self._no_room(turn)
             for turn in turns
         ]
 
@@ -84,6 +85,12 @@ class LanguageModelPlayer:
         if self.sampling.temperature > 0.0 and may_think(self):
             return estimate_distribution(self, ask, samples)
         return move_distribution(self, ask)
+
+    def remarks(self) -> list[str]:
+        """What to do about prompts that left no room for a reply, where there were any."""
+        if not self._without_room:
+            return []
+        return [out_of_context(self._without_room, f"the {self.engine.context} tokens that the model reads")]
 
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.of(ask)
@@ -103,9 +110,9 @@ class LanguageModelPlayer:
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
-
-def _no_room(turn: _Turn) -> Reply:
-    return Reply("", "context", usage=Usage(len(turn.request.prompt), 0))
+    def _no_room(self, turn: _Turn) -> Reply:
+        self._without_room += 1
+        return Reply("", "context", usage=Usage(len(turn.request.prompt), 0))
 
 
 class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
@@ -119,7 +126,7 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
         turn = self._turn(ask)
         if not self._fits(turn.request):
             full: Future[Reply] = Future()
-            full.set_result(_no_room(turn))
+            full.set_result(self._no_room(turn))
             return full
         completing = self.engine.submit(turn.request, self.sampling)
         return then(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
