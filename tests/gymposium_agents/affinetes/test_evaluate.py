@@ -179,7 +179,7 @@ def test_a_temperature_that_is_not_given_is_left_to_the_service() -> None:
     [
         (lambda asked, number: refusal(404, "gone"), "no model called 'm'"),
         (lambda asked, number: Answer(body=b"<html>"), "not with a chat completion"),
-        (lambda asked, number: refusal(400, code="context_length_exceeded"), "outgrown the model's context"),
+        (lambda asked, number: refusal(400, code="context_length_exceeded"), "no room for a reply"),
     ],
 )
 def test_a_failure_of_the_service_is_an_error_and_no_score(answer: Any, says: str) -> None:

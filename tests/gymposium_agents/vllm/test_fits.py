@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.engines.vllm.fits import check_fits
+from gymposium_agents.engines.vllm.fits import check_fits, check_heads
 from gymposium_agents.lora.files import read_adapter
+from gymposium_agents.small import SmallModel, make_small_model
 
 
 def checked(directory: Path, model: Path) -> None:
@@ -34,3 +35,14 @@ def test_what_vllm_would_leave_out_is_refused(
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | settings), encoding="utf-8")
     with pytest.raises(GymposiumError, match=f"vLLM cannot serve the adapter .*{next(iter(settings))}.* lora merge"):
         checked(other, model_directory)
+
+
+def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(tmp_path: Path) -> None:
+    for heads in (1, 2, 4):
+        size = SmallModel(hidden=64, layers=1, heads=heads, feed_forward=32, vocabulary=300)
+        make_small_model(tmp_path / str(heads), ["b2"], seed=0, size=size)
+    check_heads(str(tmp_path / "1"))
+    check_heads(str(tmp_path / "2"))
+    with pytest.raises(GymposiumError, match=r"cannot serve .*heads are 16 wide, and it knows 32, .* in this process"):
+        check_heads(str(tmp_path / "4"))
+    check_heads(str(tmp_path / "nowhere"))  # what is wrong with it the server says

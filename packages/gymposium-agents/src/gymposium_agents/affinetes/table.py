@@ -57,7 +57,10 @@ class Table:
         except GymposiumError as error:
             return None, str(error)
         if self.seat in played.out_of_context:
-            return None, "The conversation has outgrown the model's context; context= other than full keeps it shorter."
+            return None, (
+                "The prompt left no room for a reply in the model's context. Where it is the conversation that has "
+                "outgrown it, a shorter context= helps (state, last-4); else take a model that reads more."
+            )
         return played, None
 
     def give_up(self) -> None:

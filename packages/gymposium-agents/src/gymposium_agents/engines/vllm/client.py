@@ -110,7 +110,7 @@ class Connection:
                 f"start --model {self.model}"
             ) from error
         except _Again as error:
-            raise GymposiumError(f"The server at {self.url} is not well: {error}") from error
+            raise GymposiumError(f"The vLLM server at {self.url} is not well: {error}{self._see_log()}") from error
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -289,7 +289,7 @@ class Connection:
         raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
 
     def _see_log(self) -> str:
-        return "" if self.server is None else f". Its log: {self.server.log}"
+        return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"
 
 
 def _same_model(expected: str, card: dict[str, Any]) -> bool:

@@ -11,6 +11,9 @@ from gymposium_agents.lora.files import Adapter, unservable
 READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
 WRITES_HIDDEN = ("o_proj", "down_proj")
 
+CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
+"""The widths of attention heads that vLLM 0.32 has code for on CPUs (`v1/attention/backends/cpu_attn.py`)."""
+
 
 def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
     """Looks for what vLLM leaves out, and compares the widths of the adapter's layers, and their number, with the
@@ -38,3 +41,23 @@ def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
                 f"The adapter in {directory} is for another model than {model}, which has {depth} layers of width "
                 f"{hidden}: it changes {name}, of width {width}. It was made on {adapter.base or 'an unnamed model'}."
             )
+
+
+def check_heads(model: str) -> None:
+    """Whether the build for CPUs knows attention heads of this model's width. A model whose `config.json` cannot be had
+    passes: what is wrong with it the server says.
+
+    Raises `GymposiumError` with the widths that it knows."""
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(model).get_text_config()
+    except (OSError, ValueError):
+        return
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    if width not in CPU_HEADS:
+        raise GymposiumError(
+            f"vLLM for CPUs cannot serve {model}: its attention heads are {width} wide, and it knows "
+            f"{', '.join(map(str, CPU_HEADS))}. Play it in this process (without engine= or --start-server), or take "
+            f"another model."
+        )

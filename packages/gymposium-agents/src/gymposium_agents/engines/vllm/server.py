@@ -19,6 +19,7 @@ import httpx
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm import keeper
+from gymposium_agents.engines.vllm.fits import check_heads
 from gymposium_agents.engines.vllm.home import EngineHome, engine_home
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
@@ -69,7 +70,10 @@ class Server:
         return self.alive and is_healthy(self.url)
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises `GymposiumError` with the end of its log where it does not."""
+        """Start it and wait until it answers. Raises `GymposiumError` with the end of its log where it does not, and
+        at once for a model that this build of vLLM cannot serve."""
+        if self.build == "cpu":
+            check_heads(self.settings.model)
         with self._one_at_a_time:
             _check_free(self.settings.host, self.port)
             self._spawn()
