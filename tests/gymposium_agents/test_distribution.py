@@ -94,7 +94,8 @@ def test_it_is_what_enumerating_every_reply_gives(taught: LoadedModel, temperatu
         replies = every_reply(taught, player, ask)
         canonical = {move: replies[player.chat.reply(move)] for move in legal}
         mass = sum(canonical.values())
-        assert found.exact
+        assert found.samples is None
+        assert not found.exact, "a policy over legal moves alone is not the agent that also plays others"
         assert found.moves == tuple(legal)
         assert found.probabilities == pytest.approx([canonical[move] / mass for move in legal], abs=1e-5)
         assert found.legal_mass == pytest.approx(mass, abs=1e-5)
@@ -113,7 +114,7 @@ def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel
         for ids, probability in every_reply(taught, player, ask).items():
             if (move := read_as(player, ask, ids)) is not None:
                 truth[move] += probability
-        assert not estimate.exact
+        assert (estimate.samples, estimate.exact) == (samples, False)
         for share, expected in [
             (estimate.legal_mass, sum(truth.values())),
             *zip((p * estimate.legal_mass for p in estimate.probabilities), truth.values(), strict=True),
@@ -136,7 +137,7 @@ def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> N
             found = player.distribution(ask)
             (reply,) = player.act([ask])
             moves = ask.legal_moves or []
-            assert found.exact
+            assert found.exact == (found.legal_mass == 1.0)
             if reply.text in moves and reply.finish_reason == "stop":
                 assert found.legal_mass == 1.0
                 assert found.probabilities == tuple(float(move == reply.text) for move in moves)
@@ -150,8 +151,8 @@ def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> N
 def test_a_player_that_may_think_first_is_estimated(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     found = player_of(taught, 1.0, 8, reply="tags").distribution(ask, samples=20)
-    assert not found.exact
-    assert player_of(taught, 0.0, 8, reply="tags").distribution(ask).exact
+    assert found.samples == 20
+    assert player_of(taught, 0.0, 8, reply="tags").distribution(ask).samples is None
 
 
 def test_asking_for_a_distribution_changes_nothing(taught: LoadedModel) -> None:

@@ -1,6 +1,6 @@
-"""How likely a language model plays each legal move, exactly or by an estimate.
+"""How likely a language model plays each legal move, computed or estimated.
 
-Exactly: a move's score is the log-probability of its canonical reply, end of turn included, at the playing
+Computed: a move's score is the log-probability of its canonical reply, end of turn included, at the playing
 temperature. The *legal-restricted* policy is the softmax of the scores over the legal moves, and the *legal mass* is
 the sum of their exponentials: the share of all replies that are the canonical one of a legal move. What is missing
 from 1 is illegal or unreadable, or says a legal move in another way (other white space, another tokenization). Only
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Tokens = tuple[int, ...]
 
+EXACT_FROM = 0.999
+"""A legal mass from which the legal-restricted policy may be called the agent's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class MoveDistribution:
@@ -37,8 +40,14 @@ class MoveDistribution:
     move was seen or can be: a greedy reply that is none, or samples without one."""
     legal_mass: float
     """The share of replies that play a legal move; the rest is what a forfeit or a retry is made of."""
-    exact: bool
-    """False for an estimate from samples."""
+    samples: int | None
+    """The replies that an estimate was counted from; None where it was computed from log-probabilities."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are the odds of the agent as it plays: computed, and with next to nothing beside the canonical
+        replies of legal moves (a legal mass of 0.999 or more)."""
+        return self.samples is None and self.legal_mass >= EXACT_FROM
 
 
 def may_think(player: LanguageModelPlayer) -> bool:
@@ -60,7 +69,7 @@ def move_distribution(player: LanguageModelPlayer, ask: Ask) -> MoveDistribution
     if player.sampling.temperature == 0.0:
         request = TokenRequest(prompt, stream(ask.seed, "distribution", ask.seat, ask.turn), player.policy)
         (completion,) = player.engine.generate([request], player.sampling)
-        return _of_counts(moves, Counter([_move(player, ask, completion)]), exact=True)
+        return _of_counts(moves, Counter([_move(player, ask, completion)]), None)
     room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
     replies = {move: player.chat.reply(player.reader.answer(move)) for move in moves}
     pairs = {move: (prompt, reply) for move, reply in replies.items() if len(reply) <= room}
@@ -75,7 +84,7 @@ def move_distribution(player: LanguageModelPlayer, ask: Ask) -> MoveDistribution
     weights = [math.exp(scores[move] - highest) if move in scores else 0.0 for move in moves]
     total = math.fsum(weights)
     return MoveDistribution(
-        tuple(moves), tuple(weight / total for weight in weights), math.exp(highest) * total, exact=True
+        tuple(moves), tuple(weight / total for weight in weights), math.exp(highest) * total, samples=None
     )
 
 
@@ -93,7 +102,7 @@ def estimate_distribution(player: LanguageModelPlayer, ask: Ask, samples: int = 
         for i in range(samples)
     ]
     completions = player.engine.generate(requests, player.sampling)
-    return _of_counts(moves, Counter(_move(player, ask, completion) for completion in completions), exact=False)
+    return _of_counts(moves, Counter(_move(player, ask, completion) for completion in completions), samples)
 
 
 def _legal(ask: Ask) -> list[str]:
@@ -120,7 +129,7 @@ def _move(player: LanguageModelPlayer, ask: Ask, completion: Completion) -> str 
     return reading.move if reading.kind == "move" else None
 
 
-def _of_counts(moves: list[str], counts: Counter[str | None], *, exact: bool) -> MoveDistribution:
+def _of_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
     legal = sum(counts[move] for move in moves)
     probabilities = tuple(counts[move] / legal if legal else 0.0 for move in moves)
-    return MoveDistribution(tuple(moves), probabilities, legal / counts.total(), exact=exact)
+    return MoveDistribution(tuple(moves), probabilities, legal / counts.total(), samples)
