@@ -12,7 +12,7 @@ from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
-from .conftest import FIRST, SECOND
+from .conftest import FIRST, SECOND, make_adapter
 
 MakeRequest = Callable[..., TokenRequest]
 POLICIES = (BASE, FIRST, SECOND)
@@ -42,6 +42,23 @@ def test_concurrency_never_mixes_up_answers(
         completion = future.result()
         assert completion.ids == alone[asked].ids
         assert completion.policy == asked[1]
+
+
+def test_the_base_answers_as_itself_beside_more_adapters_than_have_room(
+    engine: VllmEngine, server: Server, request_of: MakeRequest, warm: Sampling, model_directory: Path, tmp_path: Path
+) -> None:
+    several = [request_of(number, BASE) for number in range(6)]
+    alone = [engine.generate([request], warm)[0] for request in several]
+    crowd = [Policy("crowd", version) for version in range(1, server.settings.max_loras + 2)]
+    for policy in crowd:
+        engine.publish(make_adapter(model_directory, tmp_path / str(policy), rank=8), policy)
+    for policy in crowd:
+        others = [request_of(number, policy) for number in range(12)]
+        beside = engine.generate([*others, *(request_of(number, BASE) for number in range(6))], warm)[12:]
+        assert [completion.ids for completion in beside] == [completion.ids for completion in alone]
+    engine.publish(tmp_path / str(crowd[0]), crowd[0])
+    for policy in crowd[1:]:
+        engine.retire(policy)
 
 
 def test_a_seed_says_it_all(

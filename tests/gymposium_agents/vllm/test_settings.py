@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gymposium.errors import BadOption
-from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, ServerSettings
+from gymposium_agents.engines.vllm.settings import CPU_SERVER, KEY_VARIABLE, ServerSettings
 from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, remark_on
 
 
@@ -13,7 +13,9 @@ def after(command: list[str], option: str) -> str:
 
 def test_the_command_line_of_a_server_that_can_be_learned_from() -> None:
     command = ServerSettings("some/model", lora_rank=5, max_model_len=512).command("python", "cpu", 8123)
-    assert command[:3] == ["python", "-m", "vllm.entrypoints.openai.api_server"]
+    assert command[:2] == ["python", str(CPU_SERVER)]
+    on_gpu = ServerSettings("some/model").command("python", "cuda", 8123)
+    assert on_gpu[:3] == ["python", "-m", "vllm.entrypoints.openai.api_server"]
     expected = {
         "--model": "some/model",
         "--served-model-name": "base",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 
 from gymposium.errors import BadOption
 from gymposium_agents.engines.vllm.setup import clean_environment
@@ -16,6 +17,9 @@ never in a file."""
 
 SERVED_NAME = "base"
 """The name of the model without an adapter; an adapter cannot have it."""
+
+CPU_SERVER = Path(__file__).with_name("cpu_server.py")
+"""Starts the server of the build for CPUs, and mends what is wrong in it."""
 
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """The ranks that vLLM can make room for."""
@@ -66,7 +70,8 @@ class ServerSettings:
         """Started as a module: the `vllm` command looks for a distribution of that name, which the CPU build has
         not."""
         dtype = "float32" if self.dtype == "auto" and build == "cpu" else self.dtype
-        command = [python, "-m", "vllm.entrypoints.openai.api_server"]
+        start = [str(CPU_SERVER)] if build == "cpu" else ["-m", "vllm.entrypoints.openai.api_server"]
+        command = [python, *start]
         command += ["--model", self.model, "--served-model-name", SERVED_NAME]
         command += ["--host", self.host, "--port", str(port), "--dtype", dtype]
         # the model's generation_config.json would fill in a temperature, a top-p and a top-k of its own
