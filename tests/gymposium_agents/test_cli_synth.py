@@ -33,6 +33,7 @@ class Presses(RandomPlayer):
         self.calls += 1
         if self.calls == 5 and not Path("pressed").exists():
             Path("pressed").touch()
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
             signal.raise_signal(signal.SIGINT)
         return super().act(asks)
 

@@ -381,6 +381,7 @@ plant(
     "a slot that nobody filled",
     lambda: BentGame("tic_tac_toe", rules=lambda seat, style="full": "You play {mark}.\n"),
     "an empty slot",
+    "records_verify",  # the prompts that are recorded are not those of the game of that name
 )
 
 
