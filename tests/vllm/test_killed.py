@@ -40,7 +40,9 @@ class KillingEngine(VllmEngine):
 def kill(server: Server | None) -> None:
     """As a machine that runs out of memory would: the process that holds the model, with no warning."""
     assert server is not None
-    [victim] = [pid for pid in members(server.group) if b"api_server\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    [victim] = [
+        pid for pid in members(server.group) if b"--served-model-name\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
     os.kill(victim, signal.SIGKILL)
 
 
