@@ -22,8 +22,8 @@ from pathlib import Path
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
 from gymposium.driver import Played, play
 from gymposium.failures import FailurePolicy
@@ -38,6 +38,7 @@ from gymposium_agents.small import SmallModel, make_small_model
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 
 NAME = "served-demo"
+HEAD = ("game", "win", "draw", "loss", "replies", "not a move", "by v1", "by v2", "tokens", "restarts")
 GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "breakthrough(rows=5,columns=5)")
 KILLED = "kuhn_poker"
 ADAPTERS = (Policy("learner", 1), Policy("learner", 2))
@@ -105,18 +106,24 @@ def main(given: argparse.Namespace) -> None:
             bar = stack.enter_context(Progress(*columns, console=console))
             found = {game: play_game(game, engine, player, given.matches, bar, kill=game == KILLED) for game in GAMES}
             again = play_game(KILLED, engine, player, given.matches, bar, kill=False)
-    report(found)
     lost = [game for game, outcome in found.items() if len(outcome.played) != given.matches]
     same = moves_of(found[KILLED]) == moves_of(again)
     swapped = all(len(outcome.policies) == 2 for outcome in found.values())
-    for what, holds in (
-        (f"all {given.matches} matches of every game were played to their end", not lost),
-        ("the server was killed, and started again", found[KILLED].restarts == 1),
-        (f"{KILLED}, killed, has the same moves as {KILLED}, undisturbed", same),
-        ("both adapters answered in every game", swapped),
-    ):
-        print(f"{'yes' if holds else 'NO '}  {what}")
-    if lost or not same or not swapped or found[KILLED].restarts != 1:
+    checks = {
+        f"all {given.matches} matches of every game were played to their end": not lost,
+        "the server was killed, and started again": found[KILLED].restarts == 1,
+        f"{KILLED}, killed, has the same moves as {KILLED}, undisturbed": same,
+        "both adapters answered in every game": swapped,
+    }
+    lines = rows(found)
+    data = {
+        "about": about("gymposium", "gymposium-agents", "torch", "peft", "httpx"),
+        "games": [dict(zip(HEAD, line, strict=True)) for line in lines],
+        "checks": checks,
+    }
+    said = "".join(f"- {'yes' if holds else 'NO'}: {what}\n" for what, holds in checks.items())
+    write(given.out, "engines-served-demo", data, f"{table(HEAD, lines)}\n{said}")
+    if not all(checks.values()):
         sys.exit(1)
 
 
@@ -171,12 +178,11 @@ def moves_of(outcome: Outcome) -> dict[str, object]:
     return {played.job.id: (played.events, [turn.text for turn in played.turns]) for played in outcome.played}
 
 
-def report(found: dict[str, Outcome]) -> None:
-    headings = ("game", "win", "draw", "loss", "replies", "not a move", "by v1", "by v2", "tokens", "restarts")
-    shown = Table(*headings, box=None)
+def rows(found: dict[str, Outcome]) -> list[list[str]]:
+    lines = []
     for game, outcome in found.items():
         replies = sum(outcome.readings.values())
         figures = [*(outcome.results[result] for result in ("win", "draw", "loss")), replies]
         figures += [replies - outcome.readings["move"], *(outcome.policies[str(policy)] for policy in ADAPTERS)]
-        shown.add_row(game, *map(str, [*figures, outcome.tokens, outcome.restarts]))
-    Console(highlight=False, width=120).print(shown)
+        lines.append([game, *map(str, [*figures, outcome.tokens, outcome.restarts])])
+    return lines
