@@ -67,12 +67,13 @@ class LanguageModelPlayer:
         """One reply for each ask, in order, from one call of the engine."""
         started = time.perf_counter()
         turns = [self._turn(ask) for ask in asks]
-        asked = [turn.request for turn in turns if self._fits(turn.request)]
+        fits = [self._fits(turn.request) for turn in turns]
+        asked = [turn.request for turn, fit in zip(turns, fits, strict=True) if fit]
         completions = iter(self.engine.generate(asked, self.sampling) if asked else ())
         share = (time.perf_counter() - started) / max(1, len(asked))
         return [
-            self._reply(turn, next(completions), share) if self._fits(turn.request) else self._no_room(turn)
-            for turn in turns
+            self._reply(turn, next(completions), share) if fit else self._no_room(turn)
+            for turn, fit in zip(turns, fits, strict=True)
         ]
 
     def prompt(self, ask: Ask) -> tuple[int, ...]:

@@ -87,10 +87,11 @@ class TransformersEngine:
     def weights_changed(self, policy: Policy) -> None:
         """A learner that shares the model has changed the weights that it came with, which are `policy` now and
         answer where nobody is named."""
-        over_base = self._adapters.own not in self._adapters.held
-        self._prefixes.drop(None if over_base else self._adapters.own)  # all adapters stand on the base
-        self._adapters.rename(policy)
-        self._policy = policy
+        with self._calls:
+            over_base = self._adapters.own not in self._adapters.held
+            self._prefixes.drop(None if over_base else self._adapters.own)  # all adapters stand on the base
+            self._adapters.rename(policy)
+            self._policy = policy
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         """One completion for each request, in order."""
