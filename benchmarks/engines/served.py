@@ -107,7 +107,7 @@ def main(given: argparse.Namespace) -> None:
                 rounds.append({**ours, **asyncio.run(bare(server.url, engine.notes))})
     figures = {name: median(each[name] for each in rounds) for name in rounds[0]}
     figures["share"] = median(each["tokens_per_second"] / each["bare_tokens_per_second"] for each in rounds)
-    data = {"about": about("gymposium-agents", "httpx"), "figures": figures, "rounds": rounds}
+    data = {"about": about("gymposium", "gymposium-agents", "httpx"), "figures": figures, "rounds": rounds}
     rows = [
         ["driver, streaming", f"{figures['tokens_per_second']:.0f}", f"{100 * figures['idle']:.1f} %"],
         ["independent requests", f"{figures['bare_tokens_per_second']:.0f}", ""],
