@@ -77,6 +77,16 @@ class BadReward(GymposiumError, ValueError):
     """A reward function that did not give one finite reward for each trajectory."""
 
 
+class Unrated(GymposiumError):
+    """A reward function could not rate this group, and says why; another may go well. Whoever learns drops the group
+    and counts it under `reason`, a few words that are the same for all groups that failed alike."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        """`detail` is what was wrong with this one."""
+        super().__init__(f"The group was not rated, {reason}{f': {detail}' if detail else ''}.")
+        self.reason = reason
+
+
 class BadRecord(GymposiumError, ValueError):
     """A match record that cannot be read or does not replay."""
 

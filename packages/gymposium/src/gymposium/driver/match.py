@@ -35,6 +35,8 @@ class MatchJob:
     """Seed of the players' streams; the match's seed where it is None. Groups for learning share the
     match seed and differ here."""
     on_illegal: FailurePolicy = FORFEIT
+    note_pay: bool = False
+    """Whether each turn is to say what the match had paid its seat before it (`Turn.before`), for rewards by turn."""
 
 
 @dataclass(slots=True)
@@ -49,6 +51,10 @@ class Turn:
     """Set where the reply was an index into the game's action space."""
     usage: Usage | None = None
     """What the reply took, where its player says so."""
+    before: float | None = None
+    """What the match had paid this seat when it was asked, where the job wanted that noted."""
+    penalty: float = 0.0
+    """What this reply cost, 0 or more: a failed one under `penalty(x)`. A forfeit is no penalty."""
 
 
 @dataclass(slots=True)
@@ -131,6 +137,7 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
         tally.next_decision()
         moves: dict[int, str] = {}
         asks = [*map(sitting.ask, seats)]
+        paid = match.returns() if job.note_pay else None
         while asks:
             replies = yield asks
             again: list[Ask] = []
@@ -146,7 +153,8 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                     reading = read(reply.text, legal, job.players[seat].reader, game.move_pattern, cut_off=cut_off)
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
-                turns.append(Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage))
+                before = None if paid is None else paid[seat]
+                turns.append(Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage, before))
                 if reading.kind == "move" and reading.move is not None:
                     moves[seat] = reading.move
                     continue
@@ -154,6 +162,7 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                 if outcome == "random" and legal:
                     moves[seat] = legal[int(asked_one.rng.random() * len(legal))]
                 elif outcome == "again":
+                    turns[-1].penalty = job.on_illegal.cost  # nothing where a retry is free
                     again.append(sitting.ask(seat, reading.reason(legal)))
                 else:
                     failed.append(seat)

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from gymposium.errors import BadReward
 from gymposium.trajectories import Trajectory
 
+_CLOSE = 1e-9
+"""How far the sum of the turns may be from the total, relative to the greatest of them or to 1: rounding, no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reward:
@@ -17,6 +20,16 @@ class Reward:
 
     total: float
     parts: Mapping[str, float] = field(default_factory=dict)
+    turns: tuple[float, ...] | None = None
+    """The total's split over the seat's turns, in order, adding up to it; None: all of it on the last one."""
+
+
+def turn_rewards(reward: Reward, trajectory: Trajectory) -> tuple[float, ...]:
+    """What each of the seat's turns gets; () where it was never asked."""
+    if reward.turns is not None:
+        return reward.turns
+    before_the_last = len(trajectory.turns) - 1
+    return () if before_the_last < 0 else (*(0.0,) * before_the_last, reward.total)
 
 
 RewardFunction = Callable[[Sequence[Trajectory]], Sequence[Reward]]
@@ -33,21 +46,36 @@ class CheckedReward:
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         """Raises `BadReward` where there are not as many rewards as trajectories, one is no `Reward` or not finite,
-        or their parts are not all of the same names."""
+        its turns do not add up, or their parts are not all of the same names; `Unrated` where the function does."""
         rewards = list(self.function(tuple(group)))
         if len(rewards) != len(group):
             raise BadReward(f"Reward {self.name}: {len(rewards)} rewards for a group of {len(group)} trajectories.")
         for number, reward in enumerate(rewards):
             if not isinstance(reward, Reward):
                 raise BadReward(f"Reward {self.name}: {reward!r} for trajectory {number}; give a Reward.")
-            for name, value in {"total": reward.total, **reward.parts}.items():
+            by_turn = {f"turn {turn}": value for turn, value in enumerate(reward.turns or ())}
+            for name, value in {"total": reward.total, **reward.parts, **by_turn}.items():
                 if not math.isfinite(value):
                     raise BadReward(
                         f"Reward {self.name}: {name} of trajectory {number} is {value}; give a finite number."
                     )
+            if (wrong := _wrong_split(reward, group[number])) is not None:
+                raise BadReward(f"Reward {self.name}: trajectory {number} {wrong}")
             if reward.parts.keys() != rewards[0].parts.keys():
                 raise BadReward(
                     f"Reward {self.name}: trajectory {number} has the parts {sorted(reward.parts)}, but the first "
                     f"has {sorted(rewards[0].parts)}; give all of a group the same."
                 )
         return rewards
+
+
+def _wrong_split(reward: Reward, trajectory: Trajectory) -> str | None:
+    """What is wrong with a reward's split over its trajectory's turns, and what to give; None where all is well."""
+    if reward.turns is None:
+        return None
+    if len(reward.turns) != len(trajectory.turns):
+        return f"has {len(trajectory.turns)} turns, but {len(reward.turns)} rewards for them; give one each, or None."
+    together = math.fsum(reward.turns)
+    if not math.isclose(together, reward.total, abs_tol=_CLOSE * max([1.0, *map(abs, reward.turns)])):
+        return f"has the total {reward.total}, but its turns add up to {together}; let them add up to the total."
+    return None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from gymposium.errors import BadOption, BadReward, UnknownName
 from gymposium.plugins.specs import resolve
 from gymposium.rewards.criteria import CRITERIA, Criterion
+from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
 
@@ -29,8 +30,7 @@ class Weighted:
         return [self._reward(t, {name: column[n] for name, column in columns.items()}) for n, t in enumerate(group)]
 
     def _reward(self, trajectory: Trajectory, found: dict[str, float]) -> Reward:
-        total = math.fsum(self.weights[name] * value for name, value in found.items()) - trajectory.penalty
-        return Reward(total, {**found, "penalties": 0.0 - trajectory.penalty})
+        return less_penalties(trajectory, math.fsum(self.weights[name] * value for name, value in found.items()), found)
 
     def _column(self, name: str, group: Sequence[Trajectory]) -> list[float]:
         values = [float(value) for value in self._criteria[name](group)]

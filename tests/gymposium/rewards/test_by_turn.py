@@ -1,0 +1,200 @@
+"""Rewards by turn: what the match paid between two decisions, what a failed reply cost, and that all of it adds up."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import load_game, make_player, make_reward
+from gymposium.driver import MatchJob, Played, Schedule, play
+from gymposium.errors import BadReward, Unrated
+from gymposium.failures import FailurePolicy
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import READERS
+from gymposium.rewards.protocol import CheckedReward, Reward, turn_rewards
+from gymposium.trajectories import Trajectory
+
+REWARDS = ("returns", "score", "weighted(accuracy=1,efficiency=0.5)")
+GAMES = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "2048", "blackjack", "hearts", "pig")
+POLICIES = ("forfeit", "random", "retry(2)", "penalty(0.3,4)")
+
+
+@dataclass
+class Clumsy:
+    """Plays at random, and says nonsense now and then."""
+
+    fails: float
+    name: str = "clumsy"
+    reader = READERS["move"]
+    style = "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply("nonsense" if ask.rng.random() < self.fails else _any(ask)) for ask in asks]
+
+
+def _any(ask: Ask) -> str:
+    return ask.rng.choice(ask.legal_moves or [])
+
+
+@dataclass
+class Says:
+    """Gives these replies in order; None for one that finds no room."""
+
+    texts: Sequence[str | None]
+    name: str = "says"
+    reader = READERS["move"]
+    style = "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        said = [self.texts[ask.turn] for ask in asks]
+        return [Reply("", "context") if text is None else Reply(text) for text in said]
+
+
+def played(game: str, *players: Clumsy | Says, policy: str = "forfeit", seed: int = 0, noted: bool = True) -> Played:
+    loaded = load_game(game)
+    job = MatchJob("m", loaded, players, seed, on_illegal=FailurePolicy.parse(policy), note_pay=noted)
+    return next(play([job]))
+
+
+def split(trajectory: Trajectory, name: str = "returns") -> tuple[float, ...]:
+    [reward] = make_reward(name)([trajectory])
+    return turn_rewards(reward, trajectory)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    game=st.sampled_from(GAMES),
+    policy=st.sampled_from(POLICIES),
+    fails=st.sampled_from([0.0, 0.02, 0.3]),
+    seed=st.integers(0, 2**32),
+    noted=st.booleans(),
+)
+def test_whatever_is_played_the_turns_add_up_to_the_total(
+    game: str, policy: str, fails: float, seed: int, noted: bool
+) -> None:
+    match = played(game, *[Clumsy(fails)] * load_game(game).seats, policy=policy, seed=seed, noted=noted)
+    for seat in range(match.job.game.seats):
+        mine = Trajectory.of(match, seat)
+        assert math.isclose(math.fsum(turn.penalty for turn in mine.turns), mine.penalty)
+        for name in REWARDS:
+            [reward] = make_reward(name)([mine])  # held to its promise there
+            assert len(turn_rewards(reward, mine)) == len(mine.turns)
+            if mine.turns:
+                assert math.isclose(math.fsum(turn_rewards(reward, mine)), reward.total, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_each_move_of_2048_has_what_it_was_paid(schedule: Schedule) -> None:
+    """Against the match played again, event by event."""
+    game = load_game("2048")
+    [match] = play([MatchJob("m", game, [make_player("random")], 5, note_pay=True)], schedule=schedule)
+    again, paid, moves = game.new(5), [], [event.move for event in match.events if event.seat == 0]
+    for move in moves:
+        before = again.returns()[0]
+        again.apply({0: move})
+        paid.append(again.returns()[0] - before)
+    assert split(Trajectory.of(match, 0)) == tuple(paid)
+    assert len({*paid}) > 3
+
+
+def test_a_match_that_pays_at_its_end_pays_the_last_turn() -> None:
+    match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]))
+    assert split(Trajectory.of(match, 0)) == (0.0, 0.0, 1.0)
+    assert split(Trajectory.of(match, 1)) == (0.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("returns", (0.0, -0.25, -0.25, 0.0, 1.0)),
+        ("score", (0.0, -0.25, -0.25, 0.0, 1.0)),
+        ("weighted(accuracy=2)", (0.0, -0.25, -0.25, 0.0, 2.0)),
+    ],
+)
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_penalty_belongs_to_the_turn_whose_reply_failed(name: str, expected: tuple[float, ...], noted: bool) -> None:
+    mine = Says(["a1", "nonsense", "a1", "b1", "c1"])
+    match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="penalty(0.25)", noted=noted)
+    assert split(Trajectory.of(match, 0), name) == pytest.approx(expected)
+
+
+def test_a_retry_is_a_turn_that_costs_nothing() -> None:
+    mine = Says(["a1", "nonsense", "b1", "c1"])
+    match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="retry(1)")
+    assert split(Trajectory.of(match, 0)) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_a_forfeit_is_paid_by_the_turn_that_gave_the_match_up() -> None:
+    match = played("tic_tac_toe", Says(["a1", "nonsense", "nonsense"]), Says(["a2"]), policy="penalty(0.25,1)")
+    assert match.returns == (-1.25, 1.0)
+    assert split(Trajectory.of(match, 0)) == (0.0, -0.25, -1.0)
+    assert split(Trajectory.of(match, 1)) == (1.0,)
+
+
+def test_who_gives_2048_up_loses_on_the_last_turn_what_was_paid_before() -> None:
+    whole = played("2048", Clumsy(0.0), seed=3)
+    moves: list[str | None] = [event.move for event in whole.events if event.seat == 0][:40]
+    match = played("2048", Says([*moves, None]), seed=3)
+    mine = Trajectory.of(match, 0)
+    assert (mine.truncated, len(mine.turns), mine.returns) == (True, 40, (0.0,))
+    found = split(mine)
+    assert found[:39] == split(Trajectory.of(whole, 0))[:39]
+    assert found[39] == -sum(found[:39]) < 0
+
+
+def test_what_was_paid_before_the_first_turn_is_the_first_turns() -> None:
+    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    turns = [replace(turn, before=before) for turn, before in zip(mine.turns, [3.0, 5.0, 4.0], strict=True)]
+    assert split(replace(mine, turns=turns, utilities=(10.0, -10.0))) == (5.0, -1.0, 6.0)
+
+
+def test_nothing_is_noted_unless_asked_for() -> None:
+    match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]), noted=False)
+    assert {turn.before for turn in match.turns} == {None}
+    assert [reward.turns for reward in make_reward("returns")([Trajectory.of(match, 0)])] == [None]
+    assert split(Trajectory.of(match, 0)) == (0.0, 0.0, 1.0)
+
+
+def test_who_was_never_asked_has_no_turns() -> None:
+    match = played("tic_tac_toe", Says(["nonsense"]), Says([]))
+    other = Trajectory.of(match, 1)
+    [reward] = make_reward("returns")([other])
+    assert (reward.total, reward.turns, turn_rewards(reward, other)) == (1.0, None, ())
+
+
+@pytest.mark.parametrize(
+    ("turns", "message"),
+    [
+        ((0.5, 0.5), "trajectory 0 has 3 turns, but 2 rewards for them; give one each, or None."),
+        ((), "has 3 turns, but 0 rewards"),
+        ((0.5, 0.5, 0.5), "has the total 1.0, but its turns add up to 1.5"),
+        ((0.5, math.nan, 0.5), "turn 1 of trajectory 0 is nan"),
+    ],
+)
+def test_a_split_is_held_to_its_promise(turns: tuple[float, ...], message: str) -> None:
+    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    with pytest.raises(BadReward, match=message):
+        CheckedReward("mine", lambda group: [Reward(1.0, turns=turns)])([mine])
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), st.randoms())
+def test_rounding_is_no_broken_promise(values: list[float], rng: random.Random) -> None:
+    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    long = replace(mine, turns=[mine.turns[0]] * len(values))
+    shuffled = rng.sample(values, len(values))
+    CheckedReward("mine", lambda group: [Reward(sum(shuffled), turns=tuple(values))])([long])
+
+
+def test_a_reward_may_say_that_it_cannot_rate_a_group() -> None:
+    def asleep(group: Sequence[Trajectory]) -> list[Reward]:
+        raise Unrated("the judge is asleep", "it snored")
+
+    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    with pytest.raises(Unrated, match=r"not rated, the judge is asleep: it snored\.") as caught:
+        CheckedReward("mine", asleep)([mine])
+    assert caught.value.reason == "the judge is asleep"
