@@ -1,0 +1,45 @@
+"""Cold start, measures, and what is kept of a run."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from gymposium_train.config.part import Part
+
+
+class ColdStart(Part):
+    """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of winners among uniform
+    random players."""
+
+    steps: int = Field(240, ge=0)
+    """0 skips the cold start, as for a model that already knows how to answer."""
+    data: tuple[str, ...] = ()
+    """Files of `gymposium synth` (chats, JSONL); left out, random players play."""
+    games: int = Field(20_000, ge=1)
+    """Random matches, shared evenly between the games."""
+    batch: int = Field(256, ge=1)
+    """Replies in a batch."""
+    learning_rate: float = Field(4e-3, gt=0.0)
+    warmup: float = Field(0.1, ge=0.0, lt=1.0)
+    """Share of the steps in which the learning rate rises; it then falls along a cosine."""
+
+
+class Evaluation(Part):
+    """The fixed panel: greedy play, seats swapped."""
+
+    opponents: tuple[str, ...] = ("random", "mcts-100")
+    matches: int = Field(1000, ge=2)
+    """Against random players; see `search_matches` for the others."""
+    search_matches: int = Field(200, ge=2)
+    every: int = Field(10, ge=0)
+    """Steps between two points of the learning curve; 0: none between first and last."""
+    curve_matches: int = Field(200, ge=1)
+    """Against the first opponent of the panel."""
+
+
+class Checkpoints(Part):
+    """What an interrupted run goes on from."""
+
+    every: int = Field(10, ge=1)
+    """Steps between two of them."""
+    keep: int = Field(2, ge=2)

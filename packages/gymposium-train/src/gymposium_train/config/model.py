@@ -1,0 +1,49 @@
+"""Which model learns, what of it is trained, and what samples from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from gymposium_agents.small import SmallModel
+from gymposium_train.config.part import Part
+
+
+class Lora(Part):
+    """LoRA on linear layers (Hu et al., 2021), no dropout."""
+
+    rank: int = Field(32, ge=1)
+    alpha: int = Field(64, ge=1)
+    targets: tuple[str, ...] | None = None
+    """The layers' last names (`q_proj`, `v_proj` …); all linear layers but the output where it is left out."""
+
+
+class Model(Part):
+    """The model that learns."""
+
+    name: str | None = None
+    """A directory or hub name; left out, a small model is made on the spot."""
+    small: SmallModel = Field(default_factory=SmallModel)
+    """Size of the model that is made on the spot."""
+    tune: Literal["lora", "full"] = "lora"
+    """What reinforcement learning trains: a LoRA on the frozen model, or all of its weights."""
+    load: Literal["4bit"] | None = None
+    """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
+    lora: Lora = Field(default_factory=Lora)
+
+
+class Engine(Part):
+    """What samples the rollouts."""
+
+    kind: Literal["shared", "own", "vllm"] = "shared"
+    """`shared`: the learner's own model in memory. `own`: a second copy of it in this process, for rollouts beside
+    updates. `vllm`: a vLLM server."""
+    url: str | None = None
+    """Of a server that runs already; left out, `vllm` starts one of its own for the run."""
+    schedule: Literal["rounds", "streaming"] = "rounds"
+    """`rounds`: all matches ask together, so a run repeats to the bit. `streaming`: a match goes on as soon as its
+    answers are in, for servers."""
+    staleness: int = Field(0, ge=0)
+    """So many steps the weights that play may be behind those that learn; 0: strictly on-policy. Above 0 rollouts
+    overlap updates, which `shared` cannot."""
