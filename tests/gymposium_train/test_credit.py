@@ -1,14 +1,32 @@
-"""Group-relative credit."""
+"""Credit by hand-computed tables, and the rules that all its kinds keep."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_train.credit import group_advantages
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_train.credit.baseline import Baseline
+from gymposium_train.credit.episode import BadEpisode, Credit, Episode
+from gymposium_train.credit.gae import Gae
+from gymposium_train.credit.gigpo import Gigpo
+from gymposium_train.credit.grpo import Grpo, group_advantages
+from gymposium_train.credit.rae import Rae
+from gymposium_train.credit.rloo import Rloo
 
 group_rewards = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=1, max_size=40)
+
+
+def episode(*rewards: float, role: str = "nim 0", states: Sequence[Hashable] | None = None) -> Episode:
+    return Episode(rewards, role, tuple(states or range(len(rewards))))
+
+
+def advantages(credit: Credit, *groups: Sequence[Episode]) -> list[list[tuple[float, ...]] | None]:
+    return [None if group is None else [one.advantages for one in group] for group in credit(groups)]
 
 
 def test_the_formula_of_grpo() -> None:
@@ -39,3 +57,144 @@ def test_normalised_credit_does_not_depend_on_the_scale_of_rewards(
     if found is not None:
         moved = group_advantages([reward * scale + shift for reward in rewards], normalise=True)
         assert moved == pytest.approx(found, abs=1e-4)
+
+
+def test_grpo_by_hand() -> None:
+    """Totals 3, 1, 2: mean 2, standard deviation of a sample 1. Every turn has its trajectory's, and a trajectory of
+    three turns counts once in the mean."""
+    group = [episode(1.0, 0.0, 2.0), episode(1.0), episode(0.0, 2.0)]
+    tied = [episode(0.1, 0.2, 0.3), episode(0.3, 0.2, 0.1)]
+    for normalise in (False, True):
+        assert advantages(Grpo(normalise), group, tied) == [
+            [pytest.approx((1.0, 1.0, 1.0)), pytest.approx((-1.0,)), pytest.approx((0.0, 0.0))],
+            None,
+        ]
+    doubled = [episode(2.0 * one.total) for one in group]
+    assert advantages(Grpo(normalise=False), doubled) == [[(2.0,), (-2.0,), (0.0,)]]
+    assert advantages(Grpo(normalise=True), doubled) == [[pytest.approx((a,)) for a in (1.0, -1.0, 0.0)]]
+
+
+def test_rloo_by_hand() -> None:
+    """Totals 3, 1, 2: the others' means are 1.5, 2.5 and 2."""
+    group = [episode(3.0), episode(0.0, 1.0), episode(2.0)]
+    assert advantages(Rloo(), group, [episode(1.0)], [episode(1.0)] * 3) == [
+        [pytest.approx((1.5,)), pytest.approx((-1.5, -1.5)), pytest.approx((0.0,))],
+        None,
+        None,
+    ]
+    with pytest.raises(BadOption, match="group size of 2 or more"):
+        Rloo()([[episode(1.0)], [episode(0.0)]])
+
+
+@given(rewards=st.lists(st.floats(-10, 10), min_size=2, max_size=12))
+def test_rloo_leaves_each_out_of_its_own_baseline(rewards: list[float]) -> None:
+    (found,) = advantages(Rloo(), [episode(reward) for reward in rewards])
+    if found is None:
+        assert len(set(rewards)) == 1
+        return
+    for i, (reward, (advantage,)) in enumerate(zip(rewards, found, strict=True)):
+        others = rewards[:i] + rewards[i + 1 :]
+        assert advantage == pytest.approx(reward - sum(others) / len(others), abs=1e-9)
+
+
+def test_a_batch_baseline_by_hand_and_by_role() -> None:
+    """Role a got 1, 0, 2 (mean 1, deviation 1) in two groups, role b 5 and 5, role c 7 once."""
+    a, b, c = "nim 0", "nim 1", "nim_2 0"
+    first = [episode(1.0, role=a), episode(0.0, 0.0, role=a)]
+    second = [episode(2.0, role=a), episode(5.0, role=b)]
+    alone = [episode(5.0, role=b), episode(7.0, role=c)]
+    for normalise in (False, True):
+        assert advantages(Baseline(normalise), first, second, alone) == [
+            [pytest.approx((0.0,)), pytest.approx((-1.0, -1.0))],
+            [pytest.approx((1.0,)), (0.0,)],
+            None,
+        ]
+    tripled = [[episode(3.0 * one.total, role=a)] for one in (*first, second[0])]
+    assert advantages(Baseline(normalise=False), *tripled) == [[(0.0,)], [(-3.0,)], [(3.0,)]]
+    assert advantages(Baseline(normalise=True), *tripled) == [[pytest.approx((x,))] for x in (0.0, -1.0, 1.0)]
+
+
+def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
+    """With decay 0.5: role a pays 4, 4, 0 against 0, 2, 3; role b pays -4 against 0. Then a's average is 1.5."""
+    a, b = "kuhn_poker 0", "kuhn_poker 1"
+    rae = Rae(decay=0.5)
+    batch = [[episode(4.0, role=a), episode(-4.0, role=b)], [episode(1.0, 3.0, role=a)], [episode(0.0, role=a)]]
+    assert advantages(rae, *batch) == [[(4.0,), (-4.0,)], [(2.0, 2.0)], [(-3.0,)]]
+    assert advantages(rae, [episode(1.5, role=a)], [episode(-2.0, role=b)]) == [[(0.0,)], [(0.0,)]]
+
+
+def test_rae_goes_on_from_a_checkpoint() -> None:
+    groups = [[episode(0.1), episode(0.7, role="nim 1")], [episode(0.3)]]
+    through, resumed = Rae(), Rae()
+    through(groups)
+    resumed.restore(json.loads(json.dumps(through.state())))
+    through_again = through(groups)
+    assert resumed(groups) == through_again
+    assert Rae()(groups) != through_again
+    with pytest.raises(GymposiumError, match="resume with the credit"):
+        resumed.restore({})
+
+
+STATELESS: list[Credit] = [
+    Grpo(normalise=True),
+    Rloo(),
+    Baseline(normalise=True),
+    Gae(1.0, 1.0, normalise=True),
+    Gigpo(1.0, 1.0, normalise=True),
+]
+
+
+@pytest.mark.parametrize("credit", STATELESS, ids=lambda credit: type(credit).__name__)
+def test_the_stateless_refuse_what_another_kind_kept(credit: Credit) -> None:
+    assert credit.state() == {}
+    credit.restore({})
+    with pytest.raises(GymposiumError, match="resume with the credit"):
+        credit.restore(Rae().state())
+
+
+@pytest.mark.parametrize("credit", [*STATELESS, Rae()], ids=lambda credit: type(credit).__name__)
+def test_a_batch_of_nothing_gives_nothing(credit: Credit) -> None:
+    assert credit([]) == []
+
+
+def test_gigpo_by_hand() -> None:
+    """Both trajectories begin at `start`. The first wins in two turns, the second in three, so only the turns differ:
+    with gamma 0.5 `start` is worth 0.5 against 0.25. `middle` is seen twice, by one trajectory in both turns."""
+    first = episode(0.0, 1.0, states=("start", "left"))
+    second = episode(0.0, 0.0, 1.0, states=("start", "middle", "middle"))
+    gigpo = Gigpo(gamma=0.5, weight=2.0, normalise=False)
+    assert advantages(gigpo, [first, second]) == [[(0.25, 0.0), (-0.25, -0.5, 0.5)]]
+    assert advantages(Gigpo(1.0, 2.0, normalise=False), [first, second]) == [None]
+    assert advantages(Gigpo(0.5, 0.0, normalise=False), [first, second]) == [None]
+    # both kinds at once: totals 1 and 0, and `start` is worth 1 and 0 undiscounted
+    lost = episode(0.0, 0.0, states=("start", "right"))
+    assert advantages(Gigpo(1.0, 2.0, normalise=False), [first, lost]) == [[(1.5, 0.5), (-1.5, -0.5)]]
+    root = 0.5**0.5
+    assert advantages(Gigpo(1.0, 2.0, normalise=True), [first, lost]) == [
+        [pytest.approx((3 * root, root)), pytest.approx((-3 * root, -root))]
+    ]
+
+
+def test_gigpo_compares_states_within_their_group_alone() -> None:
+    won, lost = episode(1.0, states=("start",)), episode(0.0, states=("start",))
+    assert advantages(Gigpo(1.0, 1.0, normalise=False), [won, won], [lost, lost]) == [None, None]
+
+
+def test_gigpo_is_grpo_where_no_state_is_seen_twice() -> None:
+    group = [episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")]
+    assert Gigpo(0.9, 1.0, normalise=True)([group]) == Grpo(normalise=True)([group])
+
+
+@pytest.mark.parametrize(
+    ("rewards", "states", "values", "wrong"),
+    [
+        ((), (), (), "no turns"),
+        ((1.0, 0.0), ("a",), (), "1 states"),
+        ((1.0, 0.0), ("a", "b"), (0.5,), "1 values"),
+    ],
+)
+def test_an_episode_that_is_not_whole_is_refused(
+    rewards: tuple[float, ...], states: tuple[str, ...], values: tuple[float, ...], wrong: str
+) -> None:
+    with pytest.raises(BadEpisode, match=wrong):
+        Episode(rewards, "nim 0", states, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -42,7 +43,8 @@ class Episode:
 
     @property
     def total(self) -> float:
-        return sum(self.rewards)
+        """What the trajectory got; the order of its rewards does not matter, not even for rounding."""
+        return math.fsum(self.rewards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ class Credit(Protocol):
     opponent. Discounts count turns, never tokens: a discount on tokens would be a price on thinking."""
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
-        """The credit of every trajectory of a batch, in order. None for a group that teaches nothing: it is dropped,
-        and counted by the caller."""
+        """The credit of every trajectory of a batch, in order; no group is empty. None for a group that teaches
+        nothing: it is dropped, and counted by the caller."""
         ...
 
     def state(self) -> dict[str, Any]:

@@ -1,0 +1,38 @@
+"""RLOO: what a trajectory got against what the others of its group got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gymposium.errors import BadOption
+from gymposium_train.credit.episode import Credit, Credited, Episode
+from gymposium_train.credit.grpo import group_advantages, spread
+
+
+@dataclass(frozen=True, slots=True)
+class Rloo(Credit):
+    """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024): the reward less the mean of
+    the others in the group, so that no trajectory has a part in its own baseline. Each turn has its trajectory's
+    advantage. Groups in which all got the same are dropped.
+
+    A group of one has no others. Raises `BadOption` where all groups are like that; one of several that lost its
+    others on the way is dropped."""
+
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+        if groups and all(len(group) == 1 for group in groups):
+            raise BadOption(
+                "RLOO compares a trajectory with the others of its group, and every group here has one alone: "
+                "set a group size of 2 or more, or choose a baseline that needs no group."
+            )
+        return [spread(group, left_out([episode.total for episode in group])) for group in groups]
+
+
+def left_out(rewards: Sequence[float]) -> list[float] | None:
+    """Each reward less the mean of the others; None where all are equal."""
+    centred = group_advantages(rewards, normalise=False)
+    if centred is None:
+        return None
+    # r - (sum - r) / (n - 1) = (r - mean) n / (n - 1)
+    n = len(rewards)
+    return [advantage * n / (n - 1) for advantage in centred]

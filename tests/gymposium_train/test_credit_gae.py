@@ -1,0 +1,102 @@
+"""GAE over turns against what it stands for: discounted returns, and the sum over temporal differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium_train.credit.episode import BadEpisode, Episode
+from gymposium_train.credit.gae import Gae
+
+number = st.floats(-5, 5)
+share = st.floats(0, 1)
+
+
+@st.composite
+def episodes(draw: st.DrawFn) -> Episode:
+    """Many of their rewards are 0, as in games; some were truncated."""
+    turns = draw(st.integers(1, 7))
+    rewards = draw(st.lists(st.one_of(st.just(0.0), number), min_size=turns, max_size=turns))
+    values = draw(st.lists(number, min_size=turns, max_size=turns))
+    return Episode(tuple(rewards), "nim 0", tuple(range(turns)), tuple(values), draw(st.one_of(st.just(0.0), number)))
+
+
+def test_by_hand() -> None:
+    """gamma 0.5, lambda 0.5; rewards 0, 0, 1 and values 0.5, 0.25, 0.5. The temporal differences are
+    -0.375 = 0 + 0.125 - 0.5, 0 = 0 + 0.25 - 0.25 and 0.5 = 1 - 0.5; the advantages 0.5, 0.125 and -0.34375."""
+    ended = Episode((0.0, 0.0, 1.0), "nim 0", (0, 1, 2), (0.5, 0.25, 0.5))
+    (group,) = Gae(0.5, 0.5, normalise=False)([[ended]])
+    assert group is not None
+    assert group[0].advantages == (-0.34375, 0.125, 0.5)
+    assert group[0].targets == (0.15625, 0.375, 1.0)
+
+
+def test_only_what_was_truncated_goes_on() -> None:
+    """The critic expects 4 afterwards: 1 + 0.5 * 4 - 2 = 1, against 1 - 2 = -1 where the match ended."""
+    gae = Gae(0.5, 1.0, normalise=False)
+    assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,), after=4.0)) == [1.0]
+    assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,))) == [-1.0]
+
+
+@given(episode=episodes(), gamma=share)
+def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episode, gamma: float) -> None:
+    (group,) = Gae(gamma, 1.0, normalise=False)([[episode]])
+    assert group is not None
+    turns = len(episode.rewards)
+    for t in range(turns):
+        paid = sum(gamma ** (k - t) * episode.rewards[k] for k in range(t, turns))
+        paid += gamma ** (turns - t) * episode.after
+        assert group[0].targets[t] == pytest.approx(paid, abs=1e-9)
+        assert group[0].advantages[t] == pytest.approx(paid - episode.values[t], abs=1e-9)
+
+
+@given(episode=episodes(), gamma=share, lam=share)
+def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float, lam: float) -> None:
+    """Equation 16 of Schulman et al., 2016: every turn is a step, whatever it was paid."""
+    values = (*episode.values, episode.after)
+    turns = len(episode.rewards)
+    found = Gae(gamma, lam, normalise=False).advantages(episode)
+    assert len(found) == turns
+    for t in range(turns):
+        expected = sum(
+            (gamma * lam) ** k * (episode.rewards[t + k] + gamma * values[t + k + 1] - values[t + k])
+            for k in range(turns - t)
+        )
+        assert found[t] == pytest.approx(expected, abs=1e-9)
+
+
+@given(episode=episodes(), gamma=share)
+def test_with_lambda_0_it_is_one_temporal_difference(episode: Episode, gamma: float) -> None:
+    following = (*episode.values[1:], episode.after)
+    expected = [r + gamma * n - v for r, n, v in zip(episode.rewards, following, episode.values, strict=True)]
+    assert Gae(gamma, 0.0, normalise=False).advantages(episode) == pytest.approx(expected)
+
+
+def test_a_turn_that_was_paid_nothing_counts() -> None:
+    """Each of the turns before the reward discounts it once more; leaving those of reward 0 out would not."""
+    late = Episode((0.0, 0.0, 0.0, 1.0), "nim 0", (0, 1, 2, 3), (0.0,) * 4)
+    assert Gae(0.5, 1.0, normalise=False).advantages(late) == [0.125, 0.25, 0.5, 1.0]
+
+
+@given(groups=st.lists(st.lists(episodes(), min_size=1, max_size=3), min_size=1, max_size=4), gamma=share, lam=share)
+def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
+    groups: list[list[Episode]], gamma: float, lam: float
+) -> None:
+    raw, white = Gae(gamma, lam, normalise=False)(groups), Gae(gamma, lam, normalise=True)(groups)
+
+    def flat(credited: object, name: str) -> np.ndarray:
+        assert isinstance(credited, list)
+        return np.array([x for group in credited for one in group for x in getattr(one, name)])
+
+    before, after = flat(raw, "advantages"), flat(white, "advantages")
+    assert np.array_equal(flat(raw, "targets"), flat(white, "targets"))
+    assert np.allclose(after.mean(), 0.0, atol=1e-6)
+    if len(before) > 1 and before.std() > 1e-3:
+        assert after.std(ddof=1) == pytest.approx(1.0, rel=1e-4)
+        assert np.allclose(after, (before - before.mean()) / before.std(ddof=1), atol=1e-4)
+
+
+def test_it_asks_for_values() -> None:
+    with pytest.raises(BadEpisode, match="set up a critic"):
+        Gae(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])
