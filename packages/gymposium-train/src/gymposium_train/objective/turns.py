@@ -1,0 +1,12 @@
+"""Sums over turns, on flat tensors."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def mean_over_turns(values: Tensor, turn: Tensor) -> Tensor:
+    """The mean of each turn's tokens, at every one of its tokens: [M] to [M]."""
+    turns = int(turn.max()) + 1 if turn.numel() else 0
+    sums = values.new_zeros(turns).index_add(0, turn, values)
+    return (sums / turn.bincount(minlength=turns))[turn]
