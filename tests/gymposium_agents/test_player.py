@@ -17,11 +17,13 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Concurrent, Player, Sitting
 from gymposium.records import RecordWriter, verify_file
+from gymposium.trajectories import Trajectory
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest, TurnTokens
 
 GAMES = [
@@ -139,6 +141,12 @@ def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(sho
     for played in full:
         assert (played.forfeit, played.out_of_context) == (0, (0,))
         assert played.turns[0].seat == 0, "it had played before"
+        mine, other = Trajectory.of(played, 0), Trajectory.of(played, 1)
+        assert mine.truncated
+        before = mine.turns[-1].trace
+        assert mine.next_prompt[: len(before.prompt)] == before.prompt, "the conversation, one ask further"
+        assert len(mine.next_prompt) >= 100
+        assert (other.truncated, other.next_prompt) == (False, None)
     assert all(len(request.prompt) < 100 for request in engine.asked)
 
 

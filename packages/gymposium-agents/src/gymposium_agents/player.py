@@ -113,7 +113,7 @@ class LanguageModelPlayer:
 
     def _no_room(self, turn: _Turn) -> Reply:
         self._without_room += 1
-        return Reply("", "context", usage=Usage(len(turn.request.prompt), 0))
+        return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
 
 
 class ConcurrentLanguageModelPlayer(LanguageModelPlayer):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from gymposium.driver import Played, Turn
+from gymposium.driver import FORFEIT, Played, Turn
+from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import CHANCE, Event, Game, seat_result
 
 
@@ -27,8 +29,16 @@ class Trajectory:
     """The seat whose reply ended the match."""
     truncated: bool = False
     """Whether it ended here only since the player had no room to read on: no terminal state for learning."""
+    next_prompt: Any = None
+    """What the player would have replied to next, where it was truncated and the player tells it: a language model's
+    prompt ids, at which a critic can say what the rest was worth. It fills the context or is longer."""
     report: Mapping[str, float] = field(default_factory=dict)
     """What the match itself says of the seat beside its return, by name; empty for most games."""
+    seed: int | None = None
+    """Seed of the match's own chance: with it the game and the events make the match again. None where there was no
+    match."""
+    on_illegal: FailurePolicy = FORFEIT
+    """What a failed reply led to."""
 
     @classmethod
     def of(cls, played: Played, seat: int) -> Trajectory:
@@ -42,7 +52,10 @@ class Trajectory:
             penalties=dict(played.penalties),
             forfeit=played.forfeit,
             truncated=seat in played.out_of_context,
+            next_prompt=played.unanswered.get(seat),
             report=dict(played.reports[seat]) if played.reports else {},
+            seed=played.job.seed,
+            on_illegal=played.job.on_illegal,
         )
 
     @property

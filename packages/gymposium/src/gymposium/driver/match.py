@@ -73,6 +73,8 @@ class Played:
     """The seats whose players had not answered when the watchdog fired."""
     out_of_context: tuple[int, ...] = ()
     """The seats whose players could not reply, since the prompt fills all that they can read."""
+    unanswered: dict[int, Any] = field(default_factory=dict)
+    """For those seats what the player says of that prompt (`Reply.trace`); not there where it says nothing."""
     error: str | None = None
     """What the game's engine raised, where the match broke off."""
     reports: tuple[dict[str, float], ...] = ()
@@ -171,8 +173,9 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                 utilities = forfeit_returns(game, loser, match.returns())
                 said = [*zip(asks, replies, strict=True)]
                 timed_out = tuple(ask.seat for ask, reply in said if reply is None)
-                full = tuple(ask.seat for ask, reply in said if reply and reply.finish_reason == "context")
-                return Played(job, match.events, turns, utilities, loser, penalties, timed_out, full)
+                full = {ask.seat: reply.trace for ask, reply in said if reply and reply.finish_reason == "context"}
+                unanswered = {seat: trace for seat, trace in full.items() if trace is not None}
+                return Played(job, match.events, turns, utilities, loser, penalties, timed_out, tuple(full), unanswered)
             asks = again
         match.apply(moves)
     # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
