@@ -87,6 +87,10 @@ class Unrated(GymposiumError):
         self.reason = reason
 
 
+class LoggerError(GymposiumError):
+    """A logger that could not start, or failed in the middle of a run; the cause is what it raised itself."""
+
+
 class BadRecord(GymposiumError, ValueError):
     """A match record that cannot be read or does not replay."""
 

@@ -14,7 +14,7 @@ from gymposium.plugins.host import host
 def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """The games, players and rewards on offer, built in or from plugins.
+    """The games, players, rewards and loggers on offer, built in or from plugins.
 
     A game is named as in this list, with parameters in brackets where it has some: goofspiel(num_cards=5).
     The id is for gymnasium.make and pettingzoo.make. Every other OpenSpiel game is openspiel:NAME, in the
@@ -26,6 +26,7 @@ def command(
         gymposium list --json
     """
     games, players, rewards = host().games.values(), host().opponents.values(), host().rewards.values()
+    loggers = host().loggers.values()
     if as_json:
         print_json(
             {
@@ -47,6 +48,7 @@ def command(
                 ],
                 "players": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in players],
                 "rewards": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in rewards],
+                "loggers": [{"name": spec.name, "summary": spec.summary} for spec in loggers],
             }
         )
         return
@@ -66,4 +68,11 @@ def command(
     table = Table("reward", "what it pays", title="Rewards", title_justify="left", box=None)
     for reward in rewards:
         table.add_row(reward.form, reward.summary)
+    console.print(table)
+    if not loggers:  # none is built in
+        return
+    console.print()
+    table = Table("logger", "where a run's metrics go", title="Loggers", title_justify="left", box=None)
+    for logger in loggers:
+        table.add_row(logger.name, logger.summary)
     console.print(table)

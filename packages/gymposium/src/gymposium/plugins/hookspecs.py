@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import pluggy
 
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
 
 PROJECT = "gymposium"
 API_VERSION = 1
@@ -61,6 +61,16 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
 
 
 @hookspec
+def gymposium_loggers() -> Iterable[LoggerSpec]:
+    """Loggers on offer: where a training run's metrics go, by the name of their table in its config.
+
+    Example: `yield LoggerSpec(name="csv", summary="A table of numbers.", entry_point="nim.loggers:CsvLogger",
+    settings="nim.loggers:CsvSettings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Verbs of the `gymposium` command.
 
@@ -73,6 +83,7 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_games": GameSpec,
     "gymposium_opponents": OpponentSpec,
     "gymposium_rewards": RewardSpec,
+    "gymposium_loggers": LoggerSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""

@@ -28,7 +28,7 @@ import pluggy
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import builtin, hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec, Spec, resolve
+from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec, resolve
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
@@ -64,6 +64,7 @@ class Host:
         self.games: dict[str, GameSpec] = {}
         self.opponents: dict[str, OpponentSpec] = {}
         self.rewards: dict[str, RewardSpec] = {}
+        self.loggers: dict[str, LoggerSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._claims: dict[_Claim, str] = {}
         """What is taken, and by whom."""
@@ -104,15 +105,22 @@ class Host:
 
     def implementation(self, spec: Spec) -> Any:
         """What a spec's entry point names, imported. Raises `PluginError` with the plugin and the reason."""
+        return self._imported(spec, spec.entry_point)
+
+    def settings(self, spec: LoggerSpec) -> Any:
+        """The dataclass of a logger's settings, imported. Raises `PluginError` with the plugin and the reason."""
+        return self._imported(spec, spec.settings)
+
+    def _imported(self, spec: Spec, entry_point: str) -> Any:
         try:
-            return resolve(spec.entry_point)
+            return resolve(entry_point)
         except GymposiumError:  # a missing extra, for one, says itself what to do
             raise
         except Exception as error:  # whatever a stranger's import may raise
             owner = next((p.name for p in self.plugins if any(s is spec for s in p.specs)), "unknown")
             raise PluginError(
                 f"Plugin {owner!r}: its {_KINDS[type(spec)]} {spec.name!r} could not be loaded from "
-                f"{spec.entry_point}: {_in_words(error)}"
+                f"{entry_point}: {_in_words(error)}"
             ) from error
 
     def all_complaints(self) -> list[str]:
@@ -207,6 +215,7 @@ class Host:
             GameSpec: self.games,
             OpponentSpec: self.opponents,
             RewardSpec: self.rewards,
+            LoggerSpec: self.loggers,
             CommandSpec: self.commands,
         }
         return tables[type(spec)]
@@ -226,6 +235,7 @@ _KINDS: dict[type[Spec], str] = {
     GameSpec: "game",
     OpponentSpec: "player",
     RewardSpec: "reward",
+    LoggerSpec: "logger",
     CommandSpec: "command",
 }
 

@@ -195,6 +195,26 @@ class RewardSpec:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class LoggerSpec:
+    """A place on offer where a run's metrics go. `entry_point` resolves to a callable that takes a
+    `gymposium.loggers.protocol.LoggerStart` and the settings, and returns a `gymposium.loggers.protocol.Logger`."""
+
+    name: str
+    """Its table in a training config: `[loggers.NAME]`."""
+    summary: str
+    entry_point: str
+    settings: str
+    """`"package.module:Class"`, a frozen dataclass: each field is an option of that table, with its type and default.
+    It is imported when a config is checked, so it stands where nothing heavy is imported."""
+
+    def __post_init__(self) -> None:
+        if not _IDENTIFIER.fullmatch(self.name):
+            raise ValueError(f"logger name {self.name!r} must be lower-case letters, digits and underscores")
+        _check_entry_point(f"logger {self.name}", self.entry_point)
+        _check_entry_point(f"settings of logger {self.name}", self.settings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CommandSpec:
     """A verb of the `gymposium` command. `entry_point` resolves to a Typer app or a plain function."""
 
@@ -208,4 +228,4 @@ class CommandSpec:
         _check_entry_point(f"command {self.name}", self.entry_point)
 
 
-Spec = GameSpec | OpponentSpec | RewardSpec | CommandSpec
+Spec = GameSpec | OpponentSpec | RewardSpec | LoggerSpec | CommandSpec

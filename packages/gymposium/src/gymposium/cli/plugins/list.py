@@ -10,12 +10,13 @@ from rich.table import Column, Table
 
 from gymposium.cli.text import out, print_json, printable
 from gymposium.plugins.host import Plugin, host
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
 
 _KINDS: dict[str, type[Spec]] = {
     "games": GameSpec,
     "players": OpponentSpec,
     "rewards": RewardSpec,
+    "loggers": LoggerSpec,
     "commands": CommandSpec,
 }
 

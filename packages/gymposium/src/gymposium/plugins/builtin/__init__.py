@@ -69,7 +69,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
 def gymposium_commands() -> Iterable[CommandSpec]:
     for order, (name, module, summary) in enumerate(
         (
-            ("list", "list", "The games, players and rewards on offer."),
+            ("list", "list", "The games, players, rewards and loggers on offer."),
             ("info", "info", "A game's rules, parameters and an example turn."),
             ("play", "play", "Play a game at the terminal."),
             ("run", "run", "Play many matches between players and print the score."),

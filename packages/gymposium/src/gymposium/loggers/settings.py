@@ -1,0 +1,91 @@
+"""A logger's options, as a config file has them, in the types of its settings.
+
+Settings are plain frozen dataclasses: the core depends on no validation library, their authors need none, and
+pydantic, which others build their configs with, takes them as they are.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from gymposium.errors import BadOption, GymposiumError, PluginError, UnknownName
+
+
+def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
+    """The settings of class `kind` with what is given, the rest by default. `where` names the table, for errors.
+
+    Fields may be `bool`, `int`, `float`, `str`, `Literal[...]`, `tuple[X, ...]` (a list in a file), and `X | None`.
+    Raises `UnknownName` with the nearest options, `BadOption` for a value of another type or one that is missing, and
+    `PluginError` where the class is no dataclass or has a field of any other type. What the class refuses itself, by a
+    `ValueError`, becomes `BadOption`."""
+    if not (isinstance(kind, type) and is_dataclass(kind)):
+        raise PluginError(f"{where}: the settings are {kind!r}; they must be a dataclass.")
+    hints = get_type_hints(kind)
+    known = {field.name: field for field in fields(kind) if field.init}
+    for name in given:
+        if name not in known:
+            raise UnknownName(f"option of {where}", name, known, None if known else "It has no options.")
+    for name, field in known.items():
+        if name not in given and field.default is MISSING and field.default_factory is MISSING:
+            raise BadOption(f"{where}: {name} is missing; give {_in_words(hints[name], where)}.")
+    values = {name: _read(f"{where}: {name}", hints[name], value) for name, value in given.items()}
+    try:
+        return kind(**values)
+    except GymposiumError:
+        raise
+    except ValueError as error:
+        raise BadOption(f"{where}: {error}") from error
+
+
+_UNFIT = object()
+_PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+
+
+def _read(where: str, hint: Any, value: Any) -> Any:
+    fitting = _fitting(where, hint, value)
+    if fitting is _UNFIT:
+        raise BadOption(f"{where} is {value!r}; give {_in_words(hint, where)}.")
+    return fitting
+
+
+def _fitting(where: str, hint: Any, value: Any) -> Any:
+    """`value` in the type that `hint` asks for, or `_UNFIT`. Whole numbers become floats and lists tuples, since files
+    do not tell them apart; nothing else is converted."""
+    if hint is float and type(value) is int:
+        return float(value)
+    if hint in _PLAIN:
+        return value if type(value) is hint else _UNFIT
+    if hint is type(None):
+        return None if value is None else _UNFIT
+    if get_origin(hint) is Literal:
+        same = (choice for choice in get_args(hint) if type(choice) is type(value) and choice == value)
+        return next(same, _UNFIT)
+    if get_origin(hint) in (Union, types.UnionType):
+        found = (_fitting(where, part, value) for part in get_args(hint))
+        return next((one for one in found if one is not _UNFIT), _UNFIT)
+    if _is_list(hint):
+        if not isinstance(value, list | tuple):
+            return _UNFIT
+        items = tuple(_fitting(where, get_args(hint)[0], item) for item in value)
+        return _UNFIT if any(item is _UNFIT for item in items) else items
+    raise PluginError(f"{where} is of the type {hint!r}, which no config file can give.")
+
+
+def _in_words(hint: Any, where: str) -> str:
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if get_origin(hint) is Literal:
+        return " or ".join(repr(choice) for choice in get_args(hint))
+    if get_origin(hint) in (Union, types.UnionType):
+        # files have no way to write None: it is what stands where nothing is given
+        return " or ".join(_in_words(part, where) for part in get_args(hint) if part is not type(None))
+    if _is_list(hint):
+        return f"a list, each item {_in_words(get_args(hint)[0], where)}"
+    raise PluginError(f"{where} is of the type {hint!r}, which no config file can give.")
+
+
+def _is_list(hint: Any) -> bool:
+    return get_origin(hint) is tuple and get_args(hint)[1:] == (...,)
