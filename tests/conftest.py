@@ -14,7 +14,7 @@ from gymposium.reading import reader
 
 if TYPE_CHECKING:
     from gymposium_agents.loading import LoadedModel
-    from gymposium_agents.small import SmallModel
+    from gymposium_agents.small_size import SmallModel
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def game_texts() -> list[str]:
 
 @pytest.fixture(scope="session")
 def tiny_size() -> SmallModel:
-    from gymposium_agents.small import SmallModel
+    from gymposium_agents.small_size import SmallModel
 
     return SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=320)
 

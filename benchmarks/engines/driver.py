@@ -24,7 +24,8 @@ from gymposium_agents.engines import transformers as engine_module
 from gymposium_agents.engines.transformers import TransformersEngine, base_of
 from gymposium_agents.loading import load_model
 from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 from gymposium_train.config import TrainConfig
 

@@ -20,7 +20,7 @@ from gymposium import load_game
 from gymposium.reading import reader
 from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.small import SmallModel
+from gymposium_agents.small_size import SmallModel
 from gymposium_train.cold_start import random_games, winners_moves
 
 NAME = "in-process"

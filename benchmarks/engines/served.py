@@ -36,7 +36,8 @@ from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
 from gymposium_agents.engines.vllm.wire import completion_body
 from gymposium_agents.loading import load_chat
 from gymposium_agents.player import ConcurrentLanguageModelPlayer
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 NAME = "vllm"

@@ -34,7 +34,8 @@ from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.loading import load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import ConcurrentLanguageModelPlayer
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 
 NAME = "served-demo"

@@ -17,7 +17,8 @@ from gymposium_agents.engines.protocol import AdapterHost
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
 
 OLD, NEW, TINY = Policy("learner", 1), Policy("learner", 2), Policy("hub.org/x%1", 0)

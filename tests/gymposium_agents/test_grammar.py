@@ -24,7 +24,8 @@ from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Sampling, TokenRequest
 
 

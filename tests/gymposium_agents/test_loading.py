@@ -18,7 +18,8 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.forward import completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 PROMPTS = ["x . o\n. . .\n. . .", "card K", "b2"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import string
 from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import given, strategies as st
 
+from gymposium.errors import BadOption
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 
 
 def test_printable_ascii_survives(tiny: LoadedModel) -> None:
@@ -38,3 +41,16 @@ def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
     mine = tiny.model.state_dict()[name]
     assert torch.equal(mine, same)
     assert not torch.equal(mine, other)
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ({"layers": 0}, "layers is 0"),
+        ({"hidden": 100, "heads": 3}, "a multiple of 6"),
+        ({"hidden": 9, "heads": 3}, "6"),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused(size: dict[str, int], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        SmallModel(**size)

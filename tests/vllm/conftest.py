@@ -18,7 +18,7 @@ from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
 
 if TYPE_CHECKING:
-    from gymposium_agents.small import SmallModel
+    from gymposium_agents.small_size import SmallModel
 
 RANK = 8
 FIRST, SECOND = Policy("learner", 1), Policy("learner", 2)
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def tiny_size() -> SmallModel:
     """vLLM's attention takes no heads as small as those of the other tests' model."""
-    from gymposium_agents.small import SmallModel
+    from gymposium_agents.small_size import SmallModel
 
     return SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
 

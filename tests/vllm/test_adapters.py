@@ -13,7 +13,8 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
 
 from .conftest import FIRST, SECOND, make_adapter

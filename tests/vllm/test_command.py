@@ -22,7 +22,8 @@ from gymposium_agents.engines.vllm.home import engine_home
 from gymposium_agents.engines.vllm.server import running_server
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.engines.vllm.setup import set_up
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 
 from .conftest import FIRST

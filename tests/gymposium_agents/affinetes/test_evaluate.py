@@ -15,7 +15,8 @@ from gymposium.errors import BadOption, GymposiumError, MissingExtra
 from gymposium.games.registry import load_game
 from gymposium_agents.affinetes import decode, encode, evaluate
 from gymposium_agents.engines.api_settings import ApiSettings
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 
 from ..chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
 

@@ -170,7 +170,8 @@ def test_attaching_leaves_torchs_generator_alone(base: Any) -> None:
 
 
 def test_an_adapter_of_another_model_says_which_layer_differs(base: Any, tmp_path: Path, game_texts: list[str]) -> None:
-    from gymposium_agents.small import SmallModel, make_small_model
+    from gymposium_agents.small import make_small_model
+    from gymposium_agents.small_size import SmallModel
 
     make_small_model(
         tmp_path / "wide", game_texts, seed=0, size=SmallModel(hidden=48, layers=3, heads=2, vocabulary=320)

@@ -12,7 +12,8 @@ import pytest
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.fits import check_fits, check_heads
 from gymposium_agents.lora.files import read_adapter
-from gymposium_agents.small import SmallModel, make_small_model
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
 
 
 def checked(directory: Path, model: Path) -> None:

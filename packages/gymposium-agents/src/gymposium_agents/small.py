@@ -7,12 +7,13 @@ by the ordinary loading code.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from gymposium_agents.small_size import SmallModel
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
@@ -21,20 +22,6 @@ CHAT_TEMPLATE = (
 """A role is one token: half of a small model's time would go into Qwen's longer frame around a short prompt."""
 
 _SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmallModel:
-    """Size of a small model."""
-
-    hidden: int = 96
-    layers: int = 3
-    heads: int = 6
-    feed_forward: int = 192
-    vocabulary: int = 384
-    context: int = 1024
-    initializer_range: float = 0.08
-    """Wider than the 0.02 of large models: so narrow a model starts to learn much sooner with it."""
 
 
 def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:

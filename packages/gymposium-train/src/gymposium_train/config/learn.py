@@ -13,10 +13,10 @@ class Credit(Part):
     """Who deserves what: rewards to an advantage for each turn."""
 
     kind: Literal["grpo", "rloo", "baseline", "rae", "gae", "gigpo"] = "grpo"
-    """`grpo`: the reward less its group's mean (Shao et al., 2024). `rloo`: less the mean of the others. `baseline`: less
-    the mean of all matches of the same game and seat in the step. `rae`: less a moving mean of the game and seat (Liu et
-    al., 2025, SPIRAL), for self-play. `gae`: a critic's advantage over turns (Schulman et al., 2016), which makes PPO.
-    `gigpo`: grpo and, beside it, turns at the same state compared (Feng et al., 2025)."""
+    """`grpo`: the reward less its group's mean (Shao et al., 2024). `rloo`: less the mean of the others. `baseline`:
+    less the mean of all matches of the same game and seat in the step. `rae`: less a moving mean of the game and seat
+    (Liu et al., 2025, SPIRAL), for self-play. `gae`: a critic's advantage over turns (Schulman et al., 2016), which
+    makes PPO. `gigpo`: grpo and, beside it, turns at the same state compared (Feng et al., 2025)."""
     normalise: bool = True
     """Divide by the standard deviation: of the group in `grpo` and `gigpo`, of all turns in `gae`, of the batch in
     `baseline`."""
@@ -38,29 +38,34 @@ class Objective(Part):
     `cispo`: clipped weights on the log-probabilities (MiniMax, 2025). `pg`: policy gradient with truncated importance
     weights."""
     clip_low: float = Field(0.2, ge=0.0)
+    """Ratios are held above 1 less this."""
     clip_high: float = Field(0.28, ge=0.0)
-    """Ratios are held between 1 - clip_low and 1 + clip_high; with `pg` weights are truncated at 1 + clip_high."""
+    """Ratios are held below 1 and this; with `pg`, weights are truncated there."""
     aggregate: Literal["token", "turn", "sequence", "constant"] = "token"
-    """What the loss is the mean over: all tokens; turns of the mean over their tokens; trajectories of the mean over their
-    tokens; trajectories of the sum over their tokens divided by `constant` (Liu et al., 2025, Dr. GRPO). Denominators are
-    those of the whole optimizer step; dropped groups are not in them."""
+    """What the loss is the mean over: all tokens; turns of the mean over their tokens; trajectories of the mean over
+    their tokens; trajectories of the sum over their tokens divided by `constant` (Liu et al., 2025, Dr. GRPO).
+    Denominators are those of the whole optimizer step; dropped groups are not in them."""
     constant: float | None = Field(None, gt=0.0)
+    """What the sum over a trajectory's tokens is divided by, with `aggregate = "constant"`."""
 
 
 class Entropy(Part):
-    """A bonus for staying undecided; it goes linearly from `weight` to `final` over the steps."""
+    """A bonus for staying undecided."""
 
     weight: float = Field(0.08, ge=0.0)
-    final: float | None = Field(0.004, ge=0.0)
-    """Left out, the weight stays."""
+    """In the first step; in nats a token."""
+    final_share: float = Field(0.05, ge=0.0, le=1.0)
+    """The weight falls linearly to this share of itself over the steps. 1: it stays."""
 
 
 class Kl(Part):
     """What it costs to move away from the reference: the policy as it was before reinforcement learning."""
 
     weight: float = Field(0.0, ge=0.0)
+    """In the loss, or in the rewards; 0: there is no reference."""
     estimator: Literal["k1", "k2", "k3"] = "k2"
-    """`k1` comes off the rewards, turn by turn; `k2` and `k3` (with k2's gradient: straight-through) stand in the loss."""
+    """`k1` comes off the rewards, turn by turn; `k2` and `k3` (with k2's gradient: straight-through) stand in the
+    loss (Schulman, 2020)."""
     refresh: int | None = Field(None, ge=1)
     """So many steps after which the reference becomes the policy as it is then; left out, it stays."""
 
@@ -69,13 +74,14 @@ class Sft(Part):
     """Imitation beside reinforcement: the cold start's data go on being learned from."""
 
     weight: float = Field(0.0, ge=0.0)
+    """In the loss; 0: no imitation."""
     batch: int = Field(64, ge=1)
     """Replies in each optimizer step."""
 
 
 class Critic(Part):
-    """The critic of `gae`: a value head, zero at first, on the policy's last hidden state; one value a turn, read at the
-    last token of its prompt."""
+    """The critic of `gae`: a value head, zero at first, on the policy's last hidden state; one value a turn, read at
+    the last token of its prompt."""
 
     weight: float = Field(0.5, ge=0.0)
     """Of the value loss."""
@@ -93,25 +99,29 @@ class Mismatch(Part):
     """What is done about the engine's log-probabilities not being the learner's own."""
 
     mode: Literal["bypass", "decoupled"] = "bypass"
-    """`bypass`: the engine's log-probabilities are the old ones. `decoupled`: the old ones are computed again before the
-    first optimizer step, and tokens are weighted by how the engine's differ."""
+    """`bypass`: the engine's log-probabilities are the old ones. `decoupled`: the old ones are computed again before
+    the first optimizer step, and tokens are weighted by how the engine's differ."""
     correction: Literal["truncate", "mask"] = "truncate"
     """`truncate`: weights above `cap` are `cap`. `mask`: tokens whose weight is outside 1/cap … cap are left out."""
     cap: float = Field(2.0, ge=1.0)
+    """How far a weight may be from 1."""
 
 
 class Optimizer(Part):
     """AdamW, its learning rate, and how a batch is cut."""
 
     learning_rate: float = Field(4e-3, gt=0.0)
+    """At its height; the default is for the small model, and far too high for one that is trained already."""
     final_rate: float = Field(0.1, ge=0.0, le=1.0)
     """The learning rate falls linearly to this share of itself."""
     warmup_steps: int = Field(3, ge=0)
+    """Steps in which the learning rate rises."""
     epochs: int = Field(2, ge=1)
     """Passes over a step's rows."""
     minibatches: int = Field(2, ge=1)
     """Optimizer steps in a pass."""
     max_grad_norm: float = Field(1.0, gt=0.0)
+    """A gradient that is longer is cut to this length."""
     target_kl: float | None = Field(None, gt=0.0)
     """No further pass over the rows begins when the approximate KL of the last one is above this."""
     token_budget: int = Field(4_096, ge=1)

@@ -20,6 +20,7 @@ class ColdStart(Part):
     batch: int = Field(256, ge=1)
     """Replies in a batch."""
     learning_rate: float = Field(4e-3, gt=0.0)
+    """At its height; the default is for the small model, and far too high for one that is trained already."""
     warmup: float = Field(0.1, ge=0.0, lt=1.0)
     """Share of the steps in which the learning rate rises; it then falls along a cosine."""
 
@@ -27,14 +28,16 @@ class ColdStart(Part):
 class Evaluation(Part):
     """The fixed panel: greedy play, seats swapped."""
 
-    opponents: tuple[str, ...] = ("random", "mcts-100")
+    opponents: tuple[str, ...] = Field(("random", "mcts-100"), min_length=1)
+    """Who is met, by the names of `gymposium list`; a game with one seat is played alone."""
     matches: int = Field(1000, ge=2)
-    """Against random players; see `search_matches` for the others."""
+    """Against random players, or alone; see `search_matches` for the others."""
     search_matches: int = Field(200, ge=2)
+    """Against each of the others, who take longer to decide."""
     every: int = Field(10, ge=0)
     """Steps between two points of the learning curve; 0: none between first and last."""
     curve_matches: int = Field(200, ge=1)
-    """Against the first opponent of the panel."""
+    """For each of these points, against the first opponent of the panel."""
 
 
 class Checkpoints(Part):
@@ -43,3 +46,4 @@ class Checkpoints(Part):
     every: int = Field(10, ge=1)
     """Steps between two of them."""
     keep: int = Field(2, ge=2)
+    """So many are kept, the newest."""

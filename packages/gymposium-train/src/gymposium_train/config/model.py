@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gymposium_agents.small import SmallModel
+from gymposium_agents.small_size import SmallModel
 from gymposium_train.config.part import Part
 
 
@@ -14,7 +14,9 @@ class Lora(Part):
     """LoRA on linear layers (Hu et al., 2021), no dropout."""
 
     rank: int = Field(32, ge=1)
+    """How many numbers stand between a layer's inputs and its outputs."""
     alpha: int = Field(64, ge=1)
+    """What the LoRA adds is multiplied by this over its rank; usually twice the rank."""
     targets: tuple[str, ...] | None = None
     """The layers' last names (`q_proj`, `v_proj` …); all linear layers but the output where it is left out."""
 
@@ -31,6 +33,7 @@ class Model(Part):
     load: Literal["4bit"] | None = None
     """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
     lora: Lora = Field(default_factory=Lora)
+    """The LoRA, with `tune = "lora"`."""
 
 
 class Engine(Part):

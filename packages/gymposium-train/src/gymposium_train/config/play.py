@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -36,17 +36,20 @@ class Rollout(Part):
     """Groups in a step. A group shares game, match seed, seat and opponent; games and seats take turns."""
     group_size: int = Field(128, ge=1)
     """Matches in a group of the first step."""
-    final_group_size: int | None = Field(768, ge=1)
-    """Matches in a group of the last step; they grow geometrically, because a better policy wins nearly always and then
-    needs more matches to tell moves apart. Left out, they stay as they are."""
+    growth: float = Field(6.0, ge=1.0)
+    """Groups of the last step are so many times as large; they grow geometrically, because a better policy wins nearly
+    always and then needs more matches to tell moves apart. 1: they stay as they are."""
+
+
+Share = Annotated[float, Field(gt=0.0)]
 
 
 class Stage(Part):
     """Whom the learner meets, until it is good enough. One stage alone is a fixed mixture."""
 
-    opponents: dict[str, float] = Field(default_factory=lambda: {"random": 1.0}, min_length=1)
+    opponents: dict[str, Share] = Field(default_factory=lambda: {"random": 1.0}, min_length=1)
     """Who takes the other seats, and how often: any player by its name, `self` for the policy as it is now (its
-    trajectories teach as well), `past` for one of its past versions."""
+    trajectories teach as well), `past` for one of its past versions. The shares need not add up to 1."""
     promote: float = Field(0.7, gt=0.0, le=1.0)
     """The next stage begins when the mean match score over the window passes this: a win is 1, a draw a half."""
     demote: float = Field(0.0, ge=0.0, lt=1.0)

@@ -13,15 +13,14 @@ def progress(config: TrainConfig, step: int) -> float:
 
 def group_size(config: TrainConfig, step: int) -> int:
     """Matches in a group of this step."""
-    first, last = config.rollout.group_size, config.rollout.final_group_size
-    growth: float = 1.0 if last is None else (last / first) ** progress(config, step)
-    return round(first * growth)
+    growth: float = config.rollout.growth ** progress(config, step)
+    return round(config.rollout.group_size * growth)
 
 
 def entropy_weight(config: TrainConfig, step: int) -> float:
     """Weight of the entropy bonus in this step."""
-    first, last = config.entropy.weight, config.entropy.final
-    return first if last is None else first + (last - first) * progress(config, step)
+    fallen = (1.0 - config.entropy.final_share) * progress(config, step)
+    return config.entropy.weight * (1.0 - fallen)
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:
