@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
-from gymposium.errors import BadReward
+from gymposium.errors import BadReward, Unrated
 from gymposium.trajectories import Trajectory
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _CLOSE = 1e-9
 """How far the sum of the turns may be from the total, relative to the greatest of them or to 1: rounding, no more."""
@@ -37,6 +42,14 @@ RewardFunction = Callable[[Sequence[Trajectory]], Sequence[Reward]]
 same game, seat, deal and opponents. It is handed over whole, so that a reward may compare its members."""
 
 
+class Rater(Protocol):
+    """What a reward function may add: it rates any number of groups at once, as one that asks a server does."""
+
+    def submit(self, group: Sequence[Trajectory], /) -> Future[Sequence[Reward]]:
+        """Begin the rewards of one group. The future raises what the function would."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedReward:
     """A reward function that is held to its promise, under the name that it is written by."""
@@ -47,7 +60,36 @@ class CheckedReward:
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         """Raises `BadReward` where there are not as many rewards as trajectories, one is no `Reward` or not finite,
         its turns do not add up, or their parts are not all of the same names; `Unrated` where the function does."""
-        rewards = list(self.function(tuple(group)))
+        return self._checked(group, self.function(tuple(group)))
+
+    def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | Unrated]:
+        """The rewards of each group, or why it has none; several at once where the function can (`Rater`). Raises
+        `BadReward` as a call does."""
+        submit: Callable[[Sequence[Trajectory]], Future[Sequence[Reward]]] | None
+        submit = getattr(self.function, "submit", None)
+        begun: list[Future[Sequence[Reward]]] = []
+        try:
+            if submit is not None:
+                begun += map(submit, map(tuple, groups))
+                return [self._rated(group, future.result) for group, future in zip(groups, begun, strict=True)]
+            return [self._rated(group, partial(self.function, tuple(group))) for group in groups]
+        finally:
+            for future in begun:
+                future.cancel()
+
+    def remarks(self) -> list[str]:
+        """What the function has to say of its work so far, where it has `remarks` as a player may."""
+        remarks = getattr(self.function, "remarks", None)
+        return [] if remarks is None else list(remarks())
+
+    def _rated(self, group: Sequence[Trajectory], ask: Callable[[], Sequence[Reward]]) -> list[Reward] | Unrated:
+        try:
+            return self._checked(group, ask())
+        except Unrated as why:
+            return why
+
+    def _checked(self, group: Sequence[Trajectory], found: Sequence[Reward]) -> list[Reward]:
+        rewards = list(found)
         if len(rewards) != len(group):
             raise BadReward(f"Reward {self.name}: {len(rewards)} rewards for a group of {len(group)} trajectories.")
         for number, reward in enumerate(rewards):

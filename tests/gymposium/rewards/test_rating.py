@@ -1,0 +1,84 @@
+"""Many groups rated: those that cannot be are told apart, and a function that works on several at once is let to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadReward, Unrated
+from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.trajectories import Trajectory
+
+Group = Sequence[Trajectory]
+
+
+def groups(count: int = 4) -> list[list[Trajectory]]:
+    game, player = load_game("kuhn_poker"), make_player("random")
+    jobs = [MatchJob(str(n), game, [player, player], n) for n in range(count)]
+    return [[Trajectory.of(match, 0), Trajectory.of(match, 0)] for match in play(jobs)]
+
+
+def by_seed(group: Group) -> list[Reward]:
+    """No rewards for odd seeds."""
+    seed = group[0].seed or 0
+    if seed % 2:
+        raise Unrated("the seed is odd", str(seed))
+    return [Reward(float(seed))] * len(group)
+
+
+class AllAtOnce:
+    """Answers when as many groups are there as it waits for."""
+
+    def __init__(self, wanted: int) -> None:
+        self._barrier = threading.Barrier(wanted)
+        self._pool = ThreadPoolExecutor(wanted)
+
+    def submit(self, group: Group) -> Future[list[Reward]]:
+        return self._pool.submit(self, group)
+
+    def __call__(self, group: Group) -> list[Reward]:
+        self._barrier.wait(30)
+        return by_seed(group)
+
+    def remarks(self) -> list[str]:
+        return ["All came together."]
+
+
+def told(rated: Sequence[list[Reward] | Unrated]) -> list[object]:
+    return [str(one) if isinstance(one, Unrated) else [reward.total for reward in one] for one in rated]
+
+
+@pytest.mark.parametrize("function", [by_seed, AllAtOnce(4)])
+def test_each_group_has_its_rewards_or_why_it_has_none(function: AllAtOnce) -> None:
+    found = CheckedReward("mine", function).rate(sorted(groups(), key=lambda group: group[0].seed or 0))
+    odd = "The group was not rated, the seed is odd: {}."
+    assert told(found) == [[0.0, 0.0], odd.format(1), [2.0, 2.0], odd.format(3)]
+
+
+def test_a_broken_promise_is_raised_and_what_is_under_way_is_given_up() -> None:
+    waiting: list[Future[list[Reward]]] = []
+
+    class Late:
+        def submit(self, group: Group) -> Future[list[Reward]]:
+            future: Future[list[Reward]] = Future()
+            waiting.append(future)
+            if len(waiting) == 1:
+                future.set_result([])
+            return future
+
+        def __call__(self, group: Group) -> list[Reward]:
+            raise AssertionError("it is to be asked by submit")
+
+    with pytest.raises(BadReward, match="0 rewards for a group of 2"):
+        CheckedReward("mine", Late()).rate(groups())
+    assert [future.cancelled() for future in waiting] == [False, True, True, True]
+
+
+def test_what_the_function_has_to_say_is_passed_on() -> None:
+    assert CheckedReward("mine", by_seed).remarks() == []
+    assert CheckedReward("mine", AllAtOnce(1)).remarks() == ["All came together."]
