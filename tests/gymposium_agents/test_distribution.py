@@ -16,7 +16,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Ask, Sitting
 from gymposium.prompt import prompt_for
 from gymposium.reading import read, reader
-from gymposium_agents.distribution import estimate_distribution, move_distribution
+from gymposium_agents.distribution import estimate_distributions, move_distributions
 from gymposium_agents.forward import completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.player import LanguageModelPlayer
@@ -109,7 +109,7 @@ def test_it_is_what_enumerating_every_reply_gives(taught: LoadedModel, temperatu
 def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel, temperature: float) -> None:
     player, samples = player_of(taught, temperature), 2000
     for ask in asks(GAME, 3):
-        estimate, moves = estimate_distribution(player, ask, samples), ask.legal_moves or []
+        [estimate], moves = estimate_distributions(player, [ask], samples), ask.legal_moves or []
         truth = dict.fromkeys(moves, 0.0)
         for ids, probability in every_reply(taught, player, ask).items():
             if (move := read_as(player, ask, ids)) is not None:
@@ -120,13 +120,13 @@ def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel
             *zip((p * estimate.legal_mass for p in estimate.probabilities), truth.values(), strict=True),
         ]:
             assert abs(share - expected) <= 4.5 * math.sqrt(expected * (1 - expected) / samples) + 1e-9
-        assert estimate == estimate_distribution(player, ask, samples), "it follows from the seed"
+        assert [estimate] == estimate_distributions(player, [ask], samples), "it follows from the seed"
 
 
 def test_a_reply_that_cannot_be_finished_has_no_probability(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="fits into 1 tokens: the shortest reply has 2"):
-        move_distribution(player_of(taught, 1.0, max_tokens=1), ask)
+        move_distributions(player_of(taught, 1.0, max_tokens=1), [ask])
 
 
 def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> None:
@@ -155,24 +155,50 @@ def test_a_player_that_may_think_first_is_estimated(taught: LoadedModel) -> None
     assert player_of(taught, 0.0, 8, reply="tags").distribution(ask).samples is None
 
 
+@pytest.mark.parametrize(("temperature", "how"), [(1.0, "move"), (0.0, "move"), (1.0, "tags")])
+def test_many_at_once_are_what_each_is_alone(taught: LoadedModel, temperature: float, how: str) -> None:
+    player, many = player_of(taught, temperature, 8, reply=how), [*asks(GAME, 12), *asks(load_game("kuhn_poker"), 4)]
+    together = player.distributions(many, samples=20)
+    for ask, found in zip(many, together, strict=True):
+        alone = player.distribution(ask, samples=20)
+        assert (found.moves, found.samples) == (alone.moves, alone.samples)
+        assert found.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
+        assert found.legal_mass == pytest.approx(alone.legal_mass, abs=1e-5)
+    assert player.distributions([]) == []
+
+
+@pytest.mark.parametrize("context", ["full", "truncated", "last-2"])
+def test_what_depends_on_the_past_is_refused_without_it(taught: LoadedModel, context: str) -> None:
+    player = LanguageModelPlayer(
+        "lm:taught", taught.engine(), taught.chat, sampling=Sampling(1.0, 2), context=context, reply="move"
+    )
+    sitting = Sitting(GAME.new(0), "m", 0)
+    player.distribution(sitting.ask(0))
+    with pytest.raises(GymposiumError, match=f"context={context}"):
+        player.distribution(sitting.ask(0))
+    again = Sitting(GAME.new(0), "m", 0)
+    player.act([again.ask(0)])
+    player.distribution(again.ask(0))
+
+
 def test_asking_for_a_distribution_changes_nothing(taught: LoadedModel) -> None:
     first, second = (next(asks(GAME, 1)) for _ in range(2))
     player = player_of(taught, 1.0)
     for _ in range(2):
         player.distribution(first)
-        estimate_distribution(player, first, 10)
+        estimate_distributions(player, [first], 10)
     assert first.memory == {}
     assert player.act([first])[0].text == player.act([second])[0].text
 
 
 def test_free_text_has_no_distribution(taught: LoadedModel) -> None:
     ask = Sitting(load_game("trace").new(0), "m", 0).ask(0)
-    for ask_for in (move_distribution, estimate_distribution):
+    for ask_for in (move_distributions, estimate_distributions):
         with pytest.raises(GymposiumError, match="takes free text"):
-            ask_for(player_of(taught, 1.0), ask)
+            ask_for(player_of(taught, 1.0), [ask])
 
 
 def test_an_estimate_needs_samples(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="at least one"):
-        estimate_distribution(player_of(taught, 1.0), ask, 0)
+        estimate_distributions(player_of(taught, 1.0), [ask], 0)

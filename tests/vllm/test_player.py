@@ -12,7 +12,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Concurrent, Sitting
-from gymposium_agents.distribution import estimate_distribution
+from gymposium_agents.distribution import estimate_distributions
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import BASE, Policy
@@ -68,4 +68,4 @@ def test_at_another_temperature_the_server_cannot_score_and_samples_can_be_count
     ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     with pytest.raises(GymposiumError, match="at temperature 1 only"):
         player.distribution(ask)
-    assert estimate_distribution(player, ask, samples=8).samples == 8
+    assert estimate_distributions(player, [ask], samples=8)[0].samples == 8

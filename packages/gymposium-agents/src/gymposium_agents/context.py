@@ -64,6 +64,11 @@ class Context(Protocol):
         """Whether the messages of a turn always begin with all messages of the turn before and its reply."""
         ...
 
+    @property
+    def remembers(self) -> bool:
+        """Whether past exchanges are shown, so that what the model reads depends on more than the present."""
+        ...
+
     def messages(self, past: Sequence[Exchange], now: Exchange) -> list[Message]:
         """The conversation that ends with the message of `now`, whose reply is wanted."""
         ...
@@ -78,6 +83,10 @@ class _History:
     keeps: int | None = None
     """So many past exchanges, or all."""
     thoughts: bool = True
+
+    @property
+    def remembers(self) -> bool:
+        return self.keeps != 0
 
     def messages(self, past: Sequence[Exchange], now: Exchange) -> list[Message]:
         kept = past if self.keeps is None else past[max(0, len(past) - self.keeps) :]

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
 from gymposium.reading import TagsReader, read
 from gymposium.streams import stream
+from gymposium_agents.conversation import Conversation
 from gymposium_agents.tokens import Completion, TokenRequest
 
 if TYPE_CHECKING:
@@ -25,29 +28,8 @@ if TYPE_CHECKING:
 
 Tokens = tuple[int, ...]
 
-EXACT_FROM = 0.999
-"""A legal mass from which the legal-restricted policy may be called the agent's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class MoveDistribution:
-    """How likely a player plays each legal move at one ask."""
-
-    moves: tuple[str, ...]
-    """The legal moves, in the game's order."""
-    probabilities: tuple[float, ...]
-    """Of each move, given that a legal one is played: they add up to 1. All are 0 where `legal_mass` is 0 and no legal
-    move was seen or can be: a greedy reply that is none, or samples without one."""
-    legal_mass: float
-    """The share of replies that play a legal move; the rest is what a forfeit or a retry is made of."""
-    samples: int | None
-    """The replies that an estimate was counted from; None where it was computed from log-probabilities."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether these are the odds of the agent as it plays: computed, and with next to nothing beside the canonical
-        replies of legal moves (a legal mass of 0.999 or more)."""
-        return self.samples is None and self.legal_mass >= EXACT_FROM
+AT_ONCE = 4096
+"""Replies that an estimate asks the engine for in one call: each request has a generator of its own."""
 
 
 def may_think(player: LanguageModelPlayer) -> bool:
@@ -55,54 +37,68 @@ def may_think(player: LanguageModelPlayer) -> bool:
     return isinstance(player.reader, TagsReader) or player.chat.thinking
 
 
-def move_distribution(player: LanguageModelPlayer, ask: Ask) -> MoveDistribution:
-    """The distribution from the log-probabilities of the canonical replies. Nothing is remembered of the ask. A reply
-    that is longer than the player's `max_tokens`, or than the context leaves room for, cannot be given and counts as
-    impossible.
+def move_distributions(player: LanguageModelPlayer, asks: Sequence[Ask]) -> list[MoveDistribution]:
+    """The distribution at each ask from the log-probabilities of the canonical replies, from one call of the engine.
+    Nothing is remembered of the asks. A reply that is longer than the player's `max_tokens`, or than the context leaves
+    room for, cannot be given and counts as impossible.
 
     At temperature 0 the most likely reply decides: its move has probability 1 and the legal mass is 1, or, where it
     plays none, all are 0.
 
-    Raises `GymposiumError` where the game lists no moves, the prompt leaves no room for a reply, or every legal reply
-    is too long."""
-    moves, prompt = _legal(ask), _prompt(player, ask)
+    Raises `GymposiumError` where a game lists no moves, a prompt leaves no room for a reply, every legal reply is too
+    long, or what the player reads depends on a past that the ask does not have."""
+    legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
     if player.sampling.temperature == 0.0:
-        request = TokenRequest(prompt, stream(ask.seed, "distribution", ask.seat, ask.turn), player.policy)
-        (completion,) = player.engine.generate([request], player.sampling)
-        return _of_counts(moves, Counter([_move(player, ask, completion)]), None)
-    room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
-    replies = {move: player.chat.reply(player.reader.answer(move)) for move in moves}
-    pairs = {move: (prompt, reply) for move, reply in replies.items() if len(reply) <= room}
-    if not pairs:
-        raise GymposiumError(
-            f"No legal move of {ask.game.name} fits into {room} tokens: the shortest reply has "
-            f"{min(map(len, replies.values()))}. Give the player more max_tokens, or a longer context."
-        )
-    scored = player.engine.score(list(pairs.values()), temperature=player.sampling.temperature, policy=player.policy)
-    scores = dict(zip(pairs, map(math.fsum, scored), strict=True))
-    highest = max(scores.values())
-    weights = [math.exp(scores[move] - highest) if move in scores else 0.0 for move in moves]
-    total = math.fsum(weights)
-    return MoveDistribution(
-        tuple(moves), tuple(weight / total for weight in weights), math.exp(highest) * total, samples=None
-    )
+        requests = [
+            TokenRequest(prompt, stream(ask.seed, "distribution", ask.seat, ask.turn), player.policy)
+            for ask, prompt in zip(asks, prompts, strict=True)
+        ]
+        completions = player.engine.generate(requests, player.sampling) if requests else []
+        return [
+            _of_counts(moves, Counter([_move(player, ask, completion)]), None)
+            for ask, moves, completion in zip(asks, legal, completions, strict=True)
+        ]
+    replies = {move: player.chat.reply(player.reader.answer(move)) for move in set().union(*legal)}
+    pairs = [
+        [(prompt, replies[move]) for move in _that_fit(player, ask, prompt, moves, replies)]
+        for ask, prompt, moves in zip(asks, prompts, legal, strict=True)
+    ]
+    together = [*dict.fromkeys(pair for theirs in pairs for pair in theirs)]
+    temperature, policy = player.sampling.temperature, player.policy
+    scored = player.engine.score(together, temperature=temperature, policy=policy) if together else []
+    scores = dict(zip(together, map(math.fsum, scored), strict=True))
+    return [
+        _of_scores(moves, [scores.get((prompt, replies[move])) for move in moves])
+        for prompt, moves in zip(prompts, legal, strict=True)
+    ]
 
 
-def estimate_distribution(player: LanguageModelPlayer, ask: Ask, samples: int = 256) -> MoveDistribution:
-    """The distribution counted from so many replies, each read as the driver reads it: for a player that may think
-    first. Nothing is remembered of the ask; the samples follow from the match's seed, the seat and the turn, and are
-    not those that it plays.
+def estimate_distributions(
+    player: LanguageModelPlayer, asks: Sequence[Ask], samples: int = 256
+) -> list[MoveDistribution]:
+    """The distribution at each ask counted from so many replies, each read as the driver reads it: for a player that
+    may think first. Nothing is remembered of the asks; the samples follow from the match's seed, the seat and the turn,
+    and are not those that it plays.
 
-    Raises `GymposiumError` where the game lists no moves or the prompt leaves no room for a reply."""
+    Raises `GymposiumError` where a game lists no moves, a prompt leaves no room for a reply, or what the player reads
+    depends on a past that the ask does not have."""
     if samples < 1:
         raise GymposiumError(f"samples={samples}: an estimate needs at least one reply.")
-    moves, prompt = _legal(ask), _prompt(player, ask)
-    requests = [
-        TokenRequest(prompt, stream(ask.seed, "distribution", ask.seat, ask.turn, i), player.policy)
-        for i in range(samples)
-    ]
-    completions = player.engine.generate(requests, player.sampling)
-    return _of_counts(moves, Counter(_move(player, ask, completion) for completion in completions), samples)
+    legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
+
+    def wanted() -> Iterator[tuple[int, TokenRequest]]:
+        for i, (ask, prompt) in enumerate(zip(asks, prompts, strict=True)):
+            for sample in range(samples):
+                rng = stream(ask.seed, "distribution", ask.seat, ask.turn, sample)
+                yield i, TokenRequest(prompt, rng, player.policy)
+
+    counts: list[Counter[str | None]] = [Counter() for _ in asks]
+    waiting = wanted()
+    while part := [*islice(waiting, AT_ONCE)]:
+        completions = player.engine.generate([request for _, request in part], player.sampling)
+        for (i, _), completion in zip(part, completions, strict=True):
+            counts[i][_move(player, asks[i], completion)] += 1
+    return [_of_counts(moves, count, samples) for moves, count in zip(legal, counts, strict=True)]
 
 
 def _legal(ask: Ask) -> list[str]:
@@ -113,6 +109,11 @@ def _legal(ask: Ask) -> list[str]:
 
 
 def _prompt(player: LanguageModelPlayer, ask: Ask) -> Tokens:
+    if ask.turn > 0 and player.context.remembers and not Conversation.of(ask).past:
+        raise GymposiumError(
+            f"{player.name} reads what was said before (context={player.context.name}), so what it does depends on "
+            f"more than the position, and this ask comes without the turns before it. Take context=state."
+        )
     prompt = player.prompt(ask)
     if len(prompt) >= player.engine.context:
         raise GymposiumError(
@@ -122,11 +123,35 @@ def _prompt(player: LanguageModelPlayer, ask: Ask) -> Tokens:
     return prompt
 
 
+def _that_fit(
+    player: LanguageModelPlayer, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
+) -> list[str]:
+    """The moves whose replies the player has room for."""
+    room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
+    fit = [move for move in moves if len(replies[move]) <= room]
+    if not fit:
+        raise GymposiumError(
+            f"No legal move of {ask.game.name} fits into {room} tokens: the shortest reply has "
+            f"{min(len(replies[move]) for move in moves)}. Give the player more max_tokens, or a longer context."
+        )
+    return fit
+
+
 def _move(player: LanguageModelPlayer, ask: Ask, completion: Completion) -> str | None:
     """The legal move that a completion plays, or None."""
     text, cut_off = player.chat.read(completion.ids), completion.finish_reason == "length"
     reading = read(text, ask.legal_moves, player.reader, ask.game.move_pattern, cut_off=cut_off)
     return reading.move if reading.kind == "move" else None
+
+
+def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
+    """From the log-probability of each move's reply, None where it cannot be given."""
+    highest = max(score for score in scores if score is not None)
+    weights = [0.0 if score is None else math.exp(score - highest) for score in scores]
+    total = math.fsum(weights)
+    return MoveDistribution(
+        tuple(moves), tuple(weight / total for weight in weights), math.exp(highest) * total, samples=None
+    )
 
 
 def _of_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from gymposium.games.protocol import Style
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
@@ -16,7 +17,7 @@ from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context, Exchange, context as context_called, out_of_context
 from gymposium_agents.conversation import Conversation, Dialogue
-from gymposium_agents.distribution import MoveDistribution, estimate_distribution, may_think, move_distribution
+from gymposium_agents.distribution import estimate_distributions, may_think, move_distributions
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.futures import then
 from gymposium_agents.settings import PlayerSettings
@@ -80,12 +81,16 @@ class LanguageModelPlayer:
         """The ids that the model reads at this ask. Nothing is remembered of it."""
         return self._turn(ask).request.prompt
 
-    def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
-        """How likely it plays each legal move: exact where it answers with the move at once or always gives its most
-        likely reply, an estimate from so many sampled replies where it may think first."""
+    def distributions(self, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
+        """How likely it plays each legal move at each ask: computed where it answers with the move at once or always
+        gives its most likely reply, an estimate from so many sampled replies where it may think first."""
         if self.sampling.temperature > 0.0 and may_think(self):
-            return estimate_distribution(self, ask, samples)
-        return move_distribution(self, ask)
+            return estimate_distributions(self, asks, samples)
+        return move_distributions(self, asks)
+
+    def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
+        """How likely it plays each legal move at one ask, as `distributions`."""
+        return self.distributions([ask], samples)[0]
 
     def remarks(self) -> list[str]:
         """What to do about prompts that left no room for a reply, where there were any."""

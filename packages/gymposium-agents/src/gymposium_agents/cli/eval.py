@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import Progress
@@ -35,6 +35,9 @@ from gymposium_agents.cli.blocks import blocks
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.evaluate import Evaluation, check_share, evaluate
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
+
+if TYPE_CHECKING:
+    from gymposium_agents.cli.exact import ExactFigures
 
 OPPONENTS, MATCHES, SEED, ON_ILLEGAL = "random,mcts-100", 200, 0, "forfeit"
 ALONE = "alone"
@@ -70,6 +73,14 @@ def command(
         str | None,
         typer.Option(metavar="NAME", help="A published protocol: ludic. What is given beside it overrides it."),
     ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Add figures by traversal, for games with two seats in turn that are small enough: against random, "
+            "the best response, exploitability.",
+        ),
+    ] = False,
     schedule: ScheduleOption = "rounds",
     at_once: Annotated[int, typer.Option(min=1, help="How many matches are played at the same time.")] = 512,
     start_server: Annotated[
@@ -97,6 +108,7 @@ def command(
     gymposium eval mcts-100 --game tic_tac_toe --opponents random -n 1000
     gymposium eval lm:runs/first/cold_start@runs/first/adapter --game tic_tac_toe
     gymposium eval "lm:Qwen/Qwen3-0.6B?context=full&temperature=0.6" --game kuhn_poker --game leduc_poker
+    gymposium eval "lm:runs/first/cold_start@runs/first/adapter?temperature=0" --game tic_tac_toe --exact
     gymposium eval lm:Qwen/Qwen2.5-7B-Instruct --preset ludic --start-server --schedule streaming
     """
     protocol = None if preset is None else find_preset(preset)
@@ -106,6 +118,10 @@ def command(
         with ExitStack() as stack:
             stack.enter_context(telling_of(record))
             players = stack.enter_context(seated_players(plan.players, server_option, start_server=start_server))
+            if exact:
+                from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
+
+                session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
             session.play(players, stack.enter_context(open_record(record)), stack.enter_context(match_bar()))
             note_remarks(players.values())
     except KeyboardInterrupt:
@@ -196,6 +212,7 @@ class _Session:
         self.at_once = at_once
         self.done = 0
         self.found: list[tuple[Game, str, Evaluation]] = []
+        self.exact: ExactFigures | None = None
 
     def play(self, players: dict[str, Player], writer: RecordWriter, bar: Progress) -> None:
         """All pairings, one after the other."""
@@ -228,6 +245,7 @@ class _Session:
             {
                 "game": game.name,
                 "opponents": {name: evaluation.as_dict() for at, name, evaluation in self.found if at is game},
+                **({} if self.exact is None else {"exact": self.exact.as_data(game)}),
             }
             for game in self.plan.games
         ]
@@ -284,6 +302,8 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
         for table in blocks(evaluation):
             console.print()
             console.print(table)
+    if session.exact is not None:
+        session.exact.show(console)
 
 
 def _explained(plan: Plan, protocol: Preset) -> Table:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, runtime_chec
 
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.search.viewlog import Item, ViewLog, Witness
 from gymposium.players.search.worlds import Worlds
 from gymposium.reading import Reader
@@ -261,6 +262,17 @@ class Concurrent(Protocol):
 
     def submit(self, ask: Ask) -> Future[Reply]:
         """Begin the reply to one ask, which belongs to the player until the future is done."""
+        ...
+
+
+@runtime_checkable
+class Distributes(Protocol):
+    """What a player may add: it says how likely it plays each move. Exact figures rest on it (`gymposium.exact`)."""
+
+    def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+        """One distribution for each ask, in order. Nothing is played by it and nothing remembered.
+
+        Raises `GymposiumError` where it depends on more than the ask: on what was said earlier in the match."""
         ...
 
 

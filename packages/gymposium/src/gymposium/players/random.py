@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 
@@ -20,11 +21,24 @@ class RandomPlayer:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
 
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """The same probability for each legal move."""
+        return [_uniform(_legal(ask)) for ask in asks]
+
     def _choose(self, ask: Ask) -> str:
-        moves = ask.legal_moves
-        if moves is None:
-            raise GymposiumError(
-                f"{ask.game.name} takes free text, so the random player cannot play it. A person can (gymposium play "
-                f"{ask.game.name}), or a language model (lm:MODEL)."
-            )
+        moves = _legal(ask)
         return moves[int(ask.rng.random() * len(moves))]
+
+
+def _legal(ask: Ask) -> list[str]:
+    moves = ask.legal_moves
+    if moves is None:
+        raise GymposiumError(
+            f"{ask.game.name} takes free text, so the random player cannot play it. A person can (gymposium play "
+            f"{ask.game.name}), or a language model (lm:MODEL)."
+        )
+    return moves
+
+
+def _uniform(moves: list[str]) -> MoveDistribution:
+    return MoveDistribution(tuple(moves), (1.0 / len(moves),) * len(moves), legal_mass=1.0, samples=None)

@@ -1,4 +1,4 @@
-"""Exact anchors for small games: how well can anybody do against a uniformly random opponent?
+"""How well can anybody do against a uniformly random opponent?
 
 By traversal of the game, so only for two seats that move in turn, nothing hidden and no chance.
 """
@@ -7,30 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Game, Match, seat_result
+from gymposium.exact.outcome import Outcome
+from gymposium.exact.size import MAX_POSITIONS, TooLarge
+from gymposium.games.protocol import Game, Match
 
-MAX_POSITIONS = 20_000
-"""A larger game is refused: its traversal takes minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Optimum:
-    """What the best policy of one kind gets against uniform random play."""
-
-    win: float
-    draw: float
-    loss: float
-    mean_return: float
-
-
-class TooLarge(GymposiumError):
-    """The game cannot be traversed: it hides something, has chance, or has too many positions."""
-
-
-Preference = Callable[[Optimum], tuple[float, ...]]
+Preference = Callable[[Outcome], tuple[float, ...]]
 
 
 class _Traversal:
@@ -38,21 +20,14 @@ class _Traversal:
 
     def __init__(self, seat: int, prefer: Preference, safe: bool) -> None:
         self._seat, self._prefer, self._safe = seat, prefer, safe
-        self._values: dict[tuple[str, int], Optimum] = {}
+        self._values: dict[tuple[str, int], Outcome] = {}
         self._minimax: dict[tuple[str, int], float] = {}
         self._rng = random.Random(0)  # never drawn from: there is no chance
 
-    def value(self, match: Match) -> Optimum:
+    def value(self, match: Match) -> Outcome:
         seats = match.to_move()
         if not seats:
-            returns = match.returns()
-            result = seat_result(returns, self._seat)
-            return Optimum(
-                win=float(result == "win"),
-                draw=float(result == "draw"),
-                loss=float(result == "loss"),
-                mean_return=returns[self._seat],
-            )
+            return Outcome.of(match.returns(), self._seat)
         key = (match.view(0), seats[0])
         if key not in self._values:
             if len(self._values) >= MAX_POSITIONS:
@@ -60,20 +35,13 @@ class _Traversal:
             self._values[key] = self._combine(seats[0], self._children(match))
         return self._values[key]
 
-    def _combine(self, mover: int, children: list[Match]) -> Optimum:
+    def _combine(self, mover: int, children: list[Match]) -> Outcome:
         if mover == self._seat:
             if self._safe:
                 worth = [self.minimax(child) for child in children]
                 children = [c for c, w in zip(children, worth, strict=True) if w == max(worth)]
             return max((self.value(child) for child in children), key=self._prefer)
-        values = [self.value(child) for child in children]
-        n = len(values)
-        return Optimum(
-            sum(v.win for v in values) / n,
-            sum(v.draw for v in values) / n,
-            sum(v.loss for v in values) / n,
-            sum(v.mean_return for v in values) / n,
-        )
+        return Outcome.mean([self.value(child) for child in children])
 
     def minimax(self, match: Match) -> float:
         """The seat's return under best play of both."""
@@ -96,7 +64,7 @@ class _Traversal:
         return children
 
 
-def optima_against_random(game: Game) -> dict[str, Optimum]:
+def optima_against_random(game: Game) -> dict[str, Outcome]:
     """Three optima: the most wins, the greatest return, and the most wins among policies that keep the
     minimax value of every position (they never lose a game that cannot be lost).
 
@@ -105,10 +73,10 @@ def optima_against_random(game: Game) -> dict[str, Optimum]:
     if game.seats != 2 or spec.information != "perfect" or spec.chance or spec.dynamics != "sequential":
         raise TooLarge(f"{game.name}: exact optima need two seats in turn, nothing hidden and no chance.")
 
-    def wins(v: Optimum) -> tuple[float, ...]:
+    def wins(v: Outcome) -> tuple[float, ...]:
         return (v.win, v.draw)
 
-    def gains(v: Optimum) -> tuple[float, ...]:
+    def gains(v: Outcome) -> tuple[float, ...]:
         return (v.mean_return, v.win)
 
     kinds: dict[str, tuple[Preference, bool]] = {
@@ -118,8 +86,5 @@ def optima_against_random(game: Game) -> dict[str, Optimum]:
     }
     found = {}
     for name, (prefer, safe) in kinds.items():
-        a, b = (_Traversal(seat, prefer, safe).value(game.new(0)) for seat in (0, 1))
-        found[name] = Optimum(
-            (a.win + b.win) / 2, (a.draw + b.draw) / 2, (a.loss + b.loss) / 2, (a.mean_return + b.mean_return) / 2
-        )
+        found[name] = Outcome.mean([_Traversal(seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
     return found

@@ -1,0 +1,89 @@
+"""What `gymposium eval --exact` adds: figures by traversal, beside those of matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from gymposium.exact import Figures, Measures, Outcome, Policy, TooLarge, measure
+from gymposium.games.protocol import Game
+from gymposium.players.protocol import Player
+
+
+@dataclass(frozen=True, slots=True)
+class ExactFigures:
+    """A player's figures in each game, or why there are none."""
+
+    player: str
+    found: Mapping[Game, Measures | TooLarge]
+
+    @classmethod
+    def of(cls, games: Sequence[Game], player: Player, seed: int) -> ExactFigures:
+        """The figures in each game that is small enough.
+
+        Raises `GymposiumError` where the player cannot say how likely it plays a move."""
+        return cls(player.name.partition("?")[0], {game: _measured(game, player, seed) for game in games})
+
+    def as_data(self, game: Game) -> dict[str, Any]:
+        """The figures in a game as plain data, or the reason under `refused`."""
+        measured = self.found[game]
+        return {"refused": str(measured)} if isinstance(measured, TooLarge) else measured.as_dict()
+
+    def show(self, console: Console) -> None:
+        """The figures as tables that fit 80 columns."""
+        for game, measured in self.found.items():
+            console.print()
+            if isinstance(measured, TooLarge):
+                console.print(f"{self.player} has no exact figures: {measured}", soft_wrap=True)
+            else:
+                self._show(console, game, measured)
+
+    def _show(self, console: Console, game: Game, measured: Measures) -> None:
+        policy = measured.as_played.policy
+        console.print(f"{self.player} at {game.name}, by traversal", soft_wrap=True)
+        console.print(_how_exact(policy))
+        for title, figures in _kinds(measured):
+            console.print()
+            console.print(_table(title, figures))
+            if figures.exploitability is not None:
+                console.print(f"exploitability {figures.exploitability:.4f}")
+
+
+def _measured(game: Game, player: Player, seed: int) -> Measures | TooLarge:
+    try:
+        return measure(game, player, seed)
+    except TooLarge as reason:
+        return reason
+
+
+def _how_exact(policy: Policy) -> str:
+    if policy.estimated:
+        return f"{len(policy.table)} states, each estimated from sampled replies: not exact"
+    exact = "exact" if policy.exact else "the rest counts as forfeits"
+    return f"{len(policy.table)} states, legal mass {policy.legal_mass:.6g} or more: {exact}"
+
+
+def _kinds(measured: Measures) -> Iterator[tuple[str, Figures]]:
+    yield "illegal forfeits", measured.as_played
+    if measured.restricted is not None and measured.as_played.policy.legal_mass < 1.0:
+        yield "legal moves alone", measured.restricted
+
+
+def _table(title: str, figures: Figures) -> Table:
+    headings = (Column(name, justify="right") for name in ("win", "draw", "loss", "mean return"))
+    table = Table(Column(title, min_width=24), *headings, box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    _add(table, "against random", figures.against_random.mean)
+    for seat, outcome in enumerate(figures.against_random.seats):
+        _add(table, f"  seat {seat}", outcome)
+    if figures.response is not None:
+        for seat, outcome in enumerate(figures.response.value.seats):
+            _add(table, f"best response in seat {seat}", outcome)
+    return table
+
+
+def _add(table: Table, name: str, outcome: Outcome) -> None:
+    table.add_row(name, *(f"{x:.4f}" for x in (outcome.win, outcome.draw, outcome.loss, outcome.mean_return)))
