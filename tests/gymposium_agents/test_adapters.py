@@ -68,6 +68,21 @@ def test_each_policy_answers_as_its_adapter_alone_would(model_directory: Path, d
     assert len({tuple(round(one, 3) for one in scores) for scores in expected.values()}) == 4
 
 
+def test_what_is_loaded_beside_the_current_policy_answers_by_its_name(
+    model_directory: Path, directories: dict[Policy, Path]
+) -> None:
+    engine = load_model(model_directory).engine()
+    engine.publish(directories[OLD], OLD)
+    old, drawn = scored(engine), torch.random.get_rng_state()
+    engine.load(directories[NEW], NEW)
+    assert torch.equal(torch.random.get_rng_state(), drawn)  # others may draw from it
+    assert (engine.policy, engine.adapters) == (OLD, (OLD, NEW))
+    assert scored(engine) == old
+    assert scored(engine, NEW) == scored(load_model(model_directory, directories[NEW]).engine())
+    engine.retire(NEW)
+    assert scored(engine) == old
+
+
 def test_one_call_may_ask_several_policies(model_directory: Path, directories: dict[Policy, Path]) -> None:
     engine = load_model(model_directory).engine()
     for policy, directory in directories.items():

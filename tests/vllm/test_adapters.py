@@ -46,6 +46,17 @@ def test_what_is_published_answers_until_another_is(
     assert {card["id"] for card in served} == {"base", str(FIRST), str(SECOND)}
 
 
+def test_what_is_loaded_answers_by_its_name_alone(
+    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
+) -> None:
+    third = Policy("learner", 3)
+    engine.load(adapters[FIRST], third)
+    assert engine.policy == SECOND
+    by_third = engine.generate([request_of(0, third)], warm)[0]
+    assert by_third.logprobs == engine.generate([request_of(0, FIRST)], warm)[0].logprobs
+    engine.retire(third)
+
+
 def test_the_current_policy_and_strangers_are_not_retired(engine: VllmEngine) -> None:
     with pytest.raises(GymposiumError, match="publish another before"):
         engine.retire(SECOND)

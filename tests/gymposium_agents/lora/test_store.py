@@ -71,9 +71,21 @@ def test_rolling_back_deletes_nothing_and_can_be_undone(model: Any, tmp_path: Pa
 def test_a_version_is_published_once(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(filled(model, 1.0), 10)
-    with pytest.raises(GymposiumError, match="holds learner-v10 already"):
+    with pytest.raises(GymposiumError, match="holds learner-v10 already, with other weights"):
         store.publish(filled(model, 2.0), 10)
     assert values(store.path(TEN)) == {1.0}
+
+
+def test_the_same_weights_are_the_same_version(model: Any, tmp_path: Path) -> None:
+    """A run that was interrupted learns its last versions again."""
+    store = AdapterStore(tmp_path)
+    store.publish(filled(model, 1.0), 10)
+    store.publish(filled(model, 2.0), 12)
+    assert store.publish(filled(model, 1.0), 10) == TEN == store.current()
+    assert store.list() == (TEN, TWELVE)
+    (store.path(TEN) / "COMPLETE").unlink()
+    with pytest.raises(GymposiumError, match="holds learner-v10 already"):  # half of something is no version
+        store.publish(filled(model, 1.0), 10)
 
 
 def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from torch.random import fork_rng
+
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.files import changes_more, read_adapter
 from gymposium_agents.tokens import BASE, Policy
@@ -66,7 +68,8 @@ class Adapters:
         name = str(policy).replace("%", "%25").replace(".", "%2E")  # it becomes the name of a module
         first = not self._peft
         peft: Any = None if first else self.model
-        with _as_it_was(self.model), without_pefts_warning():
+        # what PEFT draws for weights that it overwrites at once is not taken from anybody's stream
+        with _as_it_was(self.model), without_pefts_warning(), fork_rng():
             try:
                 if first:
                     peft = PeftModel(self.model, config, name)

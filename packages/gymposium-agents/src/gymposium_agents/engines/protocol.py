@@ -58,11 +58,15 @@ class ConcurrentTokenEngine(TokenEngine, Protocol):
 class AdapterHost(Protocol):
     """Holds LoRA adapters under versioned names, beside the base model."""
 
-    def publish(self, directory: Path, policy: Policy) -> None:
-        """Load the adapter in `directory` (PEFT's layout, files at its root) as `policy`, and let it answer requests
-        that name nobody. Returns when it is in place.
+    def load(self, directory: Path, policy: Policy) -> None:
+        """Load the adapter in `directory` (PEFT's layout, files at its root) as `policy`, beside the others: it answers
+        requests that name it. Returns when it is in place.
 
         Raises `GymposiumError` with what to do where it does not fit: a rank that is too high, another base."""
+        ...
+
+    def publish(self, directory: Path, policy: Policy) -> None:
+        """As `load`, and let it answer requests that name nobody."""
         ...
 
     def retire(self, policy: Policy) -> None:

@@ -69,6 +69,12 @@ class TransformersEngine:
         """The adapters that are held, oldest first, with the one that the model came with."""
         return self._adapters.held
 
+    def load(self, directory: Path, policy: Policy) -> None:
+        """Load the adapter in `directory` as `policy`, beside the others. Raises `GymposiumError` where it does not
+        fit."""
+        with self._calls:
+            self._adapters.load(directory, policy)
+
     def publish(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` as `policy`, which answers from now on where nobody is named. Raises
         `GymposiumError` where it does not fit."""

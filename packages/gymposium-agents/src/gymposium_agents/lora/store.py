@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import json
 import re
+from filecmp import cmpfiles
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.durable import MARK, remove_directory, replace_text, sweep, whole_directory
+from gymposium_agents.lora.files import CONFIG, WEIGHTS
 from gymposium_agents.tokens import Policy
 
 
@@ -38,19 +41,26 @@ class AdapterStore:
         self._pointer = self.directory / f"{name}.current"
 
     def publish(self, model: Any, version: int) -> Policy:
-        """Save the active LoRA of the PEFT model `model` as this version and make it the current one.
+        """Save the active LoRA of the PEFT model `model` as this version and make it the current one. A version that
+        is there already with the same weights, as when a run is resumed, is only made current.
 
-        Raises `GymposiumError` where the version is there already, and as `save_lora` does."""
+        Raises `GymposiumError` where it is there with other weights, and as `save_lora` does."""
         from gymposium_agents.lora.saving import save_lora  # PEFT takes seconds to import; a list needs none of it
 
         policy = Policy(self.name, version)
         target = self._place(policy)
-        if target.exists():
-            raise GymposiumError(
-                f"{self.directory} holds {policy} already, and versions do not change. Publish under a higher "
-                f"version, or remove that one first."
-            )
         sweep(self.directory, f"{self.name}-v")
+        if target.exists():
+            with TemporaryDirectory() as place:
+                save_lora(model, place)
+                same, _, _ = cmpfiles(place, target, [CONFIG, WEIGHTS], shallow=False)
+            if len(same) != 2 or not (target / MARK).is_file():
+                raise GymposiumError(
+                    f"{self.directory} holds {policy} already, with other weights, and versions do not change. Publish "
+                    f"under a higher version, or remove that one first."
+                )
+            self._point(policy, before=None)
+            return policy
         with whole_directory(target) as staging:
             save_lora(model, staging)
             self._point(policy, before=self.current())

@@ -125,28 +125,36 @@ class VllmEngine:
     def adapters(self) -> tuple[Policy, ...]:
         return tuple(self._connection.held)
 
+    def load(self, directory: Path, policy: Policy) -> None:
+        """Have the server load an adapter, beside the others. One that is held already stays as it is."""
+        with self._changing:
+            self._load(directory.absolute(), policy)
+
     def publish(self, directory: Path, policy: Policy) -> None:
         """Have the server load an adapter, and make it current. One that is held already is only made current."""
-        directory = directory.absolute()
         with self._changing:
-            there = self._connection.held.get(policy)
-            if there is not None and there.directory != directory:
+            self._load(directory.absolute(), policy)
+            self._policy = policy
+
+    def _load(self, directory: Path, policy: Policy) -> None:
+        there = self._connection.held.get(policy)
+        if there is not None:
+            if there.directory != directory:
                 raise GymposiumError(
                     f"{policy} is held already, from {there.directory}: publish {directory} under another version."
                 )
-            if there is None:
-                if policy == BASE:
-                    raise GymposiumError("An adapter cannot be published as the base model; give it a name.")
-                adapter = read_adapter(directory)
-                check_fits(adapter, directory, self._connection.model)
-                held = _held(directory)
-                try:
-                    self._loop.run(self._connection.load(policy, held))
-                except Refused as refused:
-                    rank = max(rank for _, rank, _ in adapter.layers.values())
-                    raise _unfit(self._connection, directory, policy, rank, refused) from refused
-                self._connection.held[policy] = held
-            self._policy = policy
+            return
+        if policy == BASE:
+            raise GymposiumError("An adapter cannot be published as the base model; give it a name.")
+        adapter = read_adapter(directory)
+        check_fits(adapter, directory, self._connection.model)
+        held = _held(directory)
+        try:
+            self._loop.run(self._connection.load(policy, held))
+        except Refused as refused:
+            rank = max(rank for _, rank, _ in adapter.layers.values())
+            raise _unfit(self._connection, directory, policy, rank, refused) from refused
+        self._connection.held[policy] = held
 
     def retire(self, policy: Policy) -> None:
         with self._changing:
