@@ -1,0 +1,128 @@
+"""Rollouts ahead of updates, within a bound.
+
+A version of the weights is *of step s* when it has learned from all steps before s. With a bound of k, the rollout of
+step s may begin as soon as the weights that play are of step s - k or later. With 0 every rollout waits for the update
+before it: strictly on-policy, and nothing runs beside anything. With 1 one rollout is played while the learner updates,
+and so on; what is learned from is then up to k steps old.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition, Thread
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from gymposium.errors import BadOption
+
+T = TypeVar("T")
+
+
+class BrokenOff(Exception):
+    """Nobody waits for this rollout any more. Raised where it is played, and never seen outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[T]):
+    """What was played for a step."""
+
+    rollout: T
+    staleness: int
+    """So many steps are those who played behind those who learn from it, at most: where newer weights were published
+    while it began, they may have played already."""
+
+
+class Ahead(Generic[T]):
+    """Plays the rollouts of `steps` ahead of their updates, in order.
+
+        with Ahead(play, bound, range(first, last)) as ahead:
+            for step in range(first, last):
+                taken = ahead.take(step)
+                …  # learn from taken.rollout, and publish
+                ahead.published(step)
+
+    `play` plays the rollout of a step with the weights that are published when it begins. With a bound of 0 it is called
+    by `take`, in the caller's thread; otherwise in a thread of its own, which ends with the block: a rollout that is
+    being played then goes on until it calls `go_on`."""
+
+    def __init__(self, play: Callable[[int], T], bound: int, steps: range) -> None:
+        if bound < 0:
+            raise BadOption(f"Rollouts cannot be {bound} steps behind: take 0, which is on-policy, or more.")
+        if steps.step != 1:
+            raise BadOption(f"Steps follow one another: range({steps.start}, {steps.stop}), not {steps}.")
+        self._play, self._bound, self._steps = play, bound, steps
+        self._weights = steps.start
+        """The step that the published weights are of."""
+        self._finished: deque[tuple[int, Taken[T]]] = deque()
+        self._failure: BaseException | None = None
+        self._ended = False
+        """Whether nothing more is played."""
+        self._closed = False
+        self._changed = Condition()
+        self._thread = Thread(target=self._run, name="rollouts", daemon=True) if bound else None
+
+    def take(self, step: int) -> Taken[T]:
+        """The rollout of this step, as soon as it is there. Raises what `play` raised."""
+        if self._thread is None:
+            return Taken(self._play(step), 0)
+        with self._changed:
+            self._changed.wait_for(lambda: self._finished or self._ended)
+            if not self._finished:
+                raise self._failure or ValueError(f"Step {step} was asked for, and all of {self._steps} were taken.")
+            if self._finished[0][0] != step:
+                raise ValueError(f"Step {step} was asked for, and step {self._finished[0][0]} is next.")
+            return self._finished.popleft()[1]
+
+    def published(self, step: int) -> None:
+        """The weights that learned from this step play now."""
+        with self._changed:
+            self._weights = step + 1
+            self._changed.notify_all()
+
+    def go_on(self) -> None:
+        """To be called now and then by whoever plays: behind the end of the block it raises `BrokenOff`."""
+        if self._closed:
+            raise BrokenOff
+
+    def close(self) -> None:
+        """End the thread, and wait for it."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        try:
+            for step in self._steps:
+                behind = self._may_begin(step)
+                taken = Taken(self._play(step), behind)
+                with self._changed:
+                    self._finished.append((step, taken))
+                    self._changed.notify_all()
+        except BrokenOff:
+            pass  # nobody waits
+        except BaseException as error:  # noqa: BLE001  # whatever it is, it is raised where the rollout is waited for
+            self._failure = error
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _may_begin(self, step: int) -> int:
+        """Wait until a rollout of this step may begin. Returns how many steps the weights are behind it."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or step - self._weights <= self._bound)
+            self.go_on()
+            return step - self._weights
