@@ -1,144 +1,145 @@
-"""The loop: play, credit, learn, publish; on one page.
+"""The loop, on one page.
 
-    for each step:
-        rollout   = groups of matches through the driver          who plays
-        reward    = what each trajectory of a group gets          what is wanted
-        advantage = reward relative to the group                  who deserves what
-        update    = clipped policy gradient on the turns' tokens  who learns
+    play      groups of matches through the driver            who plays
+    rate      what each trajectory of a group gets            what is wanted
+    annotate  what the critic and the reference say of it     what was expected
+    credit    rewards to an advantage for each turn           who deserves what
+    update    the objective on the turns' tokens              who learns
+    publish   the new weights to whoever plays
 
-The engine and the learner share one model in memory, so publishing is telling the engine the new policy version. A
-canary then checks that it plays what was learned.
-Left out of GRPO on purpose: no KL term (the clip and a short run keep the policy near its start), and no
-sequence-mean (losses are means over tokens, as in DAPO, so long and short replies weigh by their tokens).
+Everything that a step draws follows from the seed and the step, so a step can be done again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gymposium.driver import Played
-from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game
-from gymposium.players.protocol import Player
-from gymposium.rewards.protocol import Reward, RewardFunction
+from gymposium.errors import Unrated
+from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
-from gymposium.trajectories import Trajectory
-from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.forward import Tokens
-from gymposium_agents.lora.canary import check_published, tolerance_for
-from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.tokens import Policy, TurnTokens
-from gymposium_train.config import Grpo, TrainConfig
-from gymposium_train.credit import group_advantages
-from gymposium_train.learner import Learner
-from gymposium_train.rollout import group_jobs, roll_out
-from gymposium_train.rows import Row
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.schedules import entropy_weight, learning_rate
+from gymposium_train.credit.episode import Credit
+from gymposium_train.reporting import credit_metrics, reward_metrics
+from gymposium_train.rollout import Group, Rollout, WhoPlays, roll_out
+from gymposium_train.samples import Sample, rows_to_learn
+from gymposium_train.trainee import Trainee
+
+Pair = tuple[Tokens, Tokens]
 
 
 @dataclass(slots=True)
-class Trainee:
-    """The model that learns, as the three that share it see it."""
+class Training:
+    """Reinforcement learning under way: everything that a step reads or changes."""
 
-    player: LanguageModelPlayer
-    """Samples, for rollouts."""
-    greedy: LanguageModelPlayer
-    """Plays its best, to be measured."""
-    engine: TransformersEngine
-    learner: Learner
-    canary: tuple[Tokens, ...]
-    """Prompts that the engine answers after each publish, to see that it plays the policy that learns."""
+    config: TrainConfig
+    trainee: Trainee
+    who: WhoPlays
+    credit: Credit
+    reward: CheckedReward
+    record: Callable[[Played], object] = lambda played: None
+    """Is handed every match."""
+    imitate: Callable[[int], Iterator[list[Pair]]] | None = None
+    """What is imitated beside a step's optimizer steps, where something is."""
 
-    def publish(self) -> float:
-        """Let the engine play what the learner has learned, and see that it does: returns the largest difference
-        between their log-probabilities, in nats.
+    def play(self, step: int) -> Rollout:
+        """The matches of one step, by the policy as it is published now."""
+        planned = self.who.plan(step)
+        return roll_out(planned, self.record, schedule=self.config.engine.schedule, note_pay=self._by_turn)
 
-        Raises `EngineDisagrees` where they are further apart than rounding explains."""
-        policy = Policy("learner", self.learner.policy_version)
-        self.engine.weights_changed(policy)
-        tolerance = tolerance_for(str(self.learner.model.dtype).removeprefix("torch."))
-        return check_published(self.engine, policy, self.canary, self.learner.score, tolerance=tolerance)
+    def learn(self, step: int, rollout: Rollout) -> dict[str, Any]:
+        """One step of learning from a rollout. Returns its metrics; where there is nothing to learn from, there is no
+        update."""
+        config, learner = self.config, self.trainee.learner
+        begun = time.process_time()
+        if config.kl.refresh and step and step % config.kl.refresh == 0:
+            learner.refresh_reference()
+        self.who.note(rollout.groups)
+        groups, unrated = self._rate(rollout.groups)
+        self._annotate(groups)
+        episodes = [[sample.episode(critic=self._critic, k1=self._k1) for sample in group] for group in groups]
+        credited = self.credit(episodes)
+        taught: list[Sample] = []
+        for group, deserved in zip(groups, credited, strict=True):
+            for sample, credit in zip(group, deserved or (), strict=deserved is not None):
+                sample.take(credit)
+                taught.append(sample)
+        longest = config.optimizer.max_row or self.trainee.engine.context
+        rows, too_long = rows_to_learn(taught, config.objective, longest)
+        metrics: dict[str, Any] = {
+            **rollout.metrics,
+            **reward_metrics(groups),
+            **credit_metrics(taught, critic=self._critic),
+            "rollout/groups": len(rollout.groups),
+            "rollout/groups_tied": sum(one is None for one in credited),
+            "rollout/groups_unrated": unrated,
+            "train/rows": len(rows),
+            "train/rows_too_long": too_long,
+            "train/learning_rate": learning_rate(config, step),
+            "train/entropy_weight": entropy_weight(config, step),
+        }
+        if rows:
+            metrics |= learner.update(
+                rows,
+                learning_rate=learning_rate(config, step),
+                entropy_weight=entropy_weight(config, step),
+                seed=stream(config.seed, "update", step).getrandbits(48),
+                policy_learns=not self._critic or step >= config.critic.warmup,
+                beside=self._beside(step),
+            )
+        metrics["perf/cpu_update"] = time.process_time() - begun
+        return metrics | {"train/policy_version": learner.policy_version}
 
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint must hold beside the learner's tensors, as plain data."""
+        return {"who": self.who.state(), "credit": self.credit.state()}
 
-def train_step(
-    step: int,
-    config: TrainConfig,
-    game: Game,
-    trainee: Trainee,
-    opponent: Player,
-    reward: RewardFunction,
-    each: Callable[[Played], object],
-) -> dict[str, Any]:
-    """One step of the loop. Returns its metrics."""
-    settings, started = config.grpo, time.process_time()
-    jobs = group_jobs(
-        game,
-        trainee.player,
-        opponent,
-        step=step,
-        groups=settings.groups,
-        group_size=settings.group_size_at(step),
-        seed=config.seed,
-        on_illegal=FailurePolicy.parse(config.on_illegal),
-    )
-    rollout = roll_out(jobs, each)
-    played_at = time.process_time()
-    paid = [list(reward(group)) for group in rollout.groups]
-    rows, groups_kept = rows_of(rollout.groups, paid, settings)
-    learning_rate, entropy = settings.learning_rate_at(step), settings.entropy_at(step)
-    update: dict[str, float] = {}
-    if rows:
-        seed = stream(config.seed, "update", step).getrandbits(48)
-        update = trainee.learner.reinforce(
-            rows, settings, learning_rate=learning_rate, entropy_weight=entropy, seed=seed
-        )
-        update["canary"] = trainee.publish()
-    rewards = [one for group in paid for one in group]
-    wins = sum(trajectory.result == "win" for group in rollout.groups for trajectory in group)
-    return {
-        "stage": "grpo",
-        "step": step + 1,
-        "reward": sum(one.total for one in rewards) / len(rewards) if rewards else None,
-        "reward_parts": mean_parts(rewards),
-        "win": wins / max(1, len(rewards)),
-        "groups_kept": groups_kept,
-        "dropped": rollout.dropped,
-        "turns": sum(rollout.readings.values()),
-        "readings": rollout.readings,
-        "learning_rate": learning_rate,
-        "entropy_weight": entropy,
-        "policy_version": trainee.learner.policy_version,
-        "cpu_rollout": played_at - started,
-        "cpu_update": time.process_time() - played_at,
-        **update,
-    }
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what `state` gave."""
+        self.who.restore(state["who"])
+        self.credit.restore(state["credit"])
 
+    @property
+    def _critic(self) -> bool:
+        return self.trainee.learner.critic is not None
 
-def rows_of(
-    groups: Sequence[Sequence[Trajectory]], paid: Sequence[Sequence[Reward]], settings: Grpo
-) -> tuple[list[Row], int]:
-    """The turns of every trajectory whose group can teach something, and how many groups can. `paid` holds each
-    group's rewards, in its order."""
-    rows: list[Row] = []
-    kept = 0
-    for group, rewards in zip(groups, paid, strict=True):
-        advantages = group_advantages([reward.total for reward in rewards], normalise=settings.normalise)
-        if advantages is None:
-            continue
-        kept += 1
-        for trajectory, advantage in zip(group, advantages, strict=True):
-            for turn in trajectory.turns:
-                tokens: TurnTokens = turn.trace
-                rows.append(Row(tokens.prompt, tokens.completion.ids, tokens.completion.logprobs, advantage))
-    return rows, kept
+    @property
+    def _k1(self) -> float:
+        kl = self.config.kl
+        return kl.weight if kl.estimator == "k1" else 0.0
 
+    @property
+    def _by_turn(self) -> bool:
+        """Whether it matters when within a match something was earned."""
+        return self.config.credit.kind in ("gae", "gigpo")
 
-def mean_parts(rewards: Sequence[Reward]) -> dict[str, float]:
-    """The mean of each part, over the rewards that have it."""
-    values: dict[str, list[float]] = {}
-    for reward in rewards:
-        for name, value in reward.parts.items():
-            values.setdefault(name, []).append(value)
-    return {name: sum(found) / len(found) for name, found in values.items()}
+    def _rate(self, groups: Sequence[Group]) -> tuple[list[list[Sample]], int]:
+        """The samples of each group that could be rated and has some, and how many could not."""
+        rated = self.reward.rate([group.trajectories for group in groups])
+        found = [
+            [Sample.of(trajectory, reward) for trajectory, reward in zip(group.trajectories, rewards, strict=True)]
+            for group, rewards in zip(groups, rated, strict=True)
+            if not isinstance(rewards, Unrated)
+        ]
+        asked = ([sample for sample in group if sample.trajectory.turns] for group in found)
+        return [group for group in asked if group], sum(isinstance(one, Unrated) for one in rated)
+
+    def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:
+        """Let the learner say what it knows of every turn, before credit is given."""
+        samples = [sample for group in groups for sample in group]
+        learner = self.trainee.learner
+        learner.annotate([row for sample in samples for row in sample.rows])
+        if self._critic:
+            cut = {n: prompt for n, sample in enumerate(samples) if (prompt := sample.unanswered)}
+            for n, value in zip(cut, learner.values_after([*cut.values()]), strict=True):
+                samples[n].after = value
+
+    def _beside(self, step: int) -> Iterator[tuple[float, list[Pair]]] | None:
+        if self.imitate is None or not self.config.sft.weight:
+            return None
+        return ((self.config.sft.weight, pairs) for pairs in self.imitate(step))

@@ -1,0 +1,84 @@
+"""A micro-batch as flat tensors: one entry a sampled token, whatever rows and turns they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gymposium_train.learner.layouts import Strand
+from gymposium_train.rows import Row, Span
+
+
+@dataclass(slots=True)
+class Flat:
+    """M sampled tokens of T turns. Rows that are token for token alike are scored once, at N places; each has numbers
+    of its own."""
+
+    place: Tensor
+    """[M]: which of the N scored places a token is."""
+    turn: Tensor
+    """[M]: which of the T turns it belongs to."""
+    first: Tensor
+    """[T]: the scored place of each turn's first token: the hidden state that predicts it is where its value is
+    read."""
+    engine: Tensor
+    """[M]: log-probability by the engine that sampled it."""
+    old: Tensor
+    """[M]: by the policy before the update."""
+    reference: Tensor | None
+    """[M]: by the reference policy; None without one."""
+    advantages: Tensor
+    """[M]: of its turn."""
+    weights: Tensor
+    """[M]: of its loss."""
+    values: Tensor
+    """[T]: what the critic expected when the update began."""
+    targets: Tensor
+    """[T]: what it is fitted to."""
+
+
+def strand_of(row: Row) -> Strand:
+    """The row's tokens, with those to be predicted that were sampled."""
+    return Strand(row.ids, tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans)))
+
+
+def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> Flat:
+    """`where` says which strand each row is, `starts` at which of the N places each strand begins."""
+    spans: list[Span] = []
+    place: list[int] = []
+    first: list[int] = []
+    for row, strand in zip(rows, where, strict=True):
+        at = starts[strand]
+        for span in row.spans:
+            first.append(at)
+            place += range(at, at + len(span))
+            at += len(span)
+        spans += row.spans
+    lengths = torch.tensor([len(span) for span in spans])
+
+    def tokens(values: Sequence[Sequence[float]]) -> Tensor:
+        return torch.tensor([*chain.from_iterable(values)], dtype=torch.float32, device=device)
+
+    def turns(values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=torch.float32)
+
+    def spread(values: Sequence[float]) -> Tensor:
+        return turns(values).repeat_interleave(lengths).to(device)
+
+    return Flat(
+        place=torch.tensor(place, device=device),
+        turn=torch.arange(len(spans)).repeat_interleave(lengths).to(device),
+        first=torch.tensor(first, device=device),
+        engine=tokens([span.engine for span in spans]),
+        old=tokens([span.old or span.engine for span in spans]),
+        reference=tokens([span.reference for span in spans]) if all(span.reference for span in spans) else None,
+        advantages=spread([span.advantage for span in spans]),
+        weights=spread([span.weight for span in spans]),
+        values=turns([span.value for span in spans]).to(device),
+        targets=turns([span.target for span in spans]).to(device),
+    )

@@ -1,0 +1,226 @@
+"""The learner: rows in, optimizer steps out. It knows nothing of games or episodes.
+
+for each pass over the rows:
+    for each minibatch:                      an optimizer step
+        for each micro-batch:                what fits into memory
+            hidden states -> log-probabilities, entropies, values
+            loss = sum of weight x loss of each token
+            backward
+        clip, step
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gymposium.errors import GymposiumError
+from gymposium.streams import stream
+from gymposium_agents.engines.transformers import base_of
+from gymposium_train.config import Optimizer
+from gymposium_train.learner.critic import ValueHead
+from gymposium_train.learner.loss import Loss
+from gymposium_train.learner.metrics import Metrics
+from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.passes import Pair, Pass, Passes
+from gymposium_train.learner.reference import Reference
+from gymposium_train.learner.stepping import Stepper
+from gymposium_train.learner.tensors import gather, put_back
+from gymposium_train.objective.mismatch import mismatch_kl
+from gymposium_train.rows import Row, Tokens, described
+
+Beside = Iterator[tuple[float, Sequence[Pair]]]
+"""For each optimizer step a weight, and what is imitated in it beside what is reinforced."""
+
+
+class Learner:
+    """Holds a model's trainable parameters, the critic's, and their optimizer (AdamW)."""
+
+    def __init__(
+        self, model: Any, pad: int, settings: Optimizer, *, loss: Loss | None = None, dumps: Path | None = None
+    ) -> None:
+        """`loss` says what rows are learned by; a learner that only imitates needs none. Steps whose gradient is not
+        finite are described in files under `dumps`.
+
+        Raises `GymposiumError` where nothing is trainable, or the model cannot be taken apart."""
+        self.model, self.settings, self.loss = model, settings, loss or Loss()
+        self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        """What is trained of the model, by name."""
+        if not self.named:
+            raise GymposiumError("The model has no trainable parameters.")
+        self.critic = ValueHead(model) if self.loss.critic is not None else None
+        self.reference = Reference(self.named) if self.loss.needs_reference else None
+        self.policy_version = 0
+        """Optimizer steps so far."""
+        self._passes = Passes(model, pad, settings, self.loss.temperature)
+        self._stepper = Stepper(
+            self.named,
+            {f"critic.{name}": p for name, p in self.critic.named_parameters()} if self.critic else {},
+            max_grad_norm=settings.max_grad_norm,
+            max_bad_steps=settings.max_bad_steps,
+            dumps=dumps,
+        )
+
+    # -- looking
+
+    @torch.no_grad()
+    def annotate(self, rows: Sequence[Row]) -> None:
+        """Fill in what must be known of each turn before an update, as far as the loss asks for it: the critic's value,
+        and the log-probabilities of the policy as it is now and of the reference."""
+        tokens = self.loss.needs_old
+        if tokens or self.critic is not None:
+            for some, found in self._passes.rows(rows, tokens=tokens):
+                spans = [span for row in some for span in row.spans]
+                if self.critic is not None:
+                    for span, value in zip(spans, self.critic(found.reads).tolist(), strict=True):
+                        span.value = value
+                if tokens:
+                    logprobs = iter(found.logprobs.tolist())
+                    for span in spans:
+                        span.old = tuple(next(logprobs) for _ in range(len(span)))
+        if self.reference is not None:
+            with self.reference.answering():
+                for some, found in self._passes.rows(rows):
+                    logprobs = iter(found.logprobs.tolist())
+                    for span in (span for row in some for span in row.spans):
+                        span.reference = tuple(next(logprobs) for _ in range(len(span)))
+
+    def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
+        """What the critic expects at prompts that were never answered. Only of a learner that has a critic."""
+        assert self.critic is not None
+        return self._passes.values_after(self.critic, prompts)
+
+    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
+        """Log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as an update
+        computes them."""
+        return self._passes.score(pairs)
+
+    # -- learning
+
+    def update(
+        self,
+        rows: Sequence[Row],
+        *,
+        learning_rate: float,
+        entropy_weight: float = 0.0,
+        seed: int = 0,
+        policy_learns: bool = True,
+        beside: Beside | None = None,
+    ) -> dict[str, float]:
+        """One step of reinforcement learning: passes over the rows, each in some optimizer steps. Rows carry their
+        advantages, and weights that make the loss over all of them a mean. Where the policy does not learn, the critic
+        alone does. Returns what was seen, by metric name."""
+        metrics, settings = Metrics(), self.settings
+        turns = sum(len(row.spans) for row in rows)
+        for epoch in range(settings.epochs):
+            before = metrics.mark("train/approx_kl")
+            for part in minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch)):
+                fresh = not metrics.has("train/skipped")
+                with self._training():
+                    for _, found in self._passes.rows(part, entropy=policy_learns and entropy_weight > 0.0):
+                        if fresh:
+                            _note_start(metrics, found)
+                        loss = self._loss(found, turns, entropy_weight, policy_learns, metrics)
+                        (settings.minibatches * loss).backward()  # type: ignore[no-untyped-call]
+                    if beside is not None:
+                        weight, pairs = next(beside)
+                        metrics.add("train/sft_loss", self._imitate(pairs, weight))
+                self._step(learning_rate, metrics, lambda part=part: described(part))
+            if settings.target_kl is not None and metrics.since("train/approx_kl", before) > settings.target_kl:
+                break
+        return metrics.means()
+
+    def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
+        """One SFT step: maximise the mean log-probability of the completions' tokens."""
+        metrics = Metrics()
+        with self._training():
+            metrics.add("train/sft_loss", self._imitate(pairs, 1.0))
+        self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, pair)] for pair in pairs]})
+        return metrics.means()
+
+    # -- what decides the next number
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything of the learner that a checkpoint must hold, by name."""
+        counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
+        return gather(self._stepper, self.reference, counts)
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take up what `tensors` gave. Raises `GymposiumError` where it is another learner's."""
+        counts = put_back(tensors, self._stepper, self.reference)
+        self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
+
+    # -- inside
+
+    def _loss(self, found: Pass, turns: int, entropy_weight: float, policy_learns: bool, metrics: Metrics) -> Tensor:
+        """A micro-batch's part of the loss; `turns` are those of all rows."""
+        terms = []
+        if policy_learns:
+            terms.append(self.loss.policy(found.flat, found.logprobs, metrics))
+        if found.scored.entropy is not None:
+            terms.append(-entropy_weight * _entropy(found, found.scored.entropy, metrics))
+        if self.critic is not None and self.loss.critic is not None:
+            alone = self.loss.critic.detached or not policy_learns
+            values = self.critic(found.reads.detach() if alone else found.reads)
+            terms.append(self.loss.value(found.flat, values, turns, metrics))
+        return torch.stack(terms).sum()
+
+    def _imitate(self, pairs: Sequence[Pair], weight: float) -> float:
+        """Add the gradient of `weight` times the mean negative log-probability of the pairs' tokens. Returns
+        the mean."""
+        total = 0.0
+        for loss in self._passes.imitated(pairs):
+            (weight * loss).backward()  # type: ignore[no-untyped-call]
+            total += loss.item()
+        return total
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        """Gradients begin at nothing, and are computed as the settings say. An engine may share the model: outside of
+        this it stands as it was."""
+        self._stepper.zero()
+        if not self.settings.checkpointing:
+            yield
+            return
+        base = base_of(self.model)
+        was = self.model.training
+        base.gradient_checkpointing_enable({"use_reentrant": False})
+        self.model.train()
+        try:
+            yield
+        finally:
+            base.gradient_checkpointing_disable()
+            self.model.train(was)
+
+    def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
+        rates = [learning_rate]
+        if self.loss.critic is not None:  # the same schedule from another height
+            rates.append(self.loss.critic.learning_rate * learning_rate / self.settings.learning_rate)
+        norm, stepped = self._stepper.step(rates, what)
+        if math.isfinite(norm):
+            metrics.add("train/grad_norm", norm)
+        metrics.add("train/skipped", float(not stepped))
+        self.policy_version += stepped
+
+
+def _entropy(found: Pass, entropy: Tensor, metrics: Metrics) -> Tensor:
+    """The mean entropy of the distributions that tokens were drawn from, each token as heavy as in the loss."""
+    flat = found.flat
+    weights = torch.zeros_like(entropy).index_add(0, flat.place, flat.weights)
+    total = (entropy * weights).sum()
+    metrics.add("train/entropy", total.item(), float(flat.weights.sum()))
+    return total
+
+
+@torch.no_grad()
+def _note_start(metrics: Metrics, found: Pass) -> None:
+    """Before the first optimizer step: how far the learner's numbers are from the engine's, and from the old ones."""
+    logprobs, flat = found.logprobs, found.flat
+    metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, flat.engine).sum()), len(logprobs))
+    metrics.peak("train/first_log_ratio", float((logprobs - flat.old).abs().max()))

@@ -1,0 +1,39 @@
+"""What an update shows: weighted means over all that it did, and largest values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Metrics:
+    """Sums and their weights, by name."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    peaks: dict[str, float] = field(default_factory=dict)
+
+    def add(self, name: str, total: float, weight: float = 1.0) -> None:
+        """Count a sum of values whose weights add up to `weight`."""
+        self.sums[name] = self.sums.get(name, 0.0) + total
+        self.weights[name] = self.weights.get(name, 0.0) + weight
+
+    def peak(self, name: str, value: float) -> None:
+        """Keep the largest value."""
+        self.peaks[name] = max(value, self.peaks.get(name, value))
+
+    def has(self, name: str) -> bool:
+        return name in self.weights
+
+    def mark(self, name: str) -> tuple[float, float]:
+        """How a mean stands, for `since`."""
+        return self.sums.get(name, 0.0), self.weights.get(name, 0.0)
+
+    def since(self, name: str, mark: tuple[float, float]) -> float:
+        """The mean over what was added since; 0 where nothing was."""
+        total, weight = (now - then for now, then in zip(self.mark(name), mark, strict=True))
+        return total / weight if weight else 0.0
+
+    def means(self) -> dict[str, float]:
+        """Each name's mean, or largest value; those without any weight are left out."""
+        return {name: self.sums[name] / weight for name, weight in self.weights.items() if weight} | self.peaks

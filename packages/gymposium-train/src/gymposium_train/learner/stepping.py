@@ -1,0 +1,77 @@
+"""One optimizer step: learning rates, clipping, and what happens to a gradient that is not finite."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gymposium.errors import GymposiumError
+
+
+class Stepper:
+    """AdamW over the policy's parameters and, with its own learning rate and clipping, the critic's."""
+
+    def __init__(
+        self,
+        policy: Mapping[str, nn.Parameter],
+        critic: Mapping[str, nn.Parameter],
+        *,
+        max_grad_norm: float,
+        max_bad_steps: int,
+        dumps: Path | None,
+    ) -> None:
+        self.named = {**policy, **critic}
+        self._groups = [dict(policy), dict(critic)] if critic else [dict(policy)]
+        self._max_grad_norm, self._max_bad_steps, self._dumps = max_grad_norm, max_bad_steps, dumps
+        self.optimizer = torch.optim.AdamW(
+            [{"params": [*group.values()]} for group in self._groups], lr=0.0, weight_decay=0.0
+        )
+        self.bad_in_a_row = 0
+
+    def zero(self) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def step(self, rates: Iterable[float], what: Callable[[], dict[str, Any]]) -> tuple[float, bool]:
+        """Clip and step, with the policy's learning rate and the critic's. Returns the norm of the policy's gradient
+        before it was clipped, and whether a step was made: one whose gradient is not finite is not. `what` says what
+        such a step was made of, for whoever looks into it.
+
+        Raises `GymposiumError` where too many in a row are not finite."""
+        norms = []
+        for settings, group, rate in zip(self.optimizer.param_groups, self._groups, rates, strict=False):
+            settings["lr"] = rate
+            norms.append(_norm(torch.nn.utils.clip_grad_norm_([*group.values()], self._max_grad_norm)))
+        if all(map(math.isfinite, norms)):
+            self.bad_in_a_row = 0
+            self.optimizer.step()
+            return norms[0], True
+        self.bad_in_a_row += 1
+        dump = self._dump(norms, what)
+        if self.bad_in_a_row >= self._max_bad_steps:
+            seen = f" The last of them is described in {dump}." if dump else ""
+            raise GymposiumError(
+                f"The gradient was not finite in {self.bad_in_a_row} optimizer steps in a row.{seen} Begin a new run "
+                f"with a lower optimizer.learning_rate."
+            )
+        return norms[0], False
+
+    def _dump(self, norms: list[float], what: Callable[[], dict[str, Any]]) -> Path | None:
+        if self._dumps is None:
+            return None
+        self._dumps.mkdir(parents=True, exist_ok=True)
+        file = self._dumps / f"bad-{len([*self._dumps.glob('bad-*.json')]) + 1:03d}.json"
+        bad = [name for name, p in self.named.items() if p.grad is not None and not bool(p.grad.isfinite().all())]
+        found = {"norms": [str(norm) for norm in norms], "parameters": bad, **what()}
+        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        return file
+
+
+def _norm(norm: Tensor) -> float:
+    whole = norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # a sharded gradient's norm is one as well
+    return float(whole)

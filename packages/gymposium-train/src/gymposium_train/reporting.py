@@ -1,0 +1,47 @@
+"""What a step's rewards and credit look like, as metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from gymposium_train.objective.diagnostics import explained_variance
+from gymposium_train.samples import Sample
+
+
+def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
+    """The mean reward, and the mean of each of its parts over those that have it. Nothing where nobody was rated."""
+    rewards = [sample.reward for group in groups for sample in group]
+    if not rewards:
+        return {}
+    found = {"rollout/reward": _mean([reward.total for reward in rewards])}
+    parts: dict[str, list[float]] = {}
+    for reward in rewards:
+        for name, value in reward.parts.items():
+            parts.setdefault(name, []).append(value)
+    return found | {f"rollout/reward/{name}": _mean(values) for name, values in parts.items()}
+
+
+def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, float]:
+    """How advantages are spread over turns, and how much of its targets the critic foresaw."""
+    spans = [span for sample in samples for span in sample.spans]
+    if not spans:
+        return {}
+    advantages = torch.tensor([span.advantage for span in spans], dtype=torch.float64)
+    found = {
+        "train/advantage_mean": float(advantages.mean()),
+        "train/advantage_std": float(advantages.std(correction=0)),
+    }
+    if critic:
+        values = torch.tensor([span.value for span in spans], dtype=torch.float64)
+        targets = torch.tensor([span.target for span in spans], dtype=torch.float64)
+        explained = explained_variance(values, targets)
+        if math.isfinite(explained):  # nothing to explain where all targets are alike
+            found["train/explained_variance"] = explained
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,75 @@
+"""Samples: a trajectory on its way from the match to the learner, with its rows, its reward and its credit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gymposium.rewards.protocol import Reward, turn_rewards
+from gymposium.trajectories import Trajectory
+from gymposium_train.config import Objective
+from gymposium_train.credit.episode import Credited, Episode
+from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.rows import Row, Span, Tokens, rows_of
+
+
+@dataclass(slots=True)
+class Sample:
+    """One trajectory as the learner sees it."""
+
+    trajectory: Trajectory
+    reward: Reward
+    rows: list[Row]
+    after: float = 0.0
+    """What the critic expects at the prompt that would have come next; 0 where it ended."""
+
+    @classmethod
+    def of(cls, trajectory: Trajectory, reward: Reward) -> Sample:
+        return cls(trajectory, reward, rows_of([turn.trace for turn in trajectory.turns]))
+
+    @property
+    def spans(self) -> list[Span]:
+        """One a turn, in order."""
+        return [span for row in self.rows for span in row.spans]
+
+    @property
+    def unanswered(self) -> Tokens | None:
+        """The prompt that would have come next, where the trajectory was truncated: there, and only there, its end is
+        not the end of what it could have earned."""
+        prompt: Tokens | None = self.trajectory.unanswered if self.trajectory.truncated else None
+        return prompt
+
+    def episode(self, *, critic: bool, k1: float = 0.0) -> Episode:
+        """The numbers that credit is worked out from. With `k1`, so much for each nat that the turn's tokens are more
+        likely than under the reference comes off its reward."""
+        spans = self.spans
+        rewards = turn_rewards(self.reward, self.trajectory)
+        if k1:
+            rewards = tuple(
+                reward - k1 * (sum(span.old) - sum(span.reference)) for reward, span in zip(rewards, spans, strict=True)
+            )
+        return Episode(
+            rewards=rewards,
+            role=f"{self.trajectory.game.name} seat {self.trajectory.seat}",
+            states=tuple(row.ids[: span.start] for row in self.rows for span in row.spans),
+            values=tuple(span.value for span in spans) if critic else (),
+            after=self.after,
+        )
+
+    def take(self, credited: Credited) -> None:
+        """Note in each turn what it deserves."""
+        targets = credited.targets or (0.0,) * len(credited.advantages)
+        for span, advantage, target in zip(self.spans, credited.advantages, targets, strict=True):
+            span.advantage, span.target = advantage, target
+
+
+def rows_to_learn(samples: Sequence[Sample], objective: Objective, longest: int) -> tuple[list[Row], int]:
+    """The rows of all samples that are to be learned from, each turn with its weight in the loss, and how many rows
+    were left out for being longer than `longest` tokens: they are never cut. The weights' denominators are those of
+    all rows together."""
+    kept = [(n, row) for n, sample in enumerate(samples) for row in sample.rows if len(row.ids) <= longest]
+    turns = [(n, span) for n, row in kept for span in row.spans]
+    weights = turn_weights([(n, len(span)) for n, span in turns], objective.aggregate, constant=objective.constant)
+    for (_, span), weight in zip(turns, weights, strict=True):
+        span.weight = weight
+    return [row for _, row in kept], sum(len(sample.rows) for sample in samples) - len(kept)
