@@ -20,13 +20,13 @@ class Credit(Part):
     normalise: bool = True
     """Divide by the standard deviation: of the group in `grpo` and `gigpo`, of all turns in `gae`, of the batch in
     `baseline`."""
-    gamma: float = Field(1.0, gt=0.0, le=1.0)
+    gamma: float = Field(default=1.0, gt=0.0, le=1.0)
     """Discount of a turn, in `gae` and `gigpo`."""
-    lam: float = Field(0.95, ge=0.0, le=1.0)
+    lam: float = Field(default=0.95, ge=0.0, le=1.0)
     """Lambda of `gae`, over turns."""
-    decay: float = Field(0.95, ge=0.0, lt=1.0)
+    decay: float = Field(default=0.95, ge=0.0, lt=1.0)
     """Of the moving mean of `rae`."""
-    step_weight: float = Field(1.0, ge=0.0)
+    step_weight: float = Field(default=1.0, ge=0.0)
     """Weight of the same-state advantages of `gigpo`."""
 
 
@@ -37,45 +37,45 @@ class Objective(Part):
     """`ppo`: clipped ratios (Schulman et al., 2017). `gspo`: the ratio of a whole turn is clipped (Zheng et al., 2025).
     `cispo`: clipped weights on the log-probabilities (MiniMax, 2025). `pg`: policy gradient with truncated importance
     weights."""
-    clip_low: float = Field(0.2, ge=0.0)
+    clip_low: float = Field(default=0.2, ge=0.0)
     """Ratios are held above 1 less this."""
-    clip_high: float = Field(0.28, ge=0.0)
+    clip_high: float = Field(default=0.28, ge=0.0)
     """Ratios are held below 1 and this; with `pg`, weights are truncated there."""
     aggregate: Literal["token", "turn", "sequence", "constant"] = "token"
     """What the loss is the mean over: all tokens; turns of the mean over their tokens; trajectories of the mean over
     their tokens; trajectories of the sum over their tokens divided by `constant` (Liu et al., 2025, Dr. GRPO).
     Denominators are those of the whole optimizer step; dropped groups are not in them."""
-    constant: float | None = Field(None, gt=0.0)
+    constant: float | None = Field(default=None, gt=0.0)
     """What the sum over a trajectory's tokens is divided by, with `aggregate = "constant"`."""
 
 
 class Entropy(Part):
     """A bonus for staying undecided."""
 
-    weight: float = Field(0.08, ge=0.0)
+    weight: float = Field(default=0.08, ge=0.0)
     """In the first step; in nats a token."""
-    final_share: float = Field(0.05, ge=0.0, le=1.0)
+    final_share: float = Field(default=0.05, ge=0.0, le=1.0)
     """The weight falls linearly to this share of itself over the steps. 1: it stays."""
 
 
 class Kl(Part):
     """What it costs to move away from the reference: the policy as it was before reinforcement learning."""
 
-    weight: float = Field(0.0, ge=0.0)
+    weight: float = Field(default=0.0, ge=0.0)
     """In the loss, or in the rewards; 0: there is no reference."""
     estimator: Literal["k1", "k2", "k3"] = "k2"
     """`k1` comes off the rewards, turn by turn; `k2` and `k3` (with k2's gradient: straight-through) stand in the
     loss (Schulman, 2020)."""
-    refresh: int | None = Field(None, ge=1)
+    refresh: int | None = Field(default=None, ge=1)
     """So many steps after which the reference becomes the policy as it is then; left out, it stays."""
 
 
 class Sft(Part):
     """Imitation beside reinforcement: the cold start's data go on being learned from."""
 
-    weight: float = Field(0.0, ge=0.0)
+    weight: float = Field(default=0.0, ge=0.0)
     """In the loss; 0: no imitation."""
-    batch: int = Field(64, ge=1)
+    batch: int = Field(default=64, ge=1)
     """Replies in each optimizer step."""
 
 
@@ -83,15 +83,15 @@ class Critic(Part):
     """The critic of `gae`: a value head, zero at first, on the policy's last hidden state; one value a turn, read at
     the last token of its prompt."""
 
-    weight: float = Field(0.5, ge=0.0)
+    weight: float = Field(default=0.5, ge=0.0)
     """Of the value loss."""
-    learning_rate: float = Field(1e-2, gt=0.0)
+    learning_rate: float = Field(default=1e-2, gt=0.0)
     """Of the head."""
     detached: bool = False
     """Whether the value loss leaves the model below the head alone."""
-    warmup: int = Field(0, ge=0)
+    warmup: int = Field(default=0, ge=0)
     """Steps at first in which only the critic learns."""
-    clip: float | None = Field(None, gt=0.0)
+    clip: float | None = Field(default=None, gt=0.0)
     """Values are held this near to what they were; left out, they are not."""
 
 
@@ -103,35 +103,35 @@ class Mismatch(Part):
     the first optimizer step, and tokens are weighted by how the engine's differ."""
     correction: Literal["truncate", "mask"] = "truncate"
     """`truncate`: weights above `cap` are `cap`. `mask`: tokens whose weight is outside 1/cap … cap are left out."""
-    cap: float = Field(2.0, ge=1.0)
+    cap: float = Field(default=2.0, ge=1.0)
     """How far a weight may be from 1."""
 
 
 class Optimizer(Part):
     """AdamW, its learning rate, and how a batch is cut."""
 
-    learning_rate: float = Field(4e-3, gt=0.0)
+    learning_rate: float = Field(default=4e-3, gt=0.0)
     """At its height; the default is for the small model, and far too high for one that is trained already."""
-    final_rate: float = Field(0.1, ge=0.0, le=1.0)
+    final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
     """The learning rate falls linearly to this share of itself."""
-    warmup_steps: int = Field(3, ge=0)
+    warmup_steps: int = Field(default=3, ge=0)
     """Steps in which the learning rate rises."""
-    epochs: int = Field(2, ge=1)
+    epochs: int = Field(default=2, ge=1)
     """Passes over a step's rows."""
-    minibatches: int = Field(2, ge=1)
+    minibatches: int = Field(default=2, ge=1)
     """Optimizer steps in a pass."""
-    max_grad_norm: float = Field(1.0, gt=0.0)
+    max_grad_norm: float = Field(default=1.0, gt=0.0)
     """A gradient that is longer is cut to this length."""
-    target_kl: float | None = Field(None, gt=0.0)
+    target_kl: float | None = Field(default=None, gt=0.0)
     """No further pass over the rows begins when the approximate KL of the last one is above this."""
-    token_budget: int = Field(4_096, ge=1)
+    token_budget: int = Field(default=4_096, ge=1)
     """Tokens in one forward pass of the learner."""
-    max_row: int | None = Field(None, ge=2)
+    max_row: int | None = Field(default=None, ge=2)
     """Longer rows are dropped and counted, never cut; left out, the model's context."""
     layout: Literal["shared", "padded", "packed"] = "shared"
     """How rows go through the model: what they begin with alike is run once; padded to one length; or behind each other
     in one long row. All give the same gradients."""
     checkpointing: bool = False
     """Gradient checkpointing: less memory for more time. Not with `shared`."""
-    max_bad_steps: int = Field(5, ge=1)
+    max_bad_steps: int = Field(default=5, ge=1)
     """So many optimizer steps in a row with a gradient that is not finite stop the run."""

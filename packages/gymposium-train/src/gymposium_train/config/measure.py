@@ -11,39 +11,39 @@ class ColdStart(Part):
     """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of winners among uniform
     random players."""
 
-    steps: int = Field(240, ge=0)
+    steps: int = Field(default=240, ge=0)
     """0 skips the cold start, as for a model that already knows how to answer."""
     data: tuple[str, ...] = ()
     """Files of `gymposium synth` (chats, JSONL); left out, random players play."""
-    games: int = Field(20_000, ge=1)
+    games: int = Field(default=20_000, ge=1)
     """Random matches, shared evenly between the games."""
-    batch: int = Field(256, ge=1)
+    batch: int = Field(default=256, ge=1)
     """Replies in a batch."""
-    learning_rate: float = Field(4e-3, gt=0.0)
+    learning_rate: float = Field(default=4e-3, gt=0.0)
     """At its height; the default is for the small model, and far too high for one that is trained already."""
-    warmup: float = Field(0.1, ge=0.0, lt=1.0)
+    warmup: float = Field(default=0.1, ge=0.0, lt=1.0)
     """Share of the steps in which the learning rate rises; it then falls along a cosine."""
 
 
 class Evaluation(Part):
     """The fixed panel: greedy play, seats swapped."""
 
-    opponents: tuple[str, ...] = Field(("random", "mcts-100"), min_length=1)
+    opponents: tuple[str, ...] = Field(default=("random", "mcts-100"), min_length=1)
     """Who is met, by the names of `gymposium list`; a game with one seat is played alone."""
-    matches: int = Field(1000, ge=2)
+    matches: int = Field(default=1000, ge=2)
     """Against random players, or alone; see `search_matches` for the others."""
-    search_matches: int = Field(200, ge=2)
+    search_matches: int = Field(default=200, ge=2)
     """Against each of the others, who take longer to decide."""
-    every: int = Field(10, ge=0)
+    every: int = Field(default=10, ge=0)
     """Steps between two points of the learning curve; 0: none between first and last."""
-    curve_matches: int = Field(200, ge=1)
+    curve_matches: int = Field(default=200, ge=1)
     """For each of these points, against the first opponent of the panel."""
 
 
 class Checkpoints(Part):
     """What an interrupted run goes on from."""
 
-    every: int = Field(10, ge=1)
+    every: int = Field(default=10, ge=1)
     """Steps between two of them."""
-    keep: int = Field(2, ge=2)
+    keep: int = Field(default=2, ge=2)
     """So many are kept, the newest."""

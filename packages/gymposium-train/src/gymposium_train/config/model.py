@@ -13,9 +13,9 @@ from gymposium_train.config.part import Part
 class Lora(Part):
     """LoRA on linear layers (Hu et al., 2021), no dropout."""
 
-    rank: int = Field(32, ge=1)
+    rank: int = Field(default=32, ge=1)
     """How many numbers stand between a layer's inputs and its outputs."""
-    alpha: int = Field(64, ge=1)
+    alpha: int = Field(default=64, ge=1)
     """What the LoRA adds is multiplied by this over its rank; usually twice the rank."""
     targets: tuple[str, ...] | None = None
     """The layers' last names (`q_proj`, `v_proj` …); all linear layers but the output where it is left out."""
@@ -47,6 +47,6 @@ class Engine(Part):
     schedule: Literal["rounds", "streaming"] = "rounds"
     """`rounds`: all matches ask together, so a run repeats to the bit. `streaming`: a match goes on as soon as its
     answers are in, for servers."""
-    staleness: int = Field(0, ge=0)
+    staleness: int = Field(default=0, ge=0)
     """So many steps the weights that play may be behind those that learn; 0: strictly on-policy. Above 0 rollouts
     overlap updates, which `shared` cannot."""

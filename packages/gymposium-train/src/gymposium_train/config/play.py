@@ -21,9 +21,9 @@ class Asking(Part):
     """What it reads of the match so far: state, full, truncated or last-K."""
     thinking: bool = False
     """Whether a model whose template can let it think first does so."""
-    max_tokens: int = Field(8, ge=1)
+    max_tokens: int = Field(default=8, ge=1)
     """Longest reply; a longer one is cut off, which costs what an illegal one does."""
-    temperature: float = Field(1.0, gt=0.0)
+    temperature: float = Field(default=1.0, gt=0.0)
     """Of the rollouts. Measures are greedy."""
     on_illegal: str = "forfeit"
     """What a failed reply costs: forfeit or penalty(x)."""
@@ -32,11 +32,11 @@ class Asking(Part):
 class Rollout(Part):
     """What one step plays."""
 
-    groups: int = Field(2, ge=1)
+    groups: int = Field(default=2, ge=1)
     """Groups in a step. A group shares game, match seed, seat and opponent; games and seats take turns."""
-    group_size: int = Field(128, ge=1)
+    group_size: int = Field(default=128, ge=1)
     """Matches in a group of the first step."""
-    growth: float = Field(6.0, ge=1.0)
+    growth: float = Field(default=6.0, ge=1.0)
     """Groups of the last step are so many times as large; they grow geometrically, because a better policy wins nearly
     always and then needs more matches to tell moves apart. 1: they stay as they are."""
 
@@ -47,23 +47,23 @@ Share = Annotated[float, Field(gt=0.0)]
 class Stage(Part):
     """Whom the learner meets, until it is good enough. One stage alone is a fixed mixture."""
 
-    opponents: dict[str, Share] = Field(default_factory=lambda: {"random": 1.0}, min_length=1)
+    opponents: dict[str, Share] = Field({"random": 1.0}, min_length=1)
     """Who takes the other seats, and how often: any player by its name, `self` for the policy as it is now (its
     trajectories teach as well), `past` for one of its past versions. The shares need not add up to 1."""
-    promote: float = Field(0.7, gt=0.0, le=1.0)
+    promote: float = Field(default=0.7, gt=0.0, le=1.0)
     """The next stage begins when the mean match score over the window passes this: a win is 1, a draw a half."""
-    demote: float = Field(0.0, ge=0.0, lt=1.0)
+    demote: float = Field(default=0.0, ge=0.0, lt=1.0)
     """The stage before begins again when it falls below this; 0: never."""
-    window: int = Field(200, ge=1)
+    window: int = Field(default=200, ge=1)
     """So many of the newest matches are looked at, all of this stage."""
 
 
 class Pool(Part):
     """Past versions of the policy as opponents."""
 
-    every: int = Field(10, ge=1)
+    every: int = Field(default=10, ge=1)
     """Steps between versions that are kept."""
-    size: int = Field(8, ge=1)
+    size: int = Field(default=8, ge=1)
     """So many are kept; the oldest goes."""
     prioritise: Literal["uniform", "hard", "even"] = "hard"
     """Who is met more often: all alike, those that beat the learner, or those that are its equals (Vinyals et al.,

@@ -20,7 +20,7 @@ class TrainConfig(Part):
     """The games that are learned, as `gymposium list` shows them; groups take turns over them."""
     seed: int = 0
     """Everything that is drawn follows from it."""
-    steps: int = Field(40, ge=0)
+    steps: int = Field(default=40, ge=0)
     """Steps of reinforcement learning; 0: the cold start alone."""
     reward: str = "returns"
     """What is learned from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It changes no measure."""
@@ -30,7 +30,7 @@ class TrainConfig(Part):
     engine: Engine = Field(default_factory=Engine)
     asking: Asking = Field(default_factory=Asking)
     rollout: Rollout = Field(default_factory=Rollout)
-    stages: tuple[Stage, ...] = Field((Stage(),), min_length=1)
+    stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The curriculum, one stage after the other."""
     pool: Pool = Field(default_factory=Pool)
     credit: Credit = Field(default_factory=Credit)
@@ -44,5 +44,5 @@ class TrainConfig(Part):
     cold_start: ColdStart = Field(default_factory=ColdStart)
     evaluation: Evaluation = Field(default_factory=Evaluation)
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)
-    loggers: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    loggers: dict[str, dict[str, Any]] = Field({})
     """Loggers beside the run's own metrics.jsonl, by name, each with its settings."""

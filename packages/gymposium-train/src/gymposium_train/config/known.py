@@ -1,0 +1,74 @@
+"""Names in a config that plugins, files and the hub must know: games, players, rewards, loggers, models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.loggers.make import check_loggers
+from gymposium.players.grammar import make_player
+from gymposium.reading import reader
+from gymposium.rewards.grammar import make_reward
+from gymposium_agents.context import context
+from gymposium_agents.evaluate import check_share
+from gymposium_train.config.whole import TrainConfig
+from gymposium_train.rollout.curriculum import PAST, SELF, check_stages
+
+
+def unknown(config: TrainConfig) -> Iterator[str]:
+    """A sentence for each name that nobody knows, and for what the games named do not allow."""
+    games: list[Game] = []
+    for name in config.games:
+        yield from _told("games", lambda name=name: games.append(load_game(name)))
+    yield from _told("asking.reply", lambda: reader(config.asking.reply))
+    yield from _told("asking.context", lambda: context(config.asking.context))
+    yield from _told("reward", lambda: make_reward(config.reward))
+    yield from _told("loggers", lambda: check_loggers(config.loggers))
+    for file in config.cold_start.data:
+        if not Path(file).is_file():
+            yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
+    if any(game.seats > 1 for game in games):
+        yield from _players("stages", (name for stage in config.stages for name in stage.opponents))
+        yield from _players("evaluation.opponents", config.evaluation.opponents)
+    if len(games) == len(config.games):
+        yield from _told("stages", lambda: check_stages(config.stages, games))
+        yield from _shares(config, games)
+
+
+def no_model(config: TrainConfig) -> Iterator[str]:
+    """A sentence where the model is not there; none of its weights is read, but the hub may be asked."""
+    if config.model.name is not None:
+        from gymposium_agents.loading import check_model  # brings torch
+
+        name = config.model.name
+        yield from _told("model.name", lambda: check_model(name))
+
+
+def _players(where: str, names: Iterable[str]) -> Iterator[str]:
+    for name in dict.fromkeys(names):
+        if name not in (SELF, PAST) and not name.startswith(("lm:", "api:")):  # those load whole models
+            yield from _told(where, lambda name=name: make_player(name))
+
+
+def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
+    """Every seat of a game has as many matches as the others."""
+    measures = config.evaluation
+    counted = {"matches": measures.matches}
+    if set(measures.opponents) - {"random"}:
+        counted["search_matches"] = measures.search_matches
+    if measures.every:
+        counted["curve_matches"] = measures.curve_matches
+    for game in games:
+        for name, matches in counted.items():
+            yield from _told(f"evaluation.{name}, for {game.name}", lambda m=matches, g=game: check_share(m, g))
+
+
+def _told(where: str, look: Callable[[], object]) -> Iterator[str]:
+    try:
+        look()
+    except GymposiumError as error:
+        text = str(error)
+        yield text if text.startswith(where) else f"{where}: {text}"

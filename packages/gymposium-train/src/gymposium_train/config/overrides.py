@@ -1,0 +1,102 @@
+"""Single settings from the command line: `optimizer.learning_rate=1e-5`, `stages.0.promote=0.8`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium_train.config.schema import Node, inside, plain, whole
+
+BACK_TO_DEFAULT = object()
+"""The value of `NAME=`: nothing is given, so the default holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One setting and its value."""
+
+    path: tuple[str, ...]
+    value: Any
+    written: str
+    """As the user wrote it, for errors."""
+
+
+def parse(text: str) -> Override:
+    """`NAME=VALUE` read: the name as a dotted key of TOML (what is more than letters, digits, - and _ stands in
+    quotes), the value as TOML too; what is no TOML is text, so a bare word needs no quotes. Raises `BadOption`."""
+    for cut, character in enumerate(text):
+        if character == "=" and (path := _path(text[:cut])):
+            return Override(path, _value(text, text[cut + 1 :].strip()), text)
+    raise BadOption(f"{text!r} is not of the form NAME=VALUE. Write, for one, optimizer.learning_rate=1e-5.")
+
+
+def _path(key: str) -> tuple[str, ...]:
+    try:
+        found: Any = tomllib.loads(f"{key} = 0")
+    except ValueError:
+        return ()
+    path = []
+    while isinstance(found, dict) and len(found) == 1:
+        [(name, found)] = found.items()
+        path.append(name)
+    return tuple(path)
+
+
+def _value(text: str, value: str) -> Any:
+    if not value:
+        return BACK_TO_DEFAULT
+    try:
+        found = tomllib.loads(f"value = {value}")
+    except ValueError as error:
+        if value[0] in "[{\"'":
+            raise BadOption(f"{text}: the value is not TOML ({error}). Text within it stands in quotes.") from error
+        return value
+    if len(found) > 1 or isinstance(found["value"], date | datetime | time):
+        return value
+    return found["value"]
+
+
+def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
+    """The config's data with these settings in it, as a copy. Raises `BadOption` for a setting that is given twice,
+    and for a path that leads nowhere."""
+    data, seen = deepcopy(data), set()
+    for override in overrides:
+        if override.path in seen:
+            raise BadOption(f"{override.written}: {'.'.join(override.path)} is given twice. Give it once.")
+        seen.add(override.path)
+        _place(data, whole(), override, 0)
+    return data
+
+
+def _place(data: Any, node: Node | None, override: Override, depth: int) -> None:
+    """Set what the path names from `depth` on, in the table or list that it leads through so far."""
+    name, here = override.path[depth], ".".join(override.path[:depth])
+    last = depth + 1 == len(override.path)
+    if isinstance(data, list):
+        if not (name.isdecimal() and int(name) < len(data)):
+            raise BadOption(f"{override.written}: {here} has {len(data)} entries, counted from 0; {name} is not one.")
+        if last:
+            if override.value is BACK_TO_DEFAULT:
+                raise BadOption(f"{override.written}: an entry of a list has no default. Give all of {here}.")
+            data[int(name)] = override.value
+            return
+        _place(data[int(name)], node and inside(node, int(name)), override, depth + 1)
+    elif isinstance(data, dict):
+        if last and override.value is BACK_TO_DEFAULT:
+            data.pop(name, None)
+            return
+        if last:
+            data[name] = override.value
+            return
+        below = node and inside(node, name)
+        if name not in data:
+            default = plain(below).get("default") if below else None
+            data[name] = deepcopy(default) if isinstance(default, list | dict) else {}
+        _place(data[name], below, override, depth + 1)
+    else:
+        raise BadOption(f"{override.written}: {here} is {data!r}, which has no settings within it.")

@@ -1,0 +1,96 @@
+"""A config from text, files, plain data and single settings. Nothing is coerced, and whatever is wrong is said at
+once: unknown names with the nearest one, wrong types, values out of range."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gymposium.errors import BadOption
+from gymposium_train.config import overrides as single, schema
+from gymposium_train.config.problems import BadConfig, explained, shown
+from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.writing import as_data
+
+
+def config_from(data: Mapping[str, Any], overrides: Iterable[str] = ()) -> TrainConfig:
+    """The config that nested plain data make, with these settings (`optimizer.learning_rate=1e-5`) in place of its
+    own. Raises `BadConfig`, and `BadOption` for a setting that is not of the form NAME=VALUE."""
+    data = single.applied(dict(data), map(single.parse, overrides))
+    if strange := [f"{schema.dotted(path)} = {shown(value)}: {why}" for path, value, why in _strange(data)]:
+        raise BadConfig(strange)
+    try:
+        # by way of JSON, where a list is a tuple's only form, so that strict takes it
+        return TrainConfig.model_validate_json(json.dumps(data), strict=True)
+    except ValidationError as error:
+        raise explained(error) from None
+
+
+def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
+    """The config with some settings changed, checked as any other: `changed(config, "steps=5")`."""
+    return config_from(as_data(config), overrides)
+
+
+def config_from_toml(text: str) -> TrainConfig:
+    """The config that a TOML text is. Raises `BadConfig`, and `BadOption` for what is no TOML."""
+    return config_from(_parsed("The config", text, is_json=False))
+
+
+def config_from_json(text: str) -> TrainConfig:
+    """The config that a run's `config.json` is. Raises `BadConfig`, and `BadOption` for what is no JSON."""
+    return config_from(_parsed("The config", text, is_json=True))
+
+
+def read_config(path: Path) -> TrainConfig:
+    """The config in a file: TOML, or JSON where its name ends in `.json`. Raises as those do, and `BadOption` where
+    there is no such file."""
+    return config_from(read_data(path))
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """What a config file holds, not looked at yet. Raises `BadOption`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadOption(f"The config {path} cannot be read: {error}") from error
+    return _parsed(str(path), text, is_json=path.suffix == ".json")
+
+
+def _parsed(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if is_json else tomllib.loads(text)
+    except ValueError as error:
+        raise BadOption(f"{what} is not {'JSON' if is_json else 'TOML'}: {error}") from error
+    if not isinstance(found, dict):
+        raise BadOption(f"{what} is not a table of settings, but {shown(found)}.")
+    return found
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Data over data, the last above all: tables are merged, anything else, lists too, is replaced."""
+    found: dict[str, Any] = {}
+    for layer in layers:
+        for name, value in layer.items():
+            below = found.get(name)
+            found[name] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return found
+
+
+def _strange(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, Any, str]]:
+    """What TOML or Python can say and no setting can be."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            yield from _strange(value, (*path, str(name)))
+    elif isinstance(data, list | tuple):
+        for place, value in enumerate(data):
+            yield from _strange(value, (*path, place))
+    elif isinstance(data, float) and not math.isfinite(data):
+        yield path, data, "it must be a finite number."
+    elif not isinstance(data, str | int | float | None):
+        yield path, data, "no setting is of this kind; text stands in quotes."
