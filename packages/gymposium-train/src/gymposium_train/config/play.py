@@ -47,7 +47,7 @@ Share = Annotated[float, Field(gt=0.0)]
 class Stage(Part):
     """Whom the learner meets, until it is good enough. One stage alone is a fixed mixture."""
 
-    opponents: dict[str, Share] = Field({"random": 1.0}, min_length=1)
+    opponents: dict[str, Share] = Field(default={"random": 1.0}, min_length=1)
     """Who takes the other seats, and how often: any player by its name, `self` for the policy as it is now (its
     trajectories teach as well), `past` for one of its past versions. The shares need not add up to 1."""
     promote: float = Field(default=0.7, gt=0.0, le=1.0)

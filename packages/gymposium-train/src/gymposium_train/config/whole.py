@@ -44,5 +44,5 @@ class TrainConfig(Part):
     cold_start: ColdStart = Field(default_factory=ColdStart)
     evaluation: Evaluation = Field(default_factory=Evaluation)
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)
-    loggers: dict[str, dict[str, Any]] = Field({})
+    loggers: dict[str, dict[str, Any]] = Field(default={})
     """Loggers beside the run's own metrics.jsonl, by name, each with its settings."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ class Learner:
                     if beside is not None:
                         weight, pairs = next(beside)
                         metrics.add("train/sft_loss", self._imitate(pairs, weight))
-                self._step(learning_rate, metrics, lambda part=part: described(part))
+                self._step(learning_rate, metrics, partial(described, part))
             if settings.target_kl is not None and metrics.since("train/approx_kl", before) > settings.target_kl:
                 break
         return metrics.means()

@@ -62,7 +62,7 @@ class Loss:
                 loss = gspo(logprobs, flat.old, flat.advantages, flat.turn, low, high)
             case "cispo":
                 loss = cispo(logprobs, flat.old, flat.advantages, low, high)
-            case "pg":
+            case _:
                 loss = policy_gradient(logprobs, flat.old, flat.advantages, 1.0 + high)
         if self.decoupled:
             loss = loss * self._correction(flat)
