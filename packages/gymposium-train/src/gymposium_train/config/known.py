@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     games: list[Game] = []
     for name in config.games:
         yield from _told("games", lambda name=name: games.append(load_game(name)))
+    for name, times in Counter(game.name for game in games).items():
+        if times > 1:
+            yield f"games: {name} is there {times} times. Name it once."
     yield from _told("asking.reply", lambda: reader(config.asking.reply))
     yield from _told("asking.context", lambda: context(config.asking.context))
     yield from _told("reward", lambda: make_reward(config.reward))
@@ -31,15 +35,20 @@ def unknown(config: TrainConfig) -> Iterator[str]:
         if not Path(file).is_file():
             yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
     if any(game.seats > 1 for game in games):
-        yield from _players("stages", (name for stage in config.stages for name in stage.opponents))
-        yield from _players("evaluation.opponents", config.evaluation.opponents)
+        for where, name in _opponents(config):
+            if not _is_model(name):
+                yield from _told(where, lambda name=name: make_player(name))
     if len(games) == len(config.games):
         yield from _told("stages", lambda: check_stages(config.stages, games))
         yield from _shares(config, games)
 
 
-def no_model(config: TrainConfig) -> Iterator[str]:
-    """A sentence where the model is not there; none of its weights is read, but the hub may be asked."""
+def missing_models(config: TrainConfig) -> Iterator[str]:
+    """A sentence for each model that is not there, the learner's or an opponent's; the hub may be asked. An opponent's
+    is loaded for that."""
+    for where, name in _opponents(config):
+        if _is_model(name):
+            yield from _told(where, lambda name=name: make_player(name))
     if config.model.name is not None:
         from gymposium_agents.loading import check_model  # brings torch
 
@@ -47,10 +56,17 @@ def no_model(config: TrainConfig) -> Iterator[str]:
         yield from _told("model.name", lambda: check_model(name))
 
 
-def _players(where: str, names: Iterable[str]) -> Iterator[str]:
-    for name in dict.fromkeys(names):
-        if name not in (SELF, PAST) and not name.startswith(("lm:", "api:")):  # those load whole models
-            yield from _told(where, lambda name=name: make_player(name))
+def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
+    """Each player by its name, with the setting that names it."""
+    for name in dict.fromkeys(name for stage in config.stages for name in stage.opponents):
+        if name not in (SELF, PAST):
+            yield "stages", name
+    for name in config.evaluation.opponents:
+        yield "evaluation.opponents", name
+
+
+def _is_model(player: str) -> bool:
+    return player.startswith(("lm:", "api:"))
 
 
 def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium_train.config.idle import idle
-from gymposium_train.config.known import no_model, unknown
+from gymposium_train.config.known import missing_models, unknown
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.whole import TrainConfig
 
 
-def check(config: TrainConfig, *, model: bool = True) -> None:
+def check(config: TrainConfig, *, models: bool = True) -> None:
     """Raises `BadConfig` with all that would stop the run later, or would let it go on and mean nothing. Without
-    `model`, whether there is such a model is left open, for the hub may have to be asked."""
+    `models`, whether the models that it names are there is left open: the hub may have to be asked."""
     problems = [*contradictions(config), *idle(config), *unknown(config)]
-    if model:
-        problems += no_model(config)
+    if models:
+        problems += missing_models(config)
     if problems:
         raise BadConfig(problems)
 
@@ -41,10 +41,9 @@ def _work(config: TrainConfig) -> Iterator[str]:
             "control = true: it spends the CPU time that reinforcement learning took, and with steps = 0 that is none. "
             "Set steps above 0, or leave the control out."
         )
-    for where, names in (("games", config.games), ("evaluation.opponents", config.evaluation.opponents)):
-        for name, times in Counter(names).items():
-            if times > 1:
-                yield f"{where}: {name} is there {times} times. Name it once."
+    for name, times in Counter(config.evaluation.opponents).items():
+        if times > 1:
+            yield f"evaluation.opponents: {name} is there {times} times. Name it once."
 
 
 def _credit(config: TrainConfig) -> Iterator[str]:
@@ -63,6 +62,11 @@ def _credit(config: TrainConfig) -> Iterator[str]:
         yield (
             f"rollout.group_size = 1: credit.kind={credit} compares the matches of a group, and one alone has nothing "
             f"to be compared with. Take 2 or more, or a credit without groups: baseline, rae, gae."
+        )
+    if config.reward.startswith("ruler") and config.rollout.group_size == 1:
+        yield (
+            f"rollout.group_size = 1: reward={config.reward} compares the matches of a group, and one alone has nothing "
+            f"to be compared with. Take 2 or more; 4 to 8 are usual."
         )
     if credit == "gigpo" and config.asking.context != "state":
         yield (

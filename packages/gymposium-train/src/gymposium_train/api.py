@@ -1,0 +1,45 @@
+"""Training from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gymposium.errors import BadOption
+from gymposium.games.names import parse_name
+from gymposium_train.callbacks import Callback
+from gymposium_train.config import TrainConfig
+
+if TYPE_CHECKING:
+    from gymposium_train.directory import RunDirectory
+
+
+def train(
+    config: TrainConfig | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: str | Path | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> RunDirectory:
+    """Do a run of this config in the directory `out` (by default a new one under `runs/`), or go on with the one in
+    `resume`, whose own config holds. What comes back knows where everything stands; its `results()` are the measures.
+
+    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use, or is no run, and
+    `KeyboardInterrupt` where the run was interrupted, which `resume` goes on with."""
+    from gymposium_train.run import resume_run, start_run  # brings torch
+
+    if resume is not None:
+        if config is not None or out is not None:
+            raise BadOption("train: resume goes on with the run's own config, where it is. Leave out config and out.")
+        return resume_run(Path(resume), callbacks)
+    if config is None:
+        raise BadOption("train: give a config, or resume, the directory of a run to go on with.")
+    return start_run(new_directory(config) if out is None else Path(out), config, callbacks)
+
+
+def new_directory(config: TrainConfig) -> Path:
+    """Where a run goes whose directory nobody named: `runs/tic_tac_toe-20261121-211610`."""
+    games = "+".join(parse_name(name)[0].replace(":", "-").replace("/", "-") for name in config.games)
+    return Path("runs") / f"{games}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
