@@ -110,6 +110,34 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
     assert verify_file(tmp_path / "m").problems == []
 
 
+def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
+    options = ("--game", "kuhn_poker", "--game", "pig", "--opponents", "random", "-n", "2", "--exact")
+    done = run("eval", "random", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    kuhn, pig = json.loads(done.stdout)["games"]
+    assert kuhn["exact"]["exact"] is True
+    assert kuhn["exact"]["as_played"]["exploitability"] == pytest.approx(11 / 24)
+    assert kuhn["exact"]["as_played"]["against_random"]["seats"][0]["mean_return"] == pytest.approx(0.125)
+    assert pig["exact"] == {"refused": "pig has more than 20000 positions."}
+    done = run("eval", "random", *options)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    text = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "against random 0.5000 0.0000 0.5000 0.0000" in text
+    assert "best response in seat 1 0.6250 0.0000 0.3750 0.4167" in text
+    assert "exploitability 0.4583" in text
+    assert "random has no exact figures: pig has more than 20000 positions." in text
+
+
+def test_exact_figures_of_a_player_that_cannot_say_its_odds_are_refused_before_a_match(
+    run: Any, tmp_path: Path
+) -> None:
+    done = run("eval", "mcts-10", "--game", "kuhn_poker", "-n", "2", "--exact", "--record", "m")
+    assert done.returncode == 2
+    assert "mcts-10 does not say how likely it plays each move" in done.stderr
+    assert not (tmp_path / "m").exists() or records(tmp_path / "m") == []
+
+
 def test_the_tables_fit_80_columns(run: Any) -> None:
     done = run("eval", "fails", "--game", "tic_tac_toe", "--game", "2048", "--game", "hearts", "-n", "20")
     assert done.returncode == 0, done.stderr

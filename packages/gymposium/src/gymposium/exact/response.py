@@ -56,6 +56,8 @@ def best_response(policy: Policy) -> BestResponse:
     graph = graph_of(policy.game)
     table: dict[State, MoveDistribution] = {}
     for seat in (0, 1):
+        moves = {position.view: position.moves for position in graph.positions if position.seat == seat}
+        table |= {(seat, view): _always(legal, 0) for view, legal in moves.items()}  # where `policy` never gets to
         table |= (_over_information_states if graph.game.hides else _backwards)(graph, policy, seat)
     response = Policy(policy.game, f"the best response to {policy.player}", table)
     return BestResponse(response, value(response, policy))
@@ -85,7 +87,7 @@ def exploitability(policy: Policy) -> float:
 
 def _backwards(graph: Graph, policy: Policy, seat: int) -> dict[State, MoveDistribution]:
     """The best response where nothing is hidden, from the ends on: OpenSpiel's would go through all histories. What the
-    policy never gets into has no worth and no response."""
+    policy never gets into has no worth (NaN) and no response."""
     worth = [math.nan] * len(graph.positions)
     table: dict[State, MoveDistribution] = {}
     for i in range(len(graph.positions) - 1, -1, -1):

@@ -1,0 +1,139 @@
+"""The best response and exploitability: published figures and OpenSpiel's own algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import exploitability as openspiel_exploitability
+from open_spiel.python.algorithms.best_response import BestResponsePolicy
+
+from gymposium.errors import GymposiumError
+from gymposium.exact import (
+    Policy,
+    best_response,
+    exploitability,
+    measure,
+    optima_against_random,
+    tabulate,
+    value,
+)
+from gymposium.exact.graph import graph_of
+from gymposium.games.registry import load_game
+from gymposium.players.random import RandomPlayer
+
+OddOne = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("kuhn_poker", 0.5, 0.4167),
+        ("leduc_poker", 2.0875, 2.6597),
+        ("liars_dice(dice_sides=4)", 0.6837, 0.6264),
+        ("tic_tac_toe", 0.9948, 0.9249),
+    ],
+)
+def test_the_most_that_can_be_had_of_random_play(name: str, first: float, second: float) -> None:
+    response = best_response(tabulate(load_game(name), RandomPlayer()))
+    assert [o.mean_return for o in response.value.seats] == pytest.approx([first, second], abs=1e-4)
+    assert response.exploitability == pytest.approx((first + second) / 2, abs=1e-4)
+
+
+def test_uniform_kuhn_poker() -> None:
+    assert exploitability(tabulate(load_game("kuhn_poker"), RandomPlayer())) == pytest.approx(11 / 24)
+
+
+def test_against_random_play_it_is_the_greatest_return() -> None:
+    game = load_game("tic_tac_toe")
+    found = best_response(tabulate(game, RandomPlayer())).value.mean
+    assert found.mean_return == pytest.approx(optima_against_random(game)["best return"].mean_return)
+
+
+@given(seed=st.integers(0, 10**6), pure=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_exploitability_is_openspiels(odd: OddOne, seed: int, pure: bool) -> None:
+    game = load_game("kuhn_poker")
+    policy = tabulate(game, odd(seed, pure=pure))
+    engine = graph_of(game).game.engine
+    tabular = openspiel_policy.TabularPolicy(engine)
+    for (_, view), found in policy.table.items():  # where it never gets to, anything may stand
+        tabular.policy_for_key(view)[:] = found.probabilities
+    assert exploitability(policy) == pytest.approx(openspiel_exploitability.exploitability(engine, tabular), abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), pure=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_backwards_is_what_openspiel_finds_in_all_histories(odd: OddOne, seed: int, pure: bool) -> None:
+    game = load_game("clobber(rows=2,columns=3)")
+    policy = tabulate(game, odd(seed, pure=pure))
+    engine = graph_of(game).game
+
+    class Known:
+        def action_probabilities(self, state: Any) -> dict[int, float]:
+            seat = state.current_player()
+            odds = policy.table[seat, engine.view_of(state, seat)].probabilities
+            return {action: p for action, p in zip(state.legal_actions(), odds, strict=True) if p > 0.0}
+
+    found = best_response(policy)
+    for seat in (0, 1):
+        expected = BestResponsePolicy(engine.engine, seat, Known()).value(engine.start())
+        assert found.value.seats[seat].mean_return == pytest.approx(expected, abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
+@settings(max_examples=15, deadline=None)
+def test_nobody_gets_more(odd: OddOne, seed: int, other: int, mass: float) -> None:
+    """Forfeits included, where nothing is hidden."""
+    game = load_game("clobber(rows=2,columns=3)")
+    policy = tabulate(game, odd(seed, mass))
+    best = best_response(policy).value
+    for opponent in (odd(other), odd(other, pure=True)):
+        for most, got in zip(best.seats, value(tabulate(game, opponent), policy).seats, strict=True):
+            assert got.mean_return <= most.mean_return + 1e-12
+
+
+def test_a_perfect_opponent_of_a_pure_policy_wins_or_draws(odd: OddOne) -> None:
+    """Tic-tac-toe is a draw, and a response is a policy like any other: it can meet others and be answered."""
+    policy = tabulate(load_game("tic_tac_toe"), odd(5, pure=True))
+    response = best_response(policy)
+    for outcome in response.value.seats:
+        assert outcome.mean_return >= 0.0
+        assert sorted((outcome.win, outcome.draw, outcome.loss)) == [0.0, 0.0, 1.0], "two pure policies play one match"
+    assert all(outcome.mean_return >= 0.0 for outcome in best_response(response.policy).value.seats)
+    assert 0.0 < value(response.policy).mean.win < 1.0
+
+
+def test_what_is_not_known_exactly_has_no_best_response(odd: OddOne) -> None:
+    game = load_game("kuhn_poker")
+    with pytest.raises(GymposiumError, match="restricted"):
+        best_response(tabulate(game, odd(1, 0.9)))
+    with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
+        best_response(tabulate(game, odd(1), seats=[0]))
+    policy = tabulate(game, odd(1))
+    sampled = {state: replace(found, samples=256) for state, found in policy.table.items()}
+    with pytest.raises(GymposiumError, match="estimated from samples"):
+        best_response(Policy(game, policy.player, sampled))
+
+
+def test_all_measures_of_one_player(odd: OddOne) -> None:
+    found = measure(load_game("kuhn_poker"), odd(1, 0.9)).as_dict()
+    assert (found["states"], found["legal_mass"], found["exact"]) == (12, 0.9, False)
+    played, alone = found["as_played"], found["restricted"]
+    assert isinstance(played, dict)
+    assert isinstance(alone, dict)
+    assert (played["best_response"], played["exploitability"]) == (None, None)
+    assert alone["exploitability"] == pytest.approx(exploitability(tabulate(load_game("kuhn_poker"), odd(1))))
+    assert played["against_random"]["mean_return"] < alone["against_random"]["mean_return"]
+
+
+def test_a_game_that_is_not_zero_sum_has_no_exploitability() -> None:
+    found = measure(load_game("openspiel:tiny_hanabi"), RandomPlayer())
+    assert found.as_played.response is not None
+    assert found.as_played.exploitability is None
+    with pytest.raises(GymposiumError, match="not zero-sum"):
+        exploitability(found.as_played.policy)
