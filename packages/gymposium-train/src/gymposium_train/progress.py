@@ -1,15 +1,14 @@
-"""Progress of long work: bars in a terminal, plain lines elsewhere, and Ctrl-C that waits for a safe moment."""
+"""What a run says while it works, and Ctrl-C that waits for a safe moment."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from gymposium.cli.text import err, printable
 
@@ -17,41 +16,6 @@ from gymposium.cli.text import err, printable
 def say(message: str, style: str = "") -> None:
     """A line for the person who watches, on stderr."""
     err().print(printable(message), style=style, soft_wrap=True)
-
-
-class Stage:
-    """One stage under way; `advance` moves its bar and says how it goes."""
-
-    def __init__(self, name: str, total: int, lines: int, bar: Progress | None) -> None:
-        self._name, self._total, self._lines, self._bar = name, total, lines, bar
-        self._done = 0
-        self._task = bar.add_task(name, total=total, note="") if bar is not None else None
-
-    def advance(self, note: str = "", steps: int = 1) -> None:
-        before, self._done = self._done, self._done + steps
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, advance=steps, note=note)
-        elif self._total and self._done * self._lines // self._total > before * self._lines // self._total:
-            say(f"{self._name}: {self._done}/{self._total}  {note}")
-
-
-@contextmanager
-def stage(name: str, total: int, lines: int = 1) -> Iterator[Stage]:
-    """Show a stage of `total` steps: a bar, or so many lines where there is no terminal."""
-    console = err()
-    if not console.is_terminal:
-        yield Stage(name, total, lines, None)
-        return
-    columns = (
-        TextColumn("{task.description:<28}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=console) as bar:
-        yield Stage(name, total, lines, bar)
 
 
 class Interruption:
@@ -75,8 +39,11 @@ class Interruption:
 
 @contextmanager
 def interruption() -> Iterator[Interruption]:
-    """Catch Ctrl-C while inside."""
+    """Catch Ctrl-C while inside. Beside the main thread, where Python has no signals, it is left to whoever runs us."""
     caught = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
     before = signal.signal(signal.SIGINT, caught)
     try:
         yield caught

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gymposium_train.config import TrainConfig
 
+ANCHOR = "anchor "
+
+SPENT = {
+    "cold_start_cpu_seconds": "cold start",
+    "train_cpu_seconds": "training",
+    "control_cpu_seconds": "control",
+}
+"""What CPU seconds are noted of, by their names in the results."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of the results: a player against an opponent. Cells are text."""
+    """One row of the results: a player against an opponent in a game. Cells are text."""
 
+    game: str
     player: str
     opponent: str
     matches: str
@@ -23,38 +34,45 @@ class Line:
     """Replies that were illegal, unparsable or cut off, as a share of all."""
 
 
-_NAMES = {
-    "cold start": "cold start",
-    "grpo": "after GRPO",
-    "control": "control",
-}
-
-
 def lines(config: TrainConfig, results: dict[str, Any]) -> list[Line]:
-    """All rows: before, after, control, then the anchors, then the exact optima."""
-    found = []
+    """All rows, game by game: before, after, control, then the anchors, then the exact optima."""
     evaluations = results.get("evaluations", {})
-    order = [*_NAMES, *(name for name in evaluations if name.startswith("anchor "))]
-    for name in order:
-        for opponent, score in evaluations.get(name, {}).items():
-            found.append(_line(_NAMES.get(name, name.removeprefix("anchor ")), opponent, score))
-    for kind, optimum in results.get("optima", {}).items():
-        found.append(
-            Line(
-                player=f"exact, {kind}",
-                opponent="random",
-                matches="all",
-                win=f"{optimum['win']:.4f}",
-                draw=f"{optimum['draw']:.4f}",
-                loss=f"{optimum['loss']:.4f}",
-                mean_return=f"{optimum['return']:+.4f}",
-                failed="",
-            )
+    games = dict.fromkeys(game for scores in evaluations.values() for game in scores)
+    return [line for game in games for line in _of_game(config, game, results)]
+
+
+def player_name(config: TrainConfig, what: str) -> str:
+    """Who stands behind a key of the evaluations, in words."""
+    names = {"cold start": "cold start" if config.cold_start.steps else "before", "trained": "after training"}
+    return names.get(what, what.removeprefix(ANCHOR))
+
+
+def spent(results: dict[str, Any]) -> dict[str, float]:
+    """CPU seconds by what they were spent on, in words."""
+    return {name: results[key] for key, name in SPENT.items() if key in results}
+
+
+def _of_game(config: TrainConfig, game: str, results: dict[str, Any]) -> Iterator[Line]:
+    evaluations = results.get("evaluations", {})
+    order = ["cold start", "trained", "control", *(name for name in evaluations if name.startswith(ANCHOR))]
+    for what in order:
+        for opponent, score in evaluations.get(what, {}).get(game, {}).items():
+            yield _line(game, player_name(config, what), opponent, score)
+    for kind, optimum in results.get("optima", {}).get(game, {}).items():
+        yield Line(
+            game=game,
+            player=f"exact, {kind}",
+            opponent="random",
+            matches="all",
+            win=f"{optimum['win']:.4f}",
+            draw=f"{optimum['draw']:.4f}",
+            loss=f"{optimum['loss']:.4f}",
+            mean_return=f"{optimum['return']:+.4f}",
+            failed="",
         )
-    return found
 
 
-def _line(player: str, opponent: str, score: dict[str, Any]) -> Line:
+def _line(game: str, player: str, opponent: str, score: dict[str, Any]) -> Line:
     def cell(part: str, key: str) -> str:
         estimate = score[part].get(key)  # a game that is played alone has no wins
         return "" if estimate is None else _interval(estimate, "{:.3f}")
@@ -63,6 +81,7 @@ def _line(player: str, opponent: str, score: dict[str, Any]) -> Line:
     total = sum(readings.values())
     failed = total - readings.get("move", 0)
     return Line(
+        game,
         player,
         opponent,
         str(score["matches"]),
@@ -74,6 +93,6 @@ def _line(player: str, opponent: str, score: dict[str, Any]) -> Line:
     )
 
 
-def _interval(estimate: list[float], form: str) -> str:
-    value, low, high = (form.format(x) for x in estimate)
+def _interval(estimate: list[float | None], form: str) -> str:
+    value, low, high = ("–" if x is None else form.format(x) for x in estimate)  # too few matches for an interval
     return f"{value} [{low}, {high}]"

@@ -1,0 +1,83 @@
+"""Matches of uniform random players, the winners' moves kept, as lessons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from gymposium.driver import MatchJob, Played, play
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game, Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.prompt import prompt_for
+from gymposium.reading import Reader
+from gymposium.records import recorded
+from gymposium.streams import stream
+from gymposium_agents.context import Exchange, context as context_called
+from gymposium_train.cold_start.lessons import Lesson
+
+BEST_SHARE = 0.25
+"""In a game that is played alone, moves of this share of the matches are kept: those with the best score."""
+
+_PAST = "random author"
+
+
+class RandomAuthor:
+    """A uniform random player that notes, with each move, what a language model would have been told before it."""
+
+    name = RandomPlayer.name
+
+    def __init__(self, style: Style, reader: Reader, context: str) -> None:
+        self._random = RandomPlayer()
+        self.reader = self._random.reader
+        self.style: Style = style
+        self._model_reader = reader
+        self._context = context_called(context)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        replies = self._random.act(asks)
+        for ask, reply in zip(asks, replies, strict=True):
+            told = Exchange.of(ask, prompt_for(ask.game, self.style, self._model_reader))
+            past: list[Exchange] = ask.memory.setdefault(_PAST, [])
+            answer = self._model_reader.answer(reply.text)
+            reply.trace = Lesson(tuple(self._context.messages(past, told)), answer)
+            past.append(Exchange(told.first, told.later, answer))
+        return replies
+
+
+def random_games(
+    game: Game,
+    style: Style,
+    reader: Reader,
+    *,
+    matches: int,
+    seed: int,
+    tag: str,
+    each: Callable[[Played], object],
+    context: str = "state",
+) -> list[Played]:
+    """Finished matches of random authors, each also handed to `each`."""
+    author = RandomAuthor(style, reader, context)
+    jobs = (
+        MatchJob(f"{tag}-{n}", game, [author] * game.seats, stream(seed, tag, n).getrandbits(48))
+        for n in range(matches)
+    )
+    return list(recorded(play(jobs), each))
+
+
+def winners_moves(finished: Sequence[Played]) -> list[Lesson]:
+    """Every move by a seat that won.
+
+    Raises `GymposiumError` where nobody won a single match."""
+    if finished and finished[0].job.game.seats == 1:
+        kept = sorted(finished, key=lambda p: -p.returns[0])[: math.ceil(len(finished) * BEST_SHARE)]
+        lessons = [turn.trace for played in kept for turn in played.turns]
+    else:
+        lessons = [turn.trace for played in finished for turn in played.turns if played.result(turn.seat) == "win"]
+    if not lessons:
+        raise GymposiumError(
+            f"Nobody won any of {len(finished)} random matches, so there is nothing to imitate. Play more of them "
+            f"(cold_start.games), or start from a model that knows how to answer (model.name, cold_start.steps = 0)."
+        )
+    return lessons

@@ -1,0 +1,157 @@
+"""What a person sees of a run that is under way: bars, the newest metrics and the curve so far in a terminal, plain
+lines elsewhere. Nothing of it is kept."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from gymposium.cli.text import err, printable
+from gymposium_train.progress import say
+
+WIDTH = 32
+"""Values that a sparkline shows: the newest."""
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_ORDER = ("eval/", "rollout/", "train/", "sync/", "perf/")
+"""Metrics from the top of the table down; others stand behind them."""
+
+
+class Stage(Protocol):
+    """One stage under way."""
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        """So many steps further; `note` says how it goes."""
+
+
+class View(Protocol):
+    """Who is told how a run goes."""
+
+    def stage(self, name: str, total: int, lines: int = 1) -> AbstractContextManager[Stage]:
+        """A stage of `total` steps: a bar, or so many lines where there is no terminal."""
+
+    def show(self, metrics: Mapping[str, Any]) -> None:
+        """The newest metrics, by their flat names; numbers are shown, all else is passed over."""
+
+
+class Lines:
+    """A view for logs and pipes: now and then a line."""
+
+    @contextmanager
+    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[Stage]:
+        yield _LineStage(name, total, lines)
+
+    def show(self, metrics: Mapping[str, Any]) -> None:
+        """Metrics stand in their file; a stage's notes say the most important ones."""
+
+
+class _LineStage:
+    def __init__(self, name: str, total: int, lines: int) -> None:
+        self._name, self._total, self._lines, self._done = name, total, lines, 0
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        before, self._done = self._done, self._done + steps
+        if self._total and self._done * self._lines // self._total > before * self._lines // self._total:
+            say(f"{self._name}: {self._done}/{self._total}  {note}")
+
+
+class Terminal:
+    """A view for people: the stage under way, and a table of metrics with how they went. A stage that is done becomes a
+    line above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._history: dict[str, deque[float]] = {}
+        self._bars = Progress(
+            TextColumn("{task.description:<28}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=console,
+        )
+
+    @contextmanager
+    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[Stage]:
+        task = self._bars.add_task(printable(name), total=total, note="")
+        bar = _BarStage(self._bars, task)
+        try:
+            yield bar
+        finally:
+            self._bars.remove_task(task)
+        self._console.print(Text(f"{printable(name):<28} {bar.done}/{total}  {bar.note}"))
+
+    def show(self, metrics: Mapping[str, Any]) -> None:
+        for name, value in metrics.items():
+            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+                self._history.setdefault(name, deque(maxlen=WIDTH)).append(float(value))
+
+    def render(self) -> RenderableType:
+        """The whole picture, not higher than the terminal."""
+        room = self._console.size.height - len(self._bars.tasks) - 3
+        names = sorted(self._history, key=_place)[: max(0, room)]
+        if not names:
+            return self._bars.get_renderable()
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim")
+        table.add_column(justify="right")
+        table.add_column()
+        table.add_column(style="cyan")
+        for name in names:
+            values = self._history[name]
+            table.add_row(Text(printable(name)), f"{values[-1]:.4g}", arrow(values), sparkline(values))
+        return Group(table, self._bars.get_renderable())
+
+
+class _BarStage:
+    def __init__(self, bars: Progress, task: Any) -> None:
+        self._bars, self._task = bars, task
+        self.done, self.note = 0, ""
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        self.done, self.note = self.done + steps, printable(note)
+        self._bars.update(self._task, advance=steps, note=self.note)
+
+
+@contextmanager
+def view() -> Iterator[View]:
+    """The view for wherever stderr goes."""
+    console = err()
+    if not console.is_terminal:
+        yield Lines()
+        return
+    terminal = Terminal(console)
+    with Live(console=console, get_renderable=terminal.render, transient=True, refresh_per_second=4):
+        yield terminal
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values as blocks, the lowest of them empty and the highest full; all alike are in the middle."""
+    low, high = min(values), max(values)
+    if low == high:
+        return _BLOCKS[3] * len(values)
+    return "".join(_BLOCKS[round((value - low) / (high - low) * (len(_BLOCKS) - 1))] for value in values)
+
+
+def arrow(values: Sequence[float]) -> str:
+    """Where values go: the newer half's mean beside the older half's, as a share of how far all are apart."""
+    half = len(values) // 2
+    spread = max(values) - min(values)
+    if not half or not spread:
+        return "→"
+    listed = list(values)
+    change = (sum(listed[-half:]) - sum(listed[:half])) / half / spread
+    return "↗" if change > 0.1 else "↘" if change < -0.1 else "→"
+
+
+def _place(name: str) -> tuple[int, str]:
+    return next((n for n, prefix in enumerate(_ORDER) if name.startswith(prefix)), len(_ORDER)), name

@@ -1,0 +1,141 @@
+"""The first stage: a model that knows how to answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+
+from gymposium.driver import Played
+from gymposium.games.protocol import Game
+from gymposium_agents.loading import LoadedModel
+from gymposium_agents.small import make_small_model
+from gymposium_train.cold_start import (
+    Lesson,
+    Pair,
+    batches,
+    imitate,
+    random_games,
+    read_chats,
+    texts_of,
+    tokenized,
+    winners_moves,
+)
+from gymposium_train.directory import is_whole, written_whole
+from gymposium_train.learner import Learner
+from gymposium_train.progress import say
+from gymposium_train.run.models import load, untaught
+from gymposium_train.run.under_way import UnderWay
+from gymposium_train.run.watching import COLD_START
+
+TOKENIZER_LESSONS = 10_000
+"""So many lessons, shared between the games, are what a small model's tokenizer is trained on."""
+
+Lots = list[list[Lesson]]
+"""What is imitated: a lot for each game that random players played, or one of all files."""
+
+
+def start(run: UnderWay) -> None:
+    """Make the model, or take the one that is named, and teach it to answer."""
+    config, directory = run.config, run.directory
+    teaches, makes = config.cold_start.steps > 0, config.model.name is None
+    if (not teaches or is_whole(directory.cold_start)) and (not makes or is_whole(directory.base)):
+        return
+    began = time.process_time()
+    lots = lessons(run)
+    if makes and not is_whole(directory.base):
+        share = TOKENIZER_LESSONS // len(lots)
+        texts = chain.from_iterable(texts_of(islice(lot, share)) for lot in lots)
+        with written_whole(directory.base) as staging:
+            make_small_model(staging, texts, seed=config.seed, size=config.model.small)
+            run.asked.save(staging)
+    if teaches:
+        loaded = load(config, untaught(directory, config), whole=True)
+        _teach(run, loaded, pairs_of(run, lots, loaded, aloud=True))
+        with written_whole(directory.cold_start) as staging:
+            loaded.save(staging)
+            run.asked.save(staging)
+            directory.add_results(cold_start_cpu_seconds=time.process_time() - began)
+
+
+def lessons(run: UnderWay) -> Lots:
+    """What the cold start imitates: the files that the config names, or winners' moves in random matches, which are
+    recorded."""
+    settings, asking = run.config.cold_start, run.config.asking
+    if settings.data:
+        return [read_chats(settings.data, thinking=asking.thinking)]
+    with run.view.stage("Random matches", settings.games, lines=2) as bar, run.recorder("cold_start") as record:
+
+        def each(played: Played) -> None:
+            record(played)
+            bar.advance()
+            run.interruption.stop_here()
+
+        return [
+            play_at_random(run, game, number, settings.games, "cold-start", each)
+            for number, game in enumerate(run.games)
+        ]
+
+
+def play_at_random(
+    run: UnderWay, game: Game, number: int, matches: int, tag: str, each: Callable[[Played], object]
+) -> list[Lesson]:
+    """The winners' moves in one game's share of `matches` random matches. The game is the run's number `number`."""
+    several = len(run.games) > 1
+    finished = random_games(
+        game,
+        run.config.asking.prompt,
+        run.reader,
+        matches=matches // len(run.games) + (number < matches % len(run.games)),
+        seed=run.config.seed,
+        tag=f"{tag}-{game.name}" if several else tag,
+        each=each,
+        context=run.config.asking.context,
+    )
+    return winners_moves(finished)
+
+
+def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = False) -> list[list[Pair]]:
+    """Lots as tokens. `aloud`, what is too long is counted in the results and said."""
+    config = run.config
+    context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
+    room = min(config.optimizer.max_row or context, context)
+    found = [tokenized(lot, loaded.chat, room=room, max_tokens=config.asking.max_tokens) for lot in lots]
+    if aloud:
+        too_long, cut_off = sum(lot.too_long for lot in found), sum(lot.cut_off for lot in found)
+        kept = sum(len(lot.pairs) for lot in found)
+        run.directory.add_results(cold_start={"replies": kept, "too_long": too_long, "cut_off": cut_off})
+        if too_long:
+            say(f"Left out of the cold start: {too_long} replies that fill more than {room} tokens.", style="yellow")
+        if cut_off:
+            say(
+                f"{cut_off} of {kept} replies to be imitated are longer than asking.max_tokens = "
+                f"{config.asking.max_tokens}: the model would be cut off where it says them.",
+                style="yellow",
+            )
+    return [lot.pairs for lot in found]
+
+
+def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
+    """The cold start's batches to be imitated beside a step's optimizer steps; None where nothing is."""
+    settings = run.config.sft
+    if not settings.weight:
+        return None
+    pairs = pairs_of(run, lessons(run), loaded)
+
+    def of_step(step: int) -> Iterator[list[Pair]]:
+        return batches(pairs, settings.batch, run.config.seed, "beside", step)
+
+    return of_step
+
+
+def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> None:
+    config, settings = run.config, run.config.cold_start
+    learner = Learner(loaded.model.train(), loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    drawn = batches(pairs, settings.batch, config.seed)
+    with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:
+        for metrics in imitate(learner, drawn, settings, progress=lambda step: step / settings.steps):
+            run.watchers.imitated(COLD_START, int(metrics.pop("step")), metrics)
+            bar.advance(f"loss {metrics['train/sft_loss']:.3f}")
+            run.interruption.stop_here()
+    loaded.model.eval()

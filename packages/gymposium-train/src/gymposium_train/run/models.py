@@ -1,0 +1,46 @@
+"""The models of a run: where each one stands, and how it is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gymposium_agents.loading import LoadedModel, load_chat, load_model
+from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_train.config import TrainConfig
+from gymposium_train.directory import RunDirectory
+from gymposium_train.run.under_way import asked
+
+
+def untaught(directory: RunDirectory, config: TrainConfig) -> str | Path:
+    """The model as it was before its cold start: the one that is named, or the small one that was made."""
+    return config.model.name or directory.base
+
+
+def taught(directory: RunDirectory, config: TrainConfig) -> str | Path:
+    """The model behind its cold start, on which reinforcement learning begins. Where there is no cold start, it is the
+    model itself: nothing is copied."""
+    return directory.cold_start if config.cold_start.steps else untaught(directory, config)
+
+
+def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
+    """What reinforcement learning made: a model, and the adapter on it where it trained one."""
+    if config.model.tune == "full":
+        return directory.model, None
+    return taught(directory, config), directory.adapter
+
+
+def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False) -> LoadedModel:
+    """A model of the run, quantized where the config says so, unless it is to be `whole`."""
+    loaded = load_model(name, adapter, None if whole else config.model.load)
+    if config.asking.thinking:
+        loaded.chat = load_chat(name, thinking=True)
+    return loaded
+
+
+def player_from(
+    directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
+) -> LanguageModelPlayer:
+    """A model of the run as anybody would load it from its files, to be measured."""
+    loaded = load(config, name, adapter)
+    shown = "lm:" + str(name) + (f"@{adapter}" if adapter is not None else "")
+    return over(shown, loaded.engine(), loaded.chat, asked(config))

@@ -1,0 +1,91 @@
+"""A run from nothing to its report. Every stage leaves its result in the run directory and is passed over when that
+stands there, so going on with a run is doing it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from gymposium.loggers.make import close_loggers, make_loggers
+from gymposium.loggers.protocol import LoggerStart
+from gymposium_train.callbacks import Callback
+from gymposium_train.checkpoints import complete_checkpoints, step_of
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.sense import check
+from gymposium_train.config.writing import as_data
+from gymposium_train.directory import RunDirectory
+from gymposium_train.live import view
+from gymposium_train.progress import interruption
+from gymposium_train.report import write_report
+from gymposium_train.run.anchors import measure_anchors
+from gymposium_train.run.cold_start import start
+from gymposium_train.run.control import control
+from gymposium_train.run.measures import measure
+from gymposium_train.run.models import player_from, taught, trained
+from gymposium_train.run.training import reinforce
+from gymposium_train.run.under_way import UnderWay
+from gymposium_train.run.watching import Watchers
+
+
+def start_run(path: Path, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
+    """Begin a run in a new directory and see it through."""
+    check(config)
+    directory = RunDirectory.create(path, config)
+    _execute(directory, config, callbacks, resumed=False)
+    return directory
+
+
+def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
+    """Go on with a run that was interrupted."""
+    directory, config = RunDirectory.open(path)
+    _execute(directory, config, callbacks, resumed=True)
+    return directory
+
+
+def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[Callback], *, resumed: bool) -> None:
+    """All stages, and loggers beside them. `KeyboardInterrupt` leaves a run that can be resumed."""
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if config.model.name is None:
+        torch.set_num_threads(1)  # a second thread costs a small model more than it brings
+    loggers = make_loggers(config.loggers, _logger_start(directory, config, resumed))
+    try:
+        with interruption() as stop, view() as shown:
+            watchers = Watchers(directory, shown, loggers, callbacks)
+            run = UnderWay(directory, config, shown, stop, watchers)
+            _stages(run)
+            write_report(directory, config)
+            watchers.finished()
+    except BaseException as error:
+        close_loggers(loggers, error)
+        raise
+    close_loggers(loggers)
+
+
+def _stages(run: UnderWay) -> None:
+    """In this order: each needs what those before it left."""
+    directory, config = run.directory, run.config
+    start(run)
+    measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)
+    if config.steps:
+        reinforce(run)
+        model, adapter = trained(directory, config)
+        measure(run, "trained", partial(player_from, directory, config, model, adapter), step=config.steps)
+        if config.control:
+            control(run)
+            measure(run, "control", partial(player_from, directory, config, directory.control))
+    measure_anchors(run)
+
+
+def _logger_start(directory: RunDirectory, config: TrainConfig, resumed: bool) -> LoggerStart:
+    done = complete_checkpoints(directory.checkpoints)
+    return LoggerStart(
+        run=directory.path.resolve().name,
+        directory=directory.path,
+        config=as_data(config),
+        resumed=resumed,
+        step=step_of(done[-1]) + 1 if done else 0,
+    )

@@ -1,0 +1,158 @@
+"""The stage of reinforcement learning: steps, checkpoints, points of the curve."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gymposium.driver import Played
+from gymposium.errors import GymposiumError
+from gymposium.rewards.grammar import make_reward
+from gymposium.streams import stream
+from gymposium_agents.loading import LoadedModel
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.saving import save_lora
+from gymposium_train.ahead import Ahead
+from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
+from gymposium_train.credit.make import make_credit
+from gymposium_train.directory import is_whole, written_whole
+from gymposium_train.learner import Learner, Loss
+from gymposium_train.loop import Training
+from gymposium_train.progress import say
+from gymposium_train.rollout import Rollout, WhoPlays
+from gymposium_train.run.cold_start import beside
+from gymposium_train.run.measures import curve_point
+from gymposium_train.run.models import load, taught, trained
+from gymposium_train.run.under_way import UnderWay
+from gymposium_train.trainee import make_trainee
+
+MAX_IDLE_STEPS = 10
+"""So many steps in a row with nothing to learn from stop the run."""
+
+
+def reinforce(run: UnderWay) -> None:
+    """Train the model by playing, from the newest checkpoint on where there is one."""
+    directory, config = run.directory, run.config
+    _, adapter = trained(directory, config)
+    result = directory.model if adapter is None else adapter
+    if is_whole(result):
+        return
+    loaded = _trainable(run)
+    learner = Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=directory.dumps)
+    with make_trainee(config, directory.path, loaded, learner, run.games) as trainee:
+        training = Training(
+            config=config,
+            trainee=trainee,
+            who=WhoPlays(config, run.games, trainee.cast),
+            credit=make_credit(config.credit),
+            reward=make_reward(config.reward),
+            imitate=beside(run, loaded),
+        )
+        done, cpu = _restore(run, training, learner)
+        trainee.publish()
+        cpu = _steps(run, training, learner, done, cpu)
+    with written_whole(result) as staging:
+        if adapter is None:
+            loaded.save(staging)
+        else:
+            save_lora(loaded.model, staging)
+        run.asked.save(staging)
+        directory.add_results(train_cpu_seconds=cpu)
+
+
+def _trainable(run: UnderWay) -> LoadedModel:
+    """The model behind its cold start, with a LoRA where one is to be trained."""
+    model = run.config.model
+    loaded = load(run.config, taught(run.directory, run.config))
+    if model.tune == "lora":
+        seed = stream(run.config.seed, "lora").getrandbits(48)
+        lora = model.lora
+        loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
+    return loaded
+
+
+def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, float]:
+    """Steps done and CPU seconds spent on them, from the newest complete checkpoint."""
+    for broken in broken_checkpoints(run.directory.checkpoints):
+        say(f"passed over, not complete: {broken}", style="yellow")
+    complete = complete_checkpoints(run.directory.checkpoints)
+    if not complete:
+        return 0, 0.0
+    state = load_checkpoint(complete[-1], learner)
+    training.restore(state["training"])
+    say(f"Resuming behind step {state['step']} ({complete[-1]})")
+    return int(state["step"]), float(state["cpu_seconds"])
+
+
+def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu: float) -> float:
+    """The steps that are left; returns the CPU seconds of all. A run that is stopped, by whomever, has a checkpoint of
+    its last whole step."""
+    config, steps, idle = run.config, range(first, run.config.steps), 0
+    with (
+        run.view.stage("Training", config.steps, lines=20) as bar,
+        run.recorder("train") as record,
+        Ahead(training.play, config.engine.staleness, steps) as ahead,
+    ):
+        training.record = _both(record, ahead.go_on)
+        bar.advance(steps=first)
+        for step in steps:
+            began = time.perf_counter(), time.process_time()
+            taken = ahead.take(step)
+            played = time.process_time()
+            metrics = training.learn(step, taken.rollout)
+            metrics |= training.trainee.publish()
+            ahead.published(step)
+            cpu += time.process_time() - began[1]
+            metrics |= {
+                "rollout/staleness": taken.staleness,
+                "perf/cpu_rollout": played - began[1],
+                "perf/cpu_seconds": cpu,
+                "perf/seconds": time.perf_counter() - began[0],
+            }
+            done = step + 1
+            bar.advance(_note(metrics))
+            try:
+                if config.evaluation.every and done % config.evaluation.every == 0 and done < config.steps:
+                    metrics |= curve_point(run, done, training.trainee.greedy)
+                run.watchers.trained(done, metrics)
+                run.interruption.stop_here()
+            except BaseException:
+                _save(run, training, learner, done, cpu)
+                raise
+            if done % config.checkpoints.every == 0 or done == config.steps:
+                _save(run, training, learner, done, cpu)
+            idle = 0 if metrics["train/rows"] else idle + 1
+            if idle == MAX_IDLE_STEPS:
+                raise _nothing_to_learn(idle, taken.rollout)
+    return cpu
+
+
+def _save(run: UnderWay, training: Training, learner: Learner, done: int, cpu: float) -> None:
+    state = {"step": done, "cpu_seconds": cpu, "training": training.state()}
+    keep = run.config.checkpoints.keep
+    run.watchers.saved(save_checkpoint(run.directory.checkpoints, learner, state, keep=keep))
+
+
+def _both(record: Callable[[Played], object], go_on: Callable[[], None]) -> Callable[[Played], object]:
+    def each(played: Played) -> None:
+        record(played)
+        go_on()
+
+    return each
+
+
+def _nothing_to_learn(steps: int, rollout: Rollout) -> GymposiumError:
+    return GymposiumError(
+        f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, or no "
+        f"row was short enough. Replies were read as {rollout.readings}. Try a longer cold start, a weaker opponent, "
+        f"larger groups or, for replies that are cut off, a larger asking.max_tokens."
+    )
+
+
+def _note(metrics: dict[str, Any]) -> str:
+    shown = {"reward": "rollout/reward", "win": "rollout/win", "entropy": "train/entropy"}
+    signs = {"reward": "+.2f"}
+    return "  ".join(
+        f"{word} {metrics[name]:{signs.get(word, '.2f')}}" for word, name in shown.items() if name in metrics
+    )

@@ -1,0 +1,71 @@
+"""What all stages of a run share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from gymposium.driver import Played
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.reading import Reader, reader
+from gymposium.records import RecordWriter
+from gymposium_agents.settings import PlayerSettings
+from gymposium_train.config import TrainConfig
+from gymposium_train.directory import RunDirectory
+from gymposium_train.live import View
+from gymposium_train.progress import Interruption
+from gymposium_train.run.watching import Watchers
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """A run that is being done: its directory and config, and who is told how it goes."""
+
+    directory: RunDirectory
+    config: TrainConfig
+    view: View
+    interruption: Interruption
+    watchers: Watchers
+    games: tuple[Game, ...] = ()
+    _recorded: dict[str, set[str]] = field(default_factory=dict)
+    """Ids in each record file when this process began."""
+
+    def __post_init__(self) -> None:
+        self.games = tuple(load_game(name) for name in self.config.games)
+
+    @property
+    def reader(self) -> Reader:
+        return reader(self.config.asking.reply)
+
+    @property
+    def on_illegal(self) -> FailurePolicy:
+        return FailurePolicy.parse(self.config.asking.on_illegal)
+
+    @property
+    def asked(self) -> PlayerSettings:
+        """How the model is asked where it is measured: greedily."""
+        return asked(self.config)
+
+    @contextmanager
+    def recorder(self, name: str) -> Iterator[Callable[[Played], object]]:
+        """Appends matches to one of the run's files, passing over those that an interrupted run recorded. Between two
+        matches is a safe moment to stop."""
+        if name not in self._recorded:
+            self._recorded[name] = self.directory.recorded(name)
+        known = self._recorded[name]
+        with RecordWriter(self.directory.matches(name)) as writer:
+
+            def record(played: Played) -> None:
+                if played.job.id not in known:
+                    writer.write(played)
+
+            yield record
+
+
+def asked(config: TrainConfig, temperature: float = 0.0) -> PlayerSettings:
+    """How a run asks its model, as stands in `player.json` beside what it makes."""
+    asking = config.asking
+    return PlayerSettings(asking.prompt, asking.reply, asking.max_tokens, asking.context, temperature, asking.thinking)
