@@ -115,19 +115,22 @@ def test_a_batch_baseline_by_hand_and_by_role() -> None:
 
 
 def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
-    """With decay 0.5: role a pays 4, 4, 0 against 0, 2, 3; role b pays -4 against 0. Then a's average is 1.5."""
+    """With decay 0.75, role a gets 4, 4 and 0 against 0, 1 and 1.75, which leaves 1.3125; role b gets -4 against 0,
+    which leaves -1."""
     a, b = "kuhn_poker 0", "kuhn_poker 1"
-    rae = Rae(decay=0.5)
+    rae = Rae(decay=0.75)
     batch = [[episode(4.0, role=a), episode(-4.0, role=b)], [episode(1.0, 3.0, role=a)], [episode(0.0, role=a)]]
-    assert advantages(rae, *batch) == [[(4.0,), (-4.0,)], [(2.0, 2.0)], [(-3.0,)]]
-    assert advantages(rae, [episode(1.5, role=a)], [episode(-2.0, role=b)]) == [[(0.0,)], [(0.0,)]]
+    assert advantages(rae, *batch) == [[(4.0,), (-4.0,)], [(3.0, 3.0)], [(-1.75,)]]
+    assert advantages(rae, [episode(1.3125, role=a)], [episode(-1.0, role=b)]) == [[(0.0,)], [(0.0,)]]
 
 
 def test_rae_goes_on_from_a_checkpoint() -> None:
     groups = [[episode(0.1), episode(0.7, role="nim 1")], [episode(0.3)]]
     through, resumed = Rae(), Rae()
     through(groups)
+    resumed([[episode(5.0, role="another")]])
     resumed.restore(json.loads(json.dumps(through.state())))
+    assert resumed.state() == through.state()
     through_again = through(groups)
     assert resumed(groups) == through_again
     assert Rae()(groups) != through_again

@@ -1,48 +1,116 @@
-"""The clipped objective against the formula written out, and entropy against torch's."""
+"""Policy losses by hand-computed tables and by what their gradients must be."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from hypothesis import given, strategies as st
+from torch import Tensor
 
-from gymposium_train.objective import entropy, ppo_clip
+from gymposium_train.objective.policy import cispo, gspo, policy_gradient, ppo_clip
 
 LOW, HIGH = 0.2, 0.28
 
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
-@given(
-    new=st.floats(-3, 0),
-    old=st.floats(-3, 0),
-    advantage=st.floats(-2, 2),
-)
+TURN = torch.tensor([0, 1, 0, 0, 1])
+LOSSES: dict[str, Loss] = {
+    "ppo_clip": lambda logprobs, old, advantages: ppo_clip(logprobs, old, advantages, LOW, HIGH),
+    "gspo": lambda logprobs, old, advantages: gspo(logprobs, old, advantages, TURN, LOW, HIGH),
+    "cispo": lambda logprobs, old, advantages: cispo(logprobs, old, advantages, LOW, HIGH),
+    "policy_gradient": lambda logprobs, old, advantages: policy_gradient(logprobs, old, advantages, 2.0),
+}
+
+
+def logs(*numbers: float) -> Tensor:
+    return torch.tensor(numbers, dtype=torch.float64).log()
+
+
+def gradient(loss: Tensor, of: Tensor) -> Tensor:
+    return torch.autograd.grad(loss.sum(), of)[0]
+
+
+@given(new=st.floats(-3, 0), old=st.floats(-3, 0), advantage=st.floats(-2, 2))
 def test_ppo_clip_is_the_formula(new: float, old: float, advantage: float) -> None:
     ratio = math.exp(new - old)
     clipped = min(max(ratio, 1 - LOW), 1 + HIGH)
     expected = -min(ratio * advantage, clipped * advantage)
-    found = ppo_clip(torch.tensor([[new]]), torch.tensor([[old]]), torch.tensor([[advantage]]), LOW, HIGH)
+    found = ppo_clip(torch.tensor([new]), torch.tensor([old]), torch.tensor([advantage]), LOW, HIGH)
     assert found.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-def test_on_policy_the_gradient_is_the_policy_gradient() -> None:
-    logprobs = torch.tensor([[-1.0, -0.5], [-2.0, -0.1]], requires_grad=True)
-    advantages = torch.tensor([[1.5], [-0.7]])
-    ppo_clip(logprobs, logprobs.detach(), advantages, LOW, HIGH).sum().backward()
-    assert logprobs.grad is not None
-    torch.testing.assert_close(logprobs.grad, -advantages.expand(2, 2))
+@pytest.mark.parametrize("name", LOSSES)
+def test_on_policy_the_gradient_is_the_policy_gradient(name: str) -> None:
+    logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
+    advantages = torch.tensor([1.5, -0.7], dtype=torch.float64)[TURN]
+    found = gradient(LOSSES[name](logprobs, logprobs.detach(), advantages), logprobs)
+    torch.testing.assert_close(found, -advantages)
 
 
+@pytest.mark.parametrize("name", ["ppo_clip", "gspo"])
 @pytest.mark.parametrize(("difference", "advantage"), [(0.5, 1.0), (-0.5, -1.0)])
-def test_what_has_moved_far_enough_gets_no_more_gradient(difference: float, advantage: float) -> None:
-    logprobs = torch.tensor([[-1.0]], requires_grad=True)
-    ppo_clip(logprobs, logprobs.detach() - difference, torch.tensor([[advantage]]), LOW, HIGH).sum().backward()
-    assert logprobs.grad is not None
-    assert logprobs.grad.item() == 0.0
+def test_what_has_moved_far_enough_gets_no_more_gradient(name: str, difference: float, advantage: float) -> None:
+    logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
+    advantages = torch.full((5,), advantage, dtype=torch.float64)
+    assert not gradient(LOSSES[name](logprobs, logprobs.detach() - difference, advantages), logprobs).any()
+    back = gradient(LOSSES[name](logprobs, logprobs.detach() + difference, advantages), logprobs)
+    assert (back * advantages < 0).all()
 
 
-def test_entropy_is_torchs() -> None:
-    logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0))
-    expected = torch.distributions.Categorical(logits=logits).entropy()
-    torch.testing.assert_close(entropy(logits), expected)
+@pytest.mark.parametrize("name", ["ppo_clip", "cispo"])
+def test_a_bound_of_its_own_on_either_side(name: str) -> None:
+    """The ratio 1.25 is within 1.28, the ratio 0.75 is not within 0.8."""
+    logprobs = logs(0.5, 0.5, 0.5, 0.5, 0.5).requires_grad_()
+    old = logs(0.4, 0.4, 2 / 3, 2 / 3, 0.5)
+    advantages = torch.tensor([1.0, -1.0, 1.0, -1.0, 2.0], dtype=torch.float64)
+    expected = [-1.25, 1.25, -0.75, 0.0, -2.0] if name == "ppo_clip" else [-1.25, 1.25, -0.8, 0.8, -2.0]
+    found = gradient(LOSSES[name](logprobs, old, advantages), logprobs)
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_gspo_by_hand() -> None:
+    """Turn 0 has three tokens of ratios 2, 4 and 1, so its own is 2; turn 1 two of 1 and 1/4, so 1/2."""
+    logprobs = logs(0.8, 0.3, 0.4, 0.5, 0.1).requires_grad_()
+    old = logs(0.4, 0.3, 0.1, 0.5, 0.4)
+    wide = gspo(logprobs, old, torch.tensor([3.0, 5.0], dtype=torch.float64)[TURN], TURN, 1.0, 9.0)
+    expected = torch.tensor([-6.0, -2.5], dtype=torch.float64)[TURN]
+    torch.testing.assert_close(wide, expected)
+    # equation 10 of Zheng et al., 2025: the mean over turns of ratio * advantage * mean over tokens of the score
+    of_paper = torch.tensor([-6.0 / 3, -2.5 / 2], dtype=torch.float64)[TURN] / 2
+    lengths = torch.tensor([3.0, 2.0], dtype=torch.float64)[TURN]
+    torch.testing.assert_close(gradient(wide / (2 * lengths), logprobs), of_paper)
+    # turn 0 is past 1.28 where it should rise; turn 1 past 0.8 where it should fall
+    held = gspo(logprobs, old, torch.tensor([3.0, -5.0], dtype=torch.float64)[TURN], TURN, LOW, HIGH)
+    torch.testing.assert_close(held, torch.tensor([-3.0 * 1.28, 5.0 * 0.8], dtype=torch.float64)[TURN])
+    assert not gradient(held, logprobs).any()
+
+
+def test_gspo_of_turns_of_one_token_is_ppo() -> None:
+    logprobs, old = logs(0.8, 0.3, 0.4), logs(0.4, 0.3, 0.9)
+    advantages = torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)
+    torch.testing.assert_close(
+        gspo(logprobs, old, advantages, torch.arange(3), LOW, HIGH), ppo_clip(logprobs, old, advantages, LOW, HIGH)
+    )
+
+
+def test_cispo_bounds_the_weight_and_keeps_the_gradient() -> None:
+    """Ratios 2, 1/2 and 1. All three learn, the first with weight 1.28, the second with 0.8, whatever the sign."""
+    logprobs = logs(0.8, 0.2, 0.5).requires_grad_()
+    old = logs(0.4, 0.4, 0.5)
+    for advantage in (3.0, -3.0):
+        loss = cispo(logprobs, old, torch.full((3,), advantage, dtype=torch.float64), LOW, HIGH)
+        weights = torch.tensor([1.28, 0.8, 1.0], dtype=torch.float64)
+        torch.testing.assert_close(loss, -weights * advantage * logprobs)
+        torch.testing.assert_close(gradient(loss, logprobs), -weights * advantage)
+
+
+def test_policy_gradient_truncates_its_weight() -> None:
+    """Ratios 4, 1/2 and 1 with a cap of 2."""
+    logprobs = logs(0.8, 0.2, 0.5).requires_grad_()
+    loss = policy_gradient(logprobs, logs(0.2, 0.4, 0.5), torch.full((3,), -3.0, dtype=torch.float64), 2.0)
+    weights = torch.tensor([2.0, 0.5, 1.0], dtype=torch.float64)
+    torch.testing.assert_close(loss, 3.0 * weights * logprobs)
+    torch.testing.assert_close(gradient(loss, logprobs), 3.0 * weights)

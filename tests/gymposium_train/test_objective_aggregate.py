@@ -1,0 +1,120 @@
+"""Aggregation: the mean that was asked for, and the same gradient however a step is cut."""
+
+from __future__ import annotations
+
+import random
+from typing import get_args
+
+import pytest
+import torch
+from hypothesis import given, strategies as st
+from torch import Tensor
+
+from gymposium.errors import BadOption
+from gymposium_train.objective.aggregate import Aggregation, turn_weights
+from gymposium_train.objective.policy import cispo, gspo, ppo_clip
+
+HOW: tuple[Aggregation, ...] = get_args(Aggregation)
+TURNS = [(7, 1), (7, 3), (4, 2)]
+"""Trajectory 7 has turns of 1 and 3 tokens, trajectory 4 one of 2."""
+
+
+def constant_for(how: Aggregation) -> float | None:
+    return 10.0 if how == "constant" else None
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("token", [1 / 6, 1 / 6, 1 / 6]),
+        ("turn", [1 / 3, 1 / 9, 1 / 6]),
+        ("sequence", [1 / 8, 1 / 8, 1 / 4]),
+        ("constant", [1 / 20, 1 / 20, 1 / 20]),
+    ],
+)
+def test_by_hand(how: Aggregation, expected: list[float]) -> None:
+    assert turn_weights(TURNS, how, constant=constant_for(how)) == pytest.approx(expected)
+
+
+turns_of_a_step = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=8)
+
+
+@given(turns=turns_of_a_step, seed=st.integers(0, 2**20))
+def test_each_is_the_mean_that_it_says(turns: list[tuple[int, int]], seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    losses = [torch.rand(tokens, generator=generator, dtype=torch.float64) for _, tokens in turns]
+    trajectories: dict[int, list[Tensor]] = {}
+    for (trajectory, _), loss in zip(turns, losses, strict=True):
+        trajectories.setdefault(trajectory, []).append(loss)
+    whole = [torch.cat(parts) for parts in trajectories.values()]
+    expected = {
+        "token": torch.cat(losses).mean(),
+        "turn": torch.stack([loss.mean() for loss in losses]).mean(),
+        "sequence": torch.stack([loss.mean() for loss in whole]).mean(),
+        "constant": torch.stack([loss.sum() / 10.0 for loss in whole]).mean(),
+    }
+    for how in HOW:
+        weights = turn_weights(turns, how, constant=constant_for(how))
+        found = sum((w * loss.sum() for w, loss in zip(weights, losses, strict=True)), torch.zeros(()))
+        torch.testing.assert_close(found, expected[how])
+
+
+@given(
+    turns=turns_of_a_step,
+    order=st.randoms(use_true_random=False),
+    parts=st.integers(1, 4),
+    how=st.sampled_from(HOW),
+    kind=st.sampled_from(["ppo_clip", "gspo", "cispo"]),
+)
+def test_any_cut_into_micro_batches_gives_the_same_gradient(
+    turns: list[tuple[int, int]], order: random.Random, parts: int, how: Aggregation, kind: str
+) -> None:
+    """A policy of three parameters, float64; turns are handed out to micro-batches at random, in any order."""
+    generator = torch.Generator().manual_seed(len(turns))
+    features = [torch.randn(tokens, 3, generator=generator, dtype=torch.float64) for _, tokens in turns]
+    olds = [-torch.rand(tokens, generator=generator, dtype=torch.float64) for _, tokens in turns]
+    advantages = torch.randn(len(turns), generator=generator, dtype=torch.float64)
+    weights = turn_weights(turns, how, constant=constant_for(how))
+
+    def gradient_of(micro_batches: list[list[int]]) -> Tensor:
+        theta = torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64, requires_grad=True)
+        for members in micro_batches:
+            if not members:
+                continue
+            turn = torch.cat([torch.full((turns[i][1],), n) for n, i in enumerate(members)])
+            logprobs = torch.nn.functional.logsigmoid(torch.cat([features[i] for i in members]) @ theta)
+            old = torch.cat([olds[i] for i in members])
+            given = advantages[members][turn]
+            if kind == "ppo_clip":
+                losses = ppo_clip(logprobs, old, given, 0.2, 0.3)
+            elif kind == "gspo":
+                losses = gspo(logprobs, old, given, turn, 0.2, 0.3)
+            else:
+                losses = cispo(logprobs, old, given, 0.2, 0.3)
+            weight = torch.tensor([weights[i] for i in members], dtype=torch.float64)[turn]
+            (weight * losses).sum().backward()
+        assert theta.grad is not None
+        return theta.grad
+
+    shuffled = list(range(len(turns)))
+    order.shuffle(shuffled)
+    cut: list[list[int]] = [[] for _ in range(parts)]
+    for i in shuffled:
+        cut[order.randrange(parts)].append(i)
+    torch.testing.assert_close(gradient_of(cut), gradient_of([list(range(len(turns)))]), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_step_of_nothing_has_no_weights(how: Aggregation) -> None:
+    assert turn_weights([], how, constant=constant_for(how)) == []
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(BadOption, match="needs the number to divide by"):
+        turn_weights(TURNS, "constant")
+    with pytest.raises(BadOption, match="leave the constant out"):
+        turn_weights(TURNS, "token", constant=10.0)
+    with pytest.raises(BadOption, match="above 0"):
+        turn_weights(TURNS, "constant", constant=0.0)
+    with pytest.raises(BadOption, match="without sampled tokens"):
+        turn_weights([(0, 0)], "token")

@@ -1,0 +1,135 @@
+"""Terms, weights for the engine's mismatch, diagnostics: exact means over a whole distribution, and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, strategies as st
+from torch import Tensor
+
+from gymposium.errors import BadOption
+from gymposium_train.objective.diagnostics import approx_kl, clipped, explained_variance
+from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl, truncated
+from gymposium_train.objective.terms import entropy, k1, k2, k3, k3_straight_through, nll, value_loss
+
+scores = st.lists(st.floats(-3, 3), min_size=5, max_size=5)
+
+
+def policies(policy: list[float], reference: list[float]) -> tuple[Tensor, Tensor, Tensor]:
+    """The policy's logits, and both policies' log-probabilities."""
+    logits = torch.tensor(policy, dtype=torch.float64, requires_grad=True)
+    return logits, logits.log_softmax(-1), torch.tensor(reference, dtype=torch.float64).log_softmax(-1)
+
+
+def exact_kl(p: Tensor, q: Tensor) -> Tensor:
+    return (p.exp() * (p - q)).sum()
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@given(policy=scores, reference=scores)
+def test_as_values_k1_and_k3_are_the_kl_in_the_mean(policy: list[float], reference: list[float]) -> None:
+    _, p, q = policies(policy, reference)
+    exact = exact_kl(p, q)
+    for estimate in (k1, k3, k3_straight_through):
+        close((p.exp() * estimate(p, q)).sum(), exact)
+    assert (k3(p, q) >= 0).all()
+
+
+@given(policy=scores, reference=scores)
+def test_as_losses_k2_and_the_straight_through_k3_follow_the_kl(policy: list[float], reference: list[float]) -> None:
+    """The mean over samples of a loss's gradient; samples have no gradient, so the weights have none."""
+    logits, p, q = policies(policy, reference)
+
+    def mean_gradient(estimate: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        return torch.autograd.grad((p.exp().detach() * estimate(p, q)).sum(), logits, retain_graph=True)[0]
+
+    (wanted,) = torch.autograd.grad(exact_kl(p, q), logits, retain_graph=True)
+    close(mean_gradient(k2), wanted)
+    close(mean_gradient(k3_straight_through), wanted)
+    # why the others are no losses: k1 follows nothing, k3 the KL of the other direction
+    close(mean_gradient(k1), torch.zeros(5, dtype=torch.float64))
+    (other,) = torch.autograd.grad(exact_kl(q, p), logits, retain_graph=True)
+    close(mean_gradient(k3), other)
+
+
+def test_entropy_is_torchs() -> None:
+    logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0))
+    expected = torch.distributions.Categorical(logits=logits).entropy()
+    torch.testing.assert_close(entropy(logits), expected)
+
+
+def test_the_value_loss_by_hand() -> None:
+    """Without a clip the squared error. With one of 0.5 around 0, values 2 and -0.25 are held at 0.5 and -0.25; the
+    worse of the two errors counts."""
+    values, targets = torch.tensor([2.0, -0.25, 2.0]), torch.tensor([1.0, 1.0, 4.0])
+    assert value_loss(values, targets).tolist() == [1.0, 1.5625, 4.0]
+    assert value_loss(values, targets, torch.zeros(3), clip=0.5).tolist() == [1.0, 1.5625, 12.25]
+    with pytest.raises(BadOption, match="from before the update"):
+        value_loss(values, targets, clip=0.5)
+
+
+def test_nll_is_torchs() -> None:
+    logits = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
+    labels = torch.arange(6)
+    logprobs = logits.log_softmax(-1)[torch.arange(6), labels]
+    torch.testing.assert_close(nll(logprobs).mean(), torch.nn.functional.cross_entropy(logits, labels))
+
+
+RATIOS = torch.tensor([4.0, 0.25, 1.0, 0.5])
+ENGINE = torch.tensor([-2.0, -1.0, -3.0, -2.5])
+OLD = (RATIOS.log() + ENGINE).requires_grad_()
+TURN = torch.tensor([0, 0, 1, 1])
+
+
+def test_weights_for_the_engine_by_hand() -> None:
+    """The turns' geometric means are 1 and about 0.71."""
+    torch.testing.assert_close(truncated(OLD, ENGINE, 2.0), torch.tensor([2.0, 0.25, 1.0, 0.5]))
+    torch.testing.assert_close(masked(OLD, ENGINE, 0.4, 3.0), torch.tensor([0.0, 0.0, 1.0, 0.5]))
+    assert masked_turns(OLD, ENGINE, TURN, 0.8, 1.25).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert masked_turns(OLD, ENGINE, TURN, 0.7, 0.75).tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_a_turn_is_not_left_out_for_its_length() -> None:
+    """A hundred tokens that are each a little more likely: the product of the ratios is 2.7, their mean 1.01."""
+    turn = torch.zeros(100, dtype=torch.long)
+    assert masked_turns(torch.full((100,), -0.99), torch.full((100,), -1.0), turn, 0.98, 1.02).all()
+
+
+def test_weights_and_what_is_reported_carry_no_gradient() -> None:
+    for found in (
+        truncated(OLD, ENGINE, 2.0),
+        masked(OLD, ENGINE, 0.5, 5.0),
+        masked_turns(OLD, ENGINE, TURN, 0.5, 5.0),
+        mismatch_kl(OLD, ENGINE),
+        approx_kl(OLD, ENGINE),
+        clipped(OLD, ENGINE, 0.2, 0.2),
+    ):
+        assert not found.requires_grad
+
+
+@given(policy=scores, sampler=scores)
+def test_kls_are_of_the_policy_that_sampled(policy: list[float], sampler: list[float]) -> None:
+    _, p, sampled_from = policies(policy, sampler)
+    exact = exact_kl(sampled_from, p.detach())
+    close((sampled_from.exp() * mismatch_kl(p, sampled_from)).sum(), exact)
+    close((sampled_from.exp() * approx_kl(p, sampled_from)).sum(), exact)
+
+
+def test_what_is_clipped() -> None:
+    """Ratios 4, 1/4, 1 and 1/2: inside are those from 0.4 to 3."""
+    assert clipped(OLD, ENGINE, 0.6, 2.0).tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_explained_variance_by_hand() -> None:
+    targets = torch.tensor([0.0, 1.0, 2.0, 3.0])
+    assert explained_variance(targets, targets) == 1.0
+    assert explained_variance(torch.full((4,), 9.0), targets) == 0.0
+    assert explained_variance(-targets, targets) == -3.0
+    assert explained_variance(targets / 2, targets) == 0.75
+    assert math.isnan(explained_variance(targets, torch.ones(4)))
