@@ -50,7 +50,7 @@ class Training:
     def play(self, step: int) -> Rollout:
         """The matches of one step, by the policy as it is published now."""
         planned = self.who.plan(step)
-        return roll_out(planned, self.record, schedule=self.config.engine.schedule, note_pay=self._by_turn)
+        return roll_out(planned, self.record, schedule=self.config.engine.schedule)
 
     def learn(self, step: int, rollout: Rollout) -> dict[str, Any]:
         """One step of learning from a rollout. Returns its metrics; where there is nothing to learn from, there is no
@@ -59,7 +59,7 @@ class Training:
         begun = time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
-        self.who.note(rollout.groups)
+        noted = self.who.note(rollout.groups)
         groups, unrated = self._rate(rollout.groups)
         self._annotate(groups)
         episodes = [[sample.episode(critic=self._critic, k1=self._k1) for sample in group] for group in groups]
@@ -69,10 +69,11 @@ class Training:
             for sample, credit in zip(group, deserved or (), strict=deserved is not None):
                 sample.take(credit)
                 taught.append(sample)
-        longest = config.optimizer.max_row or self.trainee.engine.context
+        longest = config.optimizer.max_row or self.trainee.player.engine.context
         rows, too_long = rows_to_learn(taught, config.objective, longest)
         metrics: dict[str, Any] = {
             **rollout.metrics,
+            **noted,
             **reward_metrics(groups),
             **credit_metrics(taught, critic=self._critic),
             "rollout/groups": len(rollout.groups),
@@ -112,11 +113,6 @@ class Training:
     def _k1(self) -> float:
         kl = self.config.kl
         return kl.weight if kl.estimator == "k1" else 0.0
-
-    @property
-    def _by_turn(self) -> bool:
-        """Whether it matters when within a match something was earned."""
-        return self.config.credit.kind in ("gae", "gigpo")
 
     def _rate(self, groups: Sequence[Group]) -> tuple[list[list[Sample]], int]:
         """The samples of each group that could be rated and has some, and how many could not."""
