@@ -58,6 +58,15 @@ def check_model(name: str) -> None:
         raise no_model(name, error) from error
 
 
+def local_architecture(name: str) -> Any | None:
+    """The architecture of a model, as transformers has it; None where it is not on this machine. The hub is not
+    asked."""
+    try:
+        return AutoConfig.from_pretrained(name, local_files_only=True)
+    except (OSError, ValueError):
+        return None
+
+
 def load_chat(name: str | Path, *, thinking: bool = False) -> Chat:
     """The tokenizer and chat template of a model, without its weights. `thinking` lets a model think first whose
     template can.

@@ -53,12 +53,10 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizer
     return made
 
 
-def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: SmallModel | None = None) -> None:
-    """Write a model with random weights from `seed`, and a tokenizer trained on `texts`, to `directory`."""
-    size = size or SmallModel()
-    tokenizer = make_tokenizer(texts, size.vocabulary)
-    config = Qwen3Config(
-        vocab_size=len(tokenizer),
+def small_config(size: SmallModel, vocabulary: int) -> Qwen3Config:
+    """The architecture of a small model with so many tokens."""
+    return Qwen3Config(
+        vocab_size=vocabulary,
         hidden_size=size.hidden,
         intermediate_size=size.feed_forward,
         num_hidden_layers=size.layers,
@@ -69,9 +67,15 @@ def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: 
         initializer_range=size.initializer_range,
         tie_word_embeddings=True,
         bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
     )
+
+
+def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: SmallModel | None = None) -> None:
+    """Write a model with random weights from `seed`, and a tokenizer trained on `texts`, to `directory`."""
+    size = size or SmallModel()
+    tokenizer = make_tokenizer(texts, size.vocabulary)
+    config = small_config(size, len(tokenizer))
+    config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
     with torch.random.fork_rng():  # the weights come from `seed`; the global generator stays as it was
         torch.manual_seed(seed)
         model = Qwen3ForCausalLM(config)

@@ -2,162 +2,144 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from gymposium.cli.text import out, print_json
+from gymposium.cli.matches import JsonOption
+from gymposium.cli.text import note, out, print_json, show
 from gymposium.errors import BadOption
-from gymposium.games.protocol import Style
-from gymposium.games.registry import load_game
-from gymposium_train.config import ColdStart, Evaluation, Grpo, Lora, TrainConfig
+from gymposium_train.api import new_directory, train
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.outline import outline
+from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.reading import config_from, merged, read_data
+from gymposium_train.config.sense import check
+from gymposium_train.config.writing import as_data, as_toml
 from gymposium_train.directory import RunDirectory
+from gymposium_train.presets import preset_data, preset_names, preset_summary
 from gymposium_train.progress import say
-from gymposium_train.summary import lines
+from gymposium_train.summary import lines, spent
 
 WIDTH = 120
 """Columns that the table of results needs; a narrower terminal wraps its lines."""
 
-_COLD, _GRPO, _LORA, _EVAL = ColdStart(), Grpo(), Lora(), Evaluation()
-
 
 def command(
     ctx: typer.Context,
-    game: Annotated[
-        str | None, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CONFIG.toml|NAME=VALUE",
+            help="A config file, and single settings, which go before what the file says. A value is TOML, a bare word "
+            "is text, and NAME= alone puts the default back.",
+        ),
     ] = None,
-    opponent: Annotated[str, typer.Option(metavar="PLAYER", help="Who takes the other seats.")] = "random",
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A recipe to begin with; --presets lists them.")
+    ] = None,
+    game: Annotated[
+        list[str] | None, typer.Option(metavar="GAME", help="As in gymposium list. Repeat it for more games.")
+    ] = None,
+    opponent: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help="Who takes the other seats, always; random by default.")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(metavar="DIR|NAME", help="A model directory or hub name. Without it a small one is made."),
     ] = None,
+    seed: Annotated[int | None, typer.Option(help="Everything that is drawn follows from it; 0 by default.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
+    control: Annotated[
+        bool, typer.Option("--control", help="Spend the same CPU time on more SFT as well, to compare.")
+    ] = False,
     out_dir: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The run directory; a new one under runs/ by default.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Everything that is drawn follows from it.")] = 0,
-    steps: Annotated[int, typer.Option(min=1, help="GRPO steps.")] = _GRPO.steps,
-    groups: Annotated[int, typer.Option(min=1, help="Groups in a step; the seats take turns.")] = _GRPO.groups,
-    group_size: Annotated[int, typer.Option(min=2, help="Matches in a group.")] = _GRPO.group_size,
-    learning_rate: Annotated[float, typer.Option(min=0.0, help="Of the LoRA.")] = _GRPO.learning_rate,
-    final_group_size: Annotated[
-        int | None,
-        typer.Option(min=2, help="Matches in a group of the last step.", show_default="6 x"),
-    ] = None,
-    entropy: Annotated[
-        float, typer.Option(min=0.0, help="Weight of the entropy bonus; it falls to a twentieth.")
-    ] = _GRPO.entropy,
-    lora_rank: Annotated[int, typer.Option(min=1, help="Rank of the LoRA; its alpha is twice that.")] = _LORA.rank,
-    cold_start_steps: Annotated[
-        int, typer.Option(min=0, help="SFT steps on winners' random moves; 0 for a model that can answer already.")
-    ] = _COLD.steps,
-    cold_start_games: Annotated[int, typer.Option(min=1, help="Random matches behind the SFT.")] = _COLD.games,
-    prompt: Annotated[Style, typer.Option(help="How much the prompt explains.")] = "compact",
-    reply: Annotated[str, typer.Option(help="move, tags or json.")] = "move",
-    max_tokens: Annotated[int, typer.Option(min=1, help="Longest reply.")] = 8,
-    on_illegal: Annotated[str, typer.Option(metavar="POLICY", help="What a failed reply costs.")] = "forfeit",
-    reward: Annotated[
-        str,
-        typer.Option(
-            metavar="REWARD",
-            help="What is learned from: returns, score, weighted(accuracy=1,efficiency=0.2), or another of gymposium "
-            "list. Measures stay what they are.",
-        ),
-    ] = "returns",
-    eval_opponents: Annotated[
-        str, typer.Option("--eval-opponents", metavar="A,B", help="Against whom the model is measured.")
-    ] = ",".join(_EVAL.opponents),
-    eval_matches: Annotated[int, typer.Option(min=2, help="Matches against the random player.")] = _EVAL.matches,
-    search_matches: Annotated[int, typer.Option(min=2, help="Matches against the others.")] = _EVAL.search_matches,
-    curve_every: Annotated[int, typer.Option(min=0, help="Steps between points of the curve.")] = _EVAL.curve_every,
-    curve_matches: Annotated[
-        int, typer.Option(min=1, help="Matches behind each point of the curve.")
-    ] = _EVAL.curve_matches,
-    checkpoint_every: Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")] = 10,
-    control: Annotated[
-        bool, typer.Option("--control/--no-control", help="Spend the same CPU time on more SFT, to compare.")
-    ] = False,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Go on with a run that was interrupted; its settings hold.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON on stdout.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print every setting, as a config file, and what the run would do.")
+    ] = False,
+    presets: Annotated[bool, typer.Option("--presets", help="List the presets.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Train a language model to play a game: cold start, then GRPO on a LoRA, then measures and a report.
+    """Train a language model to play games: cold start, reinforcement learning, measures, a report.
 
-    The run directory holds the settings, versions, metrics, every match, checkpoints, and report.html. Ctrl-C
-    stops after the step under way; --resume goes on from there.
+    Every setting has a name, such as optimizer.learning_rate, and a default. What is given goes before what is not:
+    NAME=VALUE and the options here before the config file, that before the preset. --dry-run shows all settings with
+    their values; the reference has what each one means.
+
+    Ctrl-C stops after the step under way; --resume goes on from there.
 
     Examples:
 
     \b
-    gymposium train --game tic_tac_toe --control
-    gymposium train --game kuhn_poker --opponent mcts-50 --steps 40 --out runs/kuhn
-    gymposium train --game tic_tac_toe --reward "weighted(accuracy=1,efficiency=0.2)"
-    gymposium train --game connect_four --model Qwen/Qwen3-0.6B --cold-start-steps 0 --prompt full --group-size 16
+    gymposium train --game tic_tac_toe --opponent random --control
+    gymposium train --game kuhn_poker --opponent mcts-50 --out runs/kuhn steps=40 evaluation.matches=500
+    gymposium train --game tic_tac_toe --game kuhn_poker "reward=weighted(accuracy=1,efficiency=0.2)"
+    gymposium train --preset openspiel-ppo-curriculum --dry-run > mine.toml
+    gymposium train mine.toml optimizer.learning_rate=1e-5 stages.0.promote=0.8
     gymposium train --resume runs/kuhn
     """
-    from gymposium_train.run import resume_run, start_run
-
+    if presets:
+        _list_presets(as_json=as_json)
+        return
     if resume is not None:
-        given = [name for name in ctx.params if name not in ("resume", "as_json") and _is_given(ctx, name)]
-        if given:
-            raise BadOption(f"--resume goes on with the run's own settings; leave out {', '.join(sorted(given))}.")
-        path = resume
-    elif game is None:
-        raise BadOption("Say which game: --game tic_tac_toe (gymposium list shows all), or --resume DIR.")
+        _refuse_beside_resume(ctx)
+        _run(None, resume, as_json=as_json)
+        return
+    shortcuts = {
+        ("games",): game,
+        ("stages",): [{"opponents": {opponent: 1.0}}] if opponent is not None else None,
+        ("model", "name"): model,
+        ("seed",): seed,
+        ("steps",): steps,
+        ("control",): control or None,
+    }
+    options = [Override(path, value, _option(path)) for path, value in shortcuts.items() if value is not None]
+    config = _config(preset, given or [], options)
+    if dry_run:
+        _show_plan(config, as_json=as_json)
     else:
-        path = out_dir or Path("runs") / f"{game.partition('(')[0]}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    say(f"Run directory: {path}")
-    try:
-        if resume is not None:
-            directory = resume_run(path)
+        _run(config, out_dir or new_directory(config), as_json=as_json)
+
+
+def _option(path: tuple[str, ...]) -> str:
+    """How the command line calls a setting."""
+    return "--" + {"games": "game", "stages": "opponent", "name": "model"}.get(path[-1], path[-1])
+
+
+def _config(preset: str | None, given: list[str], options: list[Override]) -> TrainConfig:
+    """Defaults, preset, file, and single settings, the later before the earlier."""
+    files, settings = [], []
+    for argument in given:
+        if argument.endswith((".toml", ".json")) and "=" not in argument:
+            files.append(Path(argument))
         else:
-            directory = start_run(
-                path,
-                TrainConfig(
-                    game=load_game(str(game)).name,
-                    opponent=opponent,
-                    seed=seed,
-                    model=model,
-                    prompt=prompt,
-                    reply=reply,
-                    max_tokens=max_tokens,
-                    on_illegal=on_illegal,
-                    reward=reward,
-                    checkpoint_every=checkpoint_every,
-                    control=control,
-                    cold_start=replace(_COLD, steps=cold_start_steps, games=cold_start_games),
-                    grpo=replace(
-                        _GRPO,
-                        steps=steps,
-                        groups=groups,
-                        group_size=group_size,
-                        final_group_size=final_group_size or group_size * _GRPO.final_group_size // _GRPO.group_size,
-                        learning_rate=learning_rate,
-                        entropy=entropy,
-                        final_entropy=entropy * _GRPO.final_entropy / _GRPO.entropy,
-                    ),
-                    lora=Lora(rank=lora_rank, alpha=2 * lora_rank),
-                    evaluation=replace(
-                        _EVAL,
-                        opponents=tuple(name.strip() for name in eval_opponents.split(",")),
-                        matches=eval_matches,
-                        search_matches=search_matches,
-                        curve_every=curve_every,
-                        curve_matches=curve_matches,
-                    ),
-                ),
-            )
-    except KeyboardInterrupt:
-        say(f"\nStopped. Go on with:  gymposium train --resume {path}")
-        raise typer.Exit(130) from None
-    if as_json:
-        print_json(directory.results())
-    else:
-        _show(directory)
+            settings.append(parse(argument))
+    if len(files) > 1:
+        raise BadOption(f"There can be one config file, not {len(files)}: {', '.join(map(str, files))}.")
+    if not (preset or files or settings or options):
+        raise BadOption(
+            "Say what to train: --game tic_tac_toe (gymposium list shows all games), a config file, a --preset "
+            "(--presets lists them), or --resume DIR."
+        )
+    layers = [preset_data(preset)] if preset is not None else []
+    layers += [read_data(file) for file in files]
+    return config_from(merged(*layers), [*options, *settings])
+
+
+def _refuse_beside_resume(ctx: typer.Context) -> None:
+    """A run that goes on keeps its settings."""
+    beside = sorted(name for name in ctx.params if name not in ("resume", "as_json") and _is_given(ctx, name))
+    if beside:
+        names = ", ".join({"given": "settings", "out_dir": "out"}.get(name, name) for name in beside)
+        raise BadOption(f"--resume goes on with the run's own settings; leave out {names}.")
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:
@@ -165,27 +147,64 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _show(directory: RunDirectory) -> None:
-    config, results = RunDirectory.open(directory.path)[1], directory.results()
-    table = Table("player", "against", "win", "draw", "loss", "mean return", "failed", box=None)
+def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
+    """Begin a run, or go on with one, and show what came of it."""
+    if config is not None:
+        check(config)  # before a directory is named that there will not be
+    say(f"Run directory: {directory}")
+    try:
+        run = train(config, out=directory) if config is not None else train(resume=directory)
+    except KeyboardInterrupt:
+        say(f"\nStopped. Go on with:  gymposium train --resume {directory}")
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json(run.results())
+    else:
+        _show_results(run)
+
+
+def _show_results(run: RunDirectory) -> None:
+    config, results = run.open(run.path)[1], run.results()
+    found = lines(config, results)
+    several = len(config.games) > 1
+    headings = ("player", "against", "win", "draw", "loss", "mean return", "failed")
+    table = Table(*(["game"] if several else []), *headings, box=None)
     for column in table.columns:
         column.no_wrap = True
-    for line in lines(config, results):
+    for line in found:
         draw, loss = (cell.partition(" ")[0] for cell in (line.draw, line.loss))  # all intervals are in the report
-        table.add_row(
-            line.player, f"{line.opponent} ({line.matches})", line.win, draw, loss, line.mean_return, line.failed
-        )
-    results_console = out()
-    results_console.width = max(results_console.width, WIDTH)
-    results_console.print(table)
-    spent = [
-        f"{name} {results[key]:.0f} s"
-        for key, name in (
-            ("cold_start_cpu_seconds", "cold start"),
-            ("grpo_cpu_seconds", "GRPO"),
-            ("control_cpu_seconds", "control"),
-        )
-        if key in results
-    ]
-    results_console.print(f"CPU time: {', '.join(spent)}")
-    results_console.print(f"Report: {directory.report}")
+        cells = (f"{line.opponent} ({line.matches})", line.win, draw, loss, line.mean_return, line.failed)
+        table.add_row(*([line.game] if several else []), line.player, *cells)
+    console = out()
+    console.width = max(console.width, WIDTH)
+    console.print(table)
+    console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
+    console.print(f"Report: {run.report}")
+
+
+def _show_plan(config: TrainConfig, *, as_json: bool) -> None:
+    """The config as a file on stdout, with what the run would do as its comments."""
+    check(config, models=False)
+    planned = outline(config)
+    if as_json:
+        print_json({"config": as_data(config), "outline": planned})
+        return
+    show(out(), "\n".join([*_comments(planned), "", as_toml(config).rstrip()]))
+    note("Nothing was done. The settings make sense; whether the models they name are there shows when the run begins.")
+
+
+def _comments(planned: dict[str, str]) -> Iterator[str]:
+    for name, text in planned.items():
+        yield f"# {name + ':':<12} {text}"
+
+
+def _list_presets(*, as_json: bool) -> None:
+    found: dict[str, Any] = {name: preset_summary(name) for name in preset_names()}
+    if as_json:
+        print_json(found)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for name, summary in found.items():
+        table.add_row(name, summary)
+    out().print(table)
+    note("Take one with --preset NAME; --dry-run shows all that it sets.")

@@ -12,7 +12,7 @@ from gymposium.plugins.specs import CommandSpec
 def gymposium_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         name="train",
-        summary="Train a language model to play a game: cold start, GRPO on a LoRA, measures, report.",
+        summary="Train a language model to play games: cold start, GRPO or PPO, measures, report.",
         entry_point="gymposium_train.cli:command",
         order=19,
     )

@@ -11,6 +11,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import check_loggers
 from gymposium.players.grammar import make_player
+from gymposium.players.search.refusal import refuse
 from gymposium.reading import reader
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.context import context
@@ -23,23 +24,27 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     """A sentence for each name that nobody knows, and for what the games named do not allow."""
     games: list[Game] = []
     for name in config.games:
-        yield from _told("games", lambda name=name: games.append(load_game(name)))
+        yield from _told("games", _load, games, name)
     for name, times in Counter(game.name for game in games).items():
         if times > 1:
             yield f"games: {name} is there {times} times. Name it once."
-    yield from _told("asking.reply", lambda: reader(config.asking.reply))
-    yield from _told("asking.context", lambda: context(config.asking.context))
-    yield from _told("reward", lambda: make_reward(config.reward))
-    yield from _told("loggers", lambda: check_loggers(config.loggers))
+    yield from _told("asking.reply", reader, config.asking.reply)
+    yield from _told("asking.context", context, config.asking.context)
+    yield from _told("reward", make_reward, config.reward)
+    yield from _told("loggers", check_loggers, config.loggers)
     for file in config.cold_start.data:
         if not Path(file).is_file():
             yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
     if any(game.seats > 1 for game in games):
         for where, name in _opponents(config):
             if not _is_model(name):
-                yield from _told(where, lambda name=name: make_player(name))
+                yield from _told(where, make_player, name)
+            if name.startswith("mcts-"):
+                for game in games:
+                    if game.seats > 1:
+                        yield from _told(where, refuse, game, name)
     if len(games) == len(config.games):
-        yield from _told("stages", lambda: check_stages(config.stages, games))
+        yield from _told("stages", check_stages, config.stages, games)
         yield from _shares(config, games)
 
 
@@ -48,12 +53,11 @@ def missing_models(config: TrainConfig) -> Iterator[str]:
     is loaded for that."""
     for where, name in _opponents(config):
         if _is_model(name):
-            yield from _told(where, lambda name=name: make_player(name))
+            yield from _told(where, make_player, name)
     if config.model.name is not None:
         from gymposium_agents.loading import check_model  # brings torch
 
-        name = config.model.name
-        yield from _told("model.name", lambda: check_model(name))
+        yield from _told("model.name", check_model, config.model.name)
 
 
 def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
@@ -79,12 +83,17 @@ def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
         counted["curve_matches"] = measures.curve_matches
     for game in games:
         for name, matches in counted.items():
-            yield from _told(f"evaluation.{name}, for {game.name}", lambda m=matches, g=game: check_share(m, g))
+            yield from _told(f"evaluation.{name}, for {game.name}", check_share, matches, game)
 
 
-def _told(where: str, look: Callable[[], object]) -> Iterator[str]:
+def _load(games: list[Game], name: str) -> None:
+    games.append(load_game(name))
+
+
+def _told(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
+    """What `look` raises, behind the setting that it is about."""
     try:
-        look()
+        look(*arguments)
     except GymposiumError as error:
         text = str(error)
         yield text if text.startswith(where) else f"{where}: {text}"

@@ -13,16 +13,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from gymposium.errors import BadOption
-from gymposium_train.config import overrides as single, schema
+from gymposium_train.config import schema
+from gymposium_train.config.overrides import Override, applied, parse
 from gymposium_train.config.problems import BadConfig, explained, shown
 from gymposium_train.config.whole import TrainConfig
 from gymposium_train.config.writing import as_data
 
 
-def config_from(data: Mapping[str, Any], overrides: Iterable[str] = ()) -> TrainConfig:
-    """The config that nested plain data make, with these settings (`optimizer.learning_rate=1e-5`) in place of its
-    own. Raises `BadConfig`, and `BadOption` for a setting that is not of the form NAME=VALUE."""
-    data = single.applied(dict(data), map(single.parse, overrides))
+def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> TrainConfig:
+    """The config that nested plain data make, with these settings in place of its own. Raises `BadConfig`, and
+    `BadOption` for a setting that leads nowhere."""
+    data = applied(dict(data), overrides)
     if strange := [f"{schema.dotted(path)} = {shown(value)}: {why}" for path, value, why in _strange(data)]:
         raise BadConfig(strange)
     try:
@@ -33,8 +34,9 @@ def config_from(data: Mapping[str, Any], overrides: Iterable[str] = ()) -> Train
 
 
 def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
-    """The config with some settings changed, checked as any other: `changed(config, "steps=5")`."""
-    return config_from(as_data(config), overrides)
+    """The config with some settings changed, read as any other: `changed(config, "steps=5")`. Raises as `config_from`
+    does, and `BadOption` for what is not of the form NAME=VALUE."""
+    return config_from(as_data(config), map(parse, overrides))
 
 
 def config_from_toml(text: str) -> TrainConfig:

@@ -65,8 +65,8 @@ def _credit(config: TrainConfig) -> Iterator[str]:
         )
     if config.reward.startswith("ruler") and config.rollout.group_size == 1:
         yield (
-            f"rollout.group_size = 1: reward={config.reward} compares the matches of a group, and one alone has nothing "
-            f"to be compared with. Take 2 or more; 4 to 8 are usual."
+            f"rollout.group_size = 1: reward={config.reward} compares the matches of a group, and one alone "
+            f"has nothing to be compared with. Take 2 or more; 4 to 8 are usual."
         )
     if credit == "gigpo" and config.asking.context != "state":
         yield (
@@ -86,11 +86,6 @@ def _model(config: TrainConfig) -> Iterator[str]:
         yield (
             "model.load = 4bit: quantized weights cannot be trained, only a LoRA on them. Set model.tune=lora, or "
             "leave load out."
-        )
-    if model.tune == "full" and any("past" in stage.opponents for stage in config.stages):
-        yield (
-            "stages: past versions are kept as adapters, and with model.tune=full there are none. Set model.tune=lora, "
-            "or take past out of the opponents."
         )
     if config.optimizer.checkpointing and config.optimizer.layout == "shared":
         yield (
@@ -115,6 +110,12 @@ def _engine(config: TrainConfig) -> Iterator[str]:
         yield (
             "engine.kind = vllm: the server is handed an adapter after each step, and with model.tune=full there is "
             "none. Set model.tune=lora, or engine.kind=own."
+        )
+    if engine.kind == "vllm" and config.model.load == "4bit" and engine.url is None:
+        yield (
+            "model.load = 4bit: a server that is started for the run serves the weights as they are, and would not "
+            "play as the learner learns. Set engine.kind=own or shared, or name in engine.url a server that quantizes "
+            "alike."
         )
 
 

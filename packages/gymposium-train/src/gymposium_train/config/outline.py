@@ -1,0 +1,94 @@
+"""What a run of a config would do, in a few lines, without doing any of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymposium.games.registry import load_game
+from gymposium_train.config.play import Stage
+from gymposium_train.config.schedules import group_size
+from gymposium_train.config.whole import TrainConfig
+
+
+def outline(config: TrainConfig) -> dict[str, str]:
+    """Lines of text by what they are about, in the order of a run. For a config that `sense.check` has passed. Nothing
+    is fetched; models that are here are counted without their weights. Raises `BadOption` for a LoRA on layers that
+    the model has not."""
+    games = [load_game(name) for name in config.games]
+    found = {"games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games), **_models(config)}
+    cold = config.cold_start
+    source = f"the chats in {', '.join(cold.data)}" if cold.data else f"the winners of {cold.games:,} random matches"
+    found["cold start"] = f"{cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none"
+    found["steps"] = _steps(config)
+    if any(game.seats > 1 for game in games):
+        found["opponents"] = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
+    found["learning"] = f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}"
+    engine = config.engine
+    found["engine"] = f"{engine.kind}, {engine.schedule}, {_times(engine.staleness, 'step')} behind at most"
+    found["measures"] = _measures(config, alone=all(game.seats == 1 for game in games))
+    found["control"] = "as much CPU time of SFT" if config.control else "none"
+    return found
+
+
+def _steps(config: TrainConfig) -> str:
+    if not config.steps:
+        return "none"
+    first, last = group_size(config, 0), group_size(config, config.steps - 1)
+    groups = config.rollout.groups
+    matches = sum(groups * group_size(config, step) for step in range(config.steps))
+    sizes = f"{first} matches" if first == last else f"{first} matches in the first and {last} in the last"
+    return f"{config.steps}, each of {_times(groups, 'group')} of {sizes}; {matches:,} matches in all"
+
+
+def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
+    together = sum(stage.opponents.values())
+    if len(stage.opponents) == 1:
+        shown = next(iter(stage.opponents))
+    else:
+        shown = ", ".join(f"{name} {share / together:.0%}" for name, share in stage.opponents.items())
+    return shown if stage is stages[-1] else f"{shown} until the mean score is {stage.promote:g}"
+
+
+def _measures(config: TrainConfig, *, alone: bool) -> str:
+    measures = config.evaluation
+    if alone:
+        return f"{measures.matches:,} matches"
+    panel = (
+        f"{name} in {measures.matches if name == 'random' else measures.search_matches:,}"
+        for name in measures.opponents
+    )
+    return f"against {', '.join(panel)} matches, before and after"
+
+
+def _models(config: TrainConfig) -> dict[str, str]:
+    """The model and how much of it is trained, on torch's `meta` device, which has no memory."""
+    import torch  # heavy, and a config can be read without
+    from transformers import AutoModelForCausalLM
+
+    from gymposium_agents.loading import local_architecture
+    from gymposium_agents.lora.attach import attach_lora
+    from gymposium_agents.small import small_config
+
+    model = config.model
+    if model.name is None:
+        name: str = "a small one, made on the spot"
+        architecture: Any = small_config(model.small, model.small.vocabulary)
+    else:
+        name, architecture = model.name, local_architecture(model.name)
+        if architecture is None:
+            trained = "all of its weights" if model.tune == "full" else f"a LoRA of rank {model.lora.rank}"
+            return {"model": f"{name}, which is not on this machine: it is looked for on the hub", "trained": trained}
+    with torch.device("meta"):
+        made: Any = AutoModelForCausalLM.from_config(architecture)  # type: ignore[no-untyped-call]
+        every = sum(parameter.numel() for parameter in made.parameters())
+        if model.tune == "lora":
+            targets = model.lora.targets
+            made = attach_lora(made, rank=model.lora.rank, alpha=model.lora.alpha, seed=0, targets=targets)
+    some = sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
+    trained = f"a LoRA of rank {model.lora.rank}, " if model.tune == "lora" else "all of its weights, "
+    loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
+    return {"model": f"{name}, {every:,} parameters{loaded}", "trained": f"{trained}{some:,} parameters"}
+
+
+def _times(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
