@@ -122,8 +122,9 @@ def test_kls_are_of_the_policy_that_sampled(policy: list[float], sampler: list[f
 
 
 def test_what_is_clipped() -> None:
-    """Ratios 4, 1/4, 1 and 1/2: inside are those from 0.4 to 3."""
+    """Ratios 4, 1/4, 1 and 1/2: inside are those from 0.4 to 3. The turns' are 1 and about 0.71."""
     assert clipped(OLD, ENGINE, 0.6, 2.0).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert clipped(OLD, ENGINE, 0.2, 0.2, TURN).tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_explained_variance_by_hand() -> None:

@@ -1,6 +1,2 @@
 """Credit: the rewards of a batch in, what each turn deserves out. `episode` holds the contract; each algorithm is a
 file of its own."""
-
-from gymposium_train.credit.grpo import group_advantages
-
-__all__ = ["group_advantages"]

@@ -70,7 +70,8 @@ class Loss:
         share = float(flat.weights.sum())
         metrics.add("train/policy_loss", total.item(), share)
         with torch.no_grad():
-            moved = approx_kl(logprobs, flat.old), clipped(logprobs, flat.old, low, high)
+            turn = flat.turn if settings.kind == "gspo" else None
+            moved = approx_kl(logprobs, flat.old), clipped(logprobs, flat.old, low, high, turn)
             for name, values in zip(("train/approx_kl", "train/clipfrac"), moved, strict=True):
                 metrics.add(name, float((values * flat.weights).sum()), share)
         if flat.reference is None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from gymposium_train.learner.trunk import Head
-from gymposium_train.objective import entropy as entropy_of
+from gymposium_train.objective.terms import entropy as entropy_of
 
 LOGITS_AT_ONCE = 2**24
 """Logits that are held at once (64 MiB in float32). Where there are more, each piece is computed again on the way back

@@ -4,8 +4,3 @@ All tensors are flat: [M], one entry for each sampled token of a micro-batch, wh
 [M] says which turn a token belongs to; a turn is never split over micro-batches. A step's loss is the sum of each
 token's loss times its weight (`aggregate`), so the same comes out however the step is cut for memory.
 """
-
-from gymposium_train.objective.policy import ppo_clip
-from gymposium_train.objective.terms import entropy
-
-__all__ = ["entropy", "ppo_clip"]
