@@ -43,9 +43,9 @@ class Ahead(Generic[T]):
                 …  # learn from taken.rollout, and publish
                 ahead.published(step)
 
-    `play` plays the rollout of a step with the weights that are published when it begins. With a bound of 0 it is called
-    by `take`, in the caller's thread; otherwise in a thread of its own, which ends with the block: a rollout that is
-    being played then goes on until it calls `go_on`."""
+    `play` plays the rollout of a step with the weights that are published when it begins. With a bound of 0 it is
+    called by `take`, in the caller's thread; otherwise in a thread of its own, which ends with the block: a rollout
+    that is being played then goes on until it calls `go_on`."""
 
     def __init__(self, play: Callable[[int], T], bound: int, steps: range) -> None:
         if bound < 0:

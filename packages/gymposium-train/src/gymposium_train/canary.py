@@ -1,8 +1,9 @@
-"""The prompts with which a run checks, after each update, that the engine plays what was learned."""
+"""How a run checks, after each update, that the engine plays what was learned: by which prompts, and how nearly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
@@ -11,6 +12,7 @@ from gymposium.reading import Reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.forward import Tokens
+from gymposium_agents.lora.canary import tolerance_for
 
 PROMPTS = 2
 MATCHES = 16
@@ -38,9 +40,19 @@ def opening_prompts(
     if not found:
         raise GymposiumError(
             f"The model's context of {context} tokens has no room for a prompt of {game.name}: the shortest of "
-            f"{MATCHES} random matches has {shortest}. Take --prompt compact, or a model with a longer context."
+            f'{MATCHES} random matches has {shortest}. Write asking.prompt = "compact", or take a model with a longer '
+            f"context."
         )
     return tuple(found)
+
+
+def tolerance_of(model: Any) -> float:
+    """How far the engine's log-probabilities may be from those of this model, in nats: its coarsest number type says.
+    Weights in 4 bits compute in a type of their own."""
+    types = {model.dtype}
+    if (quantized := getattr(model.config, "quantization_config", None)) is not None:
+        types.add(quantized.bnb_4bit_compute_dtype)
+    return max(tolerance_for(str(one).removeprefix("torch.")) for one in types)
 
 
 def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:

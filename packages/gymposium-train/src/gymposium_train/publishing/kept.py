@@ -1,0 +1,28 @@
+"""Which of the adapters on disk stay: those of versions that were kept, marked so in their directories."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gymposium_agents.durable import sync
+from gymposium_agents.lora.store import AdapterStore
+from gymposium_agents.tokens import Policy
+
+KEPT = "KEPT"
+"""Stands in the directory of a version that was kept."""
+
+
+def mark_kept(store: AdapterStore, policy: Policy) -> None:
+    """This version stays."""
+    place = store.path(policy)
+    (place / KEPT).touch()
+    sync(place)
+
+
+def remove_others(store: AdapterStore, present: Policy, needed: Collection[Policy]) -> None:
+    """Remove the adapters of versions that are neither kept nor needed, and of all above the present one: a run that
+    was interrupted had come that far, and learns those versions again."""
+    for policy in store.list():
+        kept = (store.path(policy) / KEPT).is_file()
+        if policy.version > present.version or not (kept or policy in needed):
+            store.remove(policy)

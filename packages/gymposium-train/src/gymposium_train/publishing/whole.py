@@ -1,0 +1,80 @@
+"""Publishing where all weights are trained: there is no adapter to go over, so whole models play."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.durable import MARK, remove_directory, sweep, whole_directory
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.tokens import Policy
+
+
+class WholeModels:
+    """The learner's own model plays; or copies of it, to which the weights are written in turn: one for each publish
+    that rollouts may be behind, and one more, so that none changes while it is played."""
+
+    def __init__(self, learning: LoadedModel, copies: Sequence[LoadedModel], kept: KeptModels) -> None:
+        self._learning, self._kept = learning, kept
+        self._playing = deque((model, model.engine()) for model in copies or [learning])
+        """The one that plays stands last."""
+
+    @property
+    def context(self) -> int:
+        return self._playing[-1][1].context
+
+    def publish(self, policy: Policy) -> TransformersEngine:
+        if policy != self._playing[-1][1].policy:
+            self._playing.rotate(-1)
+            model, engine = self._playing[-1]
+            if model is not self._learning:
+                model.model.load_state_dict(self._learning.model.state_dict())
+            engine.weights_changed(policy)
+        return self._playing[-1][1]
+
+    def keep(self, policy: Policy) -> None:
+        (model,) = (model for model, engine in self._playing if engine.policy == policy)
+        self._kept.save(model, policy)
+
+    def past(self, policy: Policy) -> TransformersEngine:
+        return self._kept.engine(policy)
+
+    def let_go(self, policy: Policy) -> None:
+        self._kept.let_go(policy)
+
+
+class KeptModels:
+    """Models of past versions, a directory for each. One that plays is in memory until it is let go."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._directory, self._name = directory, name
+        self._engines: dict[Policy, TransformersEngine] = {}
+
+    def save(self, model: LoadedModel, policy: Policy) -> None:
+        """One that is there already stays: a version has one set of weights. Later ones go; a run that was interrupted
+        had come that far, and learns them again."""
+        sweep(self._directory, f"{self._name}-v")
+        for place in self._directory.glob(f"{self._name}-v*"):
+            if place.name > self._place(policy).name:
+                remove_directory(place)
+        if not self._place(policy).exists():
+            with whole_directory(self._place(policy)) as staging:
+                model.save(staging)
+
+    def engine(self, policy: Policy) -> TransformersEngine:
+        """Raises `GymposiumError` where this version was not kept."""
+        if policy not in self._engines:
+            place = self._place(policy)
+            if not (place / MARK).is_file():
+                raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
+            self._engines[policy] = load_model(place).engine(policy)
+        return self._engines[policy]
+
+    def let_go(self, policy: Policy) -> None:
+        self._engines.pop(policy, None)
+
+    def _place(self, policy: Policy) -> Path:
+        return self._directory / f"{self._name}-v{policy.version:09d}"

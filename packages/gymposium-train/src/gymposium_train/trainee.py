@@ -1,0 +1,165 @@
+"""The model that learns, as those who share it see it: a learner, players, and versions of the past."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Lock
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.reading import reader
+from gymposium_agents.chat import Chat
+from gymposium_agents.engines.protocol import TokenEngine, Tokens
+from gymposium_agents.loading import LoadedModel
+from gymposium_agents.lora.canary import check_published
+from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import Policy
+from gymposium_train.canary import opening_prompts, tolerance_of
+from gymposium_train.config import Asking, TrainConfig
+from gymposium_train.learner import Learner
+from gymposium_train.publishing import Publisher, make_publisher, policy_name
+
+
+class Seated:
+    """Who of the policy can take a seat (a `Cast`): as it is now, and as it was.
+
+    A player is of the version that was published last when it was taken, and stays so: matches end under the policy
+    that began them. One thread may publish while another plays (`ahead`)."""
+
+    def __init__(self, publisher: Publisher, chat: Chat, asking: Asking, place: Path) -> None:
+        """`place` goes into the players' names."""
+        self._publisher, self._chat, self._place = publisher, chat, place
+        self._sampling = PlayerSettings(
+            style=asking.prompt,
+            reply=asking.reply,
+            max_tokens=asking.max_tokens,
+            context=asking.context,
+            temperature=asking.temperature,
+            thinking=asking.thinking,
+        )
+        self._best = self._sampling.with_options({"temperature": "0"})
+        self._published: tuple[TokenEngine, Policy] | None = None
+        self._one_at_a_time = Lock()
+
+    @property
+    def published(self) -> tuple[TokenEngine, Policy]:
+        """Who plays, and as what."""
+        if self._published is None:
+            raise GymposiumError("Nothing was published yet, so nobody can play: call publish() first.")
+        return self._published
+
+    def publish(self, policy: Policy, check: Callable[[TokenEngine], float]) -> float:
+        """Let an engine play the learner's weights as `policy`. Nobody is given it before it has passed `check`."""
+        with self._one_at_a_time:
+            engine = self._publisher.publish(policy)
+        found = check(engine)
+        self._published = engine, policy
+        return found
+
+    def learner(self) -> LanguageModelPlayer:
+        """Plays by the weights that were published last, and samples."""
+        return self._player("learner", *self.published, self._sampling)
+
+    def greedy(self) -> LanguageModelPlayer:
+        """Plays by the weights that were published last, its most likely reply always."""
+        return self._player("learner", *self.published, self._best)
+
+    def keep(self) -> Policy:
+        """Keep the version that was published last, so that it can be met again, in a resumed run too. Its files stay
+        with the run. To keep it again changes nothing."""
+        with self._one_at_a_time:
+            _, policy = self.published
+            self._publisher.keep(policy)
+            return policy
+
+    def past(self, policy: Policy) -> LanguageModelPlayer:
+        """A version that was kept, sampling as the learner does, until it is let go. Raises `GymposiumError` where it
+        was not kept."""
+        with self._one_at_a_time:
+            engine = self._publisher.past(policy)
+        return self._player(str(policy), engine, policy, self._sampling)
+
+    def let_go(self, policy: Policy) -> None:
+        """This version is not met any more; to be called when no rollout under way meets it. Its files stay."""
+        with self._one_at_a_time:
+            self._publisher.let_go(policy)
+
+    def _player(self, name: str, engine: TokenEngine, policy: Policy, how: PlayerSettings) -> LanguageModelPlayer:
+        return over(f"lm:{self._place / name}", engine, self._chat, how, policy)
+
+
+class Trainee:
+    """The model that learns, with its players. `make_trainee` makes one.
+
+    `publish` comes first, as soon as the learner has its weights (behind a checkpoint's, where a run goes on), and then
+    after each update."""
+
+    def __init__(self, name: str, learner: Learner, cast: Seated, canary: Sequence[Tokens]) -> None:
+        """`name` is that of its policies; the engine answers the prompts of `canary` after each publish."""
+        self.learner = learner
+        self.cast = cast
+        """Its players, present and past."""
+        self._name, self._canary = name, canary
+        self._tolerance = tolerance_of(learner.model)
+
+    @property
+    def engine(self) -> TokenEngine:
+        """Plays the version that was published last, for whoever names it."""
+        return self.cast.published[0]
+
+    @property
+    def policy(self) -> Policy:
+        """The version that was published last."""
+        return self.cast.published[1]
+
+    @property
+    def player(self) -> LanguageModelPlayer:
+        """Samples, for rollouts; of the version that was published last, whatever is published later."""
+        return self.cast.learner()
+
+    @property
+    def greedy(self) -> LanguageModelPlayer:
+        """Plays its best, to be measured; of the version that was published last."""
+        return self.cast.greedy()
+
+    def publish(self) -> dict[str, float]:
+        """Let the engine play what the learner has learned, and see that it does. Metrics: `sync/canary`, the largest
+        difference between their log-probabilities, in nats; `sync/seconds`.
+
+        Raises `EngineDisagrees` where they are further apart than rounding explains."""
+        started = time.perf_counter()
+        policy = Policy(self._name, self.learner.policy_version)
+        worst = self.cast.publish(policy, lambda engine: self._checked(engine, policy))
+        return {"sync/canary": worst, "sync/seconds": time.perf_counter() - started}
+
+    def _checked(self, engine: TokenEngine, policy: Policy) -> float:
+        return check_published(engine, policy, self._canary, self.learner.score, tolerance=self._tolerance)
+
+
+@contextmanager
+def make_trainee(
+    config: TrainConfig, directory: Path, loaded: LoadedModel, learner: Learner, games: Sequence[Game]
+) -> Iterator[Trainee]:
+    """The trainee of the run in `directory`, for as long as the block lasts. `loaded` is the learner's model, with its
+    LoRA where one is trained; versions of it go to versions/ in the directory. With `engine.kind = "vllm"` this starts
+    the run's server, and ends it.
+
+    Raises `GymposiumError` where a server does not come up or serves another model, and where no prompt of a game fits
+    the context."""
+    asking, chat = config.asking, loaded.chat
+    if chat.thinking != asking.thinking:
+        chat = Chat(chat.tokenizer, thinking=asking.thinking)
+    with ExitStack() as resources:
+        publisher = make_publisher(config, directory / "versions", loaded, resources)
+        canary = [
+            prompt
+            for game in games
+            for prompt in opening_prompts(
+                game, asking.prompt, reader(asking.reply), chat, context=publisher.context, seed=config.seed
+            )
+        ]
+        yield Trainee(policy_name(config, directory), learner, Seated(publisher, chat, asking, directory), canary)

@@ -1,0 +1,40 @@
+"""A model that learns, for tests of what stands around it: quick to make, and every step moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_train.config import Optimizer
+from gymposium_train.learner import Learner
+
+Pairs = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+
+RANK = 4
+
+
+def learning(
+    directory: Path, tune: Literal["lora", "full"] = "lora", load: Literal["4bit"] | None = None
+) -> tuple[LoadedModel, Learner]:
+    """The model in `directory`, with a new LoRA unless all of it learns, and its learner."""
+    loaded = load_model(directory, load=load)
+    if tune == "lora":
+        loaded = LoadedModel(attach_lora(loaded.model, rank=RANK, alpha=8, seed=0), loaded.chat)
+    return loaded, Learner(loaded.model.train(), loaded.pad, Optimizer())
+
+
+def pairs_of(loaded: LoadedModel) -> Pairs:
+    """A few prompts and replies."""
+    chat = loaded.chat
+    return [(chat.prompt(text), chat.reply(reply)) for text in ("a", "b c") for reply in ("b2", "pass")]
+
+
+def learn(learner: Learner, loaded: LoadedModel, steps: int = 1) -> dict[str, Any]:
+    """Imitate one of the replies, so that all probabilities move."""
+    metrics: dict[str, Any] = {}
+    for _ in range(steps):
+        metrics = learner.imitate(pairs_of(loaded)[:1], 1e-2)
+    return metrics
