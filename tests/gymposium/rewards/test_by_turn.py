@@ -192,9 +192,9 @@ def test_rounding_is_no_broken_promise(values: list[float], rng: random.Random) 
 
 def test_a_reward_may_say_that_it_cannot_rate_a_group() -> None:
     def asleep(group: Sequence[Trajectory]) -> list[Reward]:
-        raise Unrated("the judge is asleep", "it snored")
+        raise Unrated("the judge is asleep", "It snored.")
 
     mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
-    with pytest.raises(Unrated, match=r"not rated, the judge is asleep: it snored\.") as caught:
+    with pytest.raises(Unrated, match=r"not rated: the judge is asleep\. It snored\.") as caught:
         CheckedReward("mine", asleep)([mine])
     assert caught.value.reason == "the judge is asleep"

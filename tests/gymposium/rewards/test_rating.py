@@ -27,7 +27,7 @@ def by_seed(group: Group) -> list[Reward]:
     """No rewards for odd seeds."""
     seed = group[0].seed or 0
     if seed % 2:
-        raise Unrated("the seed is odd", str(seed))
+        raise Unrated("the seed is odd", f"It is {seed}.")
     return [Reward(float(seed))] * len(group)
 
 
@@ -56,7 +56,7 @@ def told(rated: Sequence[list[Reward] | Unrated]) -> list[object]:
 @pytest.mark.parametrize("function", [by_seed, AllAtOnce(4)])
 def test_each_group_has_its_rewards_or_why_it_has_none(function: AllAtOnce) -> None:
     found = CheckedReward("mine", function).rate(sorted(groups(), key=lambda group: group[0].seed or 0))
-    odd = "The group was not rated, the seed is odd: {}."
+    odd = "The group was not rated: the seed is odd. It is {}."
     assert told(found) == [[0.0, 0.0], odd.format(1), [2.0, 2.0], odd.format(3)]
 
 

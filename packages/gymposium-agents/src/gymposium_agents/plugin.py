@@ -1,11 +1,11 @@
-"""What gymposium-agents adds: the language-model player and the `eval` command."""
+"""What gymposium-agents adds: language models as players and as judges, and commands for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, OpponentSpec
+from gymposium.plugins.specs import CommandSpec, OpponentSpec, RewardSpec
 
 
 @hookimpl
@@ -25,6 +25,18 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="A model behind an OpenAI-compatible chat API, as in api:gpt-5?base_url=https://host/v1&key=ENV_NAME; "
         "the key comes from the environment.",
         entry_point="gymposium_agents.api_player:api_player",
+    )
+
+
+@hookimpl
+def gymposium_rewards() -> Iterable[RewardSpec]:
+    yield RewardSpec(
+        name="ruler",
+        form="ruler(MODEL?OPTIONS,rubric=TEXT)",
+        pattern=r"(?s:ruler\((?P<model>[^?,]+)(?:\?(?P<options>[^,]+))?(?:,\s*rubric=(?P<rubric>.*))?\))",
+        summary="A model behind a chat API scores the trajectories of a group relative to each other, from 0 to 1; it "
+        "is named and reached as api:MODEL?OPTIONS is.",
+        entry_point="gymposium_agents.judge.grammar:ruler_reward",
     )
 
 

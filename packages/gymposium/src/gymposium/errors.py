@@ -82,8 +82,8 @@ class Unrated(GymposiumError):
     and counts it under `reason`, a few words that are the same for all groups that failed alike."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
-        """`detail` is what was wrong with this one."""
-        super().__init__(f"The group was not rated, {reason}{f': {detail}' if detail else ''}.")
+        """`detail` is what was wrong with this one, in a sentence."""
+        super().__init__(f"The group was not rated: {reason}.{f' {detail}' if detail else ''}")
         self.reason = reason
 
 

@@ -1,0 +1,91 @@
+"""What one seat was told and did in a match, in words, for who reads it afterwards.
+
+The positions come from the match played again, so a transcript holds what the seat could see and nothing else,
+whoever played and whatever the player itself was shown of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gymposium.driver import Turn
+from gymposium.errors import BadReward
+from gymposium.games.protocol import CHANCE, Match
+from gymposium.reading import Kind
+from gymposium.trajectories import Trajectory
+
+Part = Literal["told", "reply", "refused", "outcome"]
+PARTS: tuple[Part, ...] = ("told", "reply", "refused", "outcome")
+"""A position; a reply, thoughts included; why it was not accepted and what came of that; how the match ended."""
+
+_FAILED: dict[Kind, str] = {
+    "illegal": "This is no legal move.",
+    "unparsable": "This could not be read as a move.",
+    "cut off": "This was cut off before it ended.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that was told, replied or found."""
+
+    part: Part
+    text: str
+
+
+Transcript = tuple[Said, ...]
+
+
+def transcript(trajectory: Trajectory) -> Transcript:
+    """Everything in order, the outcome last. Raises `BadReward` for a trajectory that has no match to play again."""
+    seat, seed = trajectory.seat, trajectory.seed
+    if seed is None:
+        raise BadReward("A trajectory has no seed, so its match cannot be played again to show it: give its match's.")
+    match, found = trajectory.game.new(seed), []
+    turns = iter(trajectory.turns)
+    moves = iter([event for event in trajectory.events if event.seat != CHANCE])
+    while seats := match.to_move():
+        joint = {event.seat: event.move for _, event in zip(seats, moves)}  # a seat first: zip takes no move too many
+        if seat in seats:
+            found.append(Said("told", _told(match, seat)))
+            found += _replies(turns, trajectory, joint.get(seat))
+        if len(joint) < len(seats):  # the match was given up here
+            break
+        match.apply(joint)
+    return (*found, Said("outcome", _outcome(trajectory)))
+
+
+def _told(match: Match, seat: int) -> str:
+    observation = match.observe(seat, "full")
+    legal = observation.legal_moves
+    return observation.text if legal is None else f"{observation.text}Legal moves: {', '.join(legal)}"
+
+
+def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[Said]:
+    """The replies of one decision, which `played` came of; None where the match ended with it."""
+    for turn in turns:
+        yield Said("reply", turn.text if turn.action is None else f"action {turn.action}")
+        if turn.reading == "move":
+            return
+        why = _FAILED[turn.reading]
+        if trajectory.on_illegal.kind == "random" and played is not None:
+            yield Said("refused", f"{why} {played} was played instead, at random.")
+            return
+        yield Said("refused", f"{why} It cost {turn.penalty:g}." if turn.penalty else why)
+
+
+def _outcome(trajectory: Trajectory) -> str:
+    if trajectory.truncated:
+        how = "The match broke off: it had grown longer than the player can read."
+    elif trajectory.forfeited:
+        how = "The player forfeited the match."
+    elif trajectory.forfeit is not None:
+        how = "An opponent forfeited the match."
+    else:
+        how = "The match was played to its end."
+    result = trajectory.result
+    ended = "" if result == "score" else f" Result for the player: {result}."
+    reported = "".join(f" {name}: {value:g}." for name, value in sorted(trajectory.report.items()))
+    return f"{how}{ended} The match paid {trajectory.utilities[trajectory.seat]:g}.{reported}"
