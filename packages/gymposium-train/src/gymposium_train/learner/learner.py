@@ -191,12 +191,12 @@ class Learner:
             return
         base = base_of(self.model)
         was = self.model.training
-        base.gradient_checkpointing_enable({"use_reentrant": False})
+        base.activation_checkpointing_enable({"use_reentrant": False})
         self.model.train()
         try:
             yield
         finally:
-            base.gradient_checkpointing_disable()
+            base.activation_checkpointing_disable()
             self.model.train(was)
 
     def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:

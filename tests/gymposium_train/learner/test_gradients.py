@@ -1,0 +1,170 @@
+"""The gradient is that of the loss written out, and the same however a step is cut, laid out, packed or padded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from gymposium_agents.loading import LoadedModel
+from gymposium_train.config import Critic, Kl, Objective, Optimizer
+from gymposium_train.learner import Learner, Loss
+from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.terms import entropy
+from gymposium_train.rows import Row
+
+from .conftest import TEMPERATURE
+
+ENTROPY = 0.05
+CLOSE = 1e-5
+
+
+def learner(loaded: LoadedModel, loss: Loss, **more: Any) -> Learner:
+    given = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, **more}
+    mine = Learner(loaded.model, loaded.pad, Optimizer(**given), loss=replace(loss, temperature=TEMPERATURE))
+    if mine.critic is not None:
+        with torch.no_grad():
+            mine.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
+    return mine
+
+
+def gradients(mine: Learner) -> dict[str, torch.Tensor]:
+    named = dict(mine.named)
+    if mine.critic is not None:
+        named |= {f"critic.{name}": p for name, p in mine.critic.named_parameters()}
+    return {name: p.grad.clone() for name, p in named.items() if p.grad is not None}
+
+
+def update(mine: Learner, rows: list[Row], **how: Any) -> dict[str, torch.Tensor]:
+    """The gradient of one optimizer step at learning rate 0."""
+    mine.annotate(rows)
+    mine.update(rows, learning_rate=0.0, entropy_weight=ENTROPY, **how)
+    return gradients(mine)
+
+
+def distance(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> float:
+    """Of the whole gradients, relative."""
+    assert found.keys() == expected.keys()
+    apart = sum(float((found[name] - expected[name]).double().square().sum()) for name in expected)
+    size = sum(float(one.double().square().sum()) for one in expected.values())
+    assert size > 1e-6
+    return (apart / size) ** 0.5
+
+
+def written_out(model: Any, rows: list[Row], objective: Objective) -> torch.Tensor:
+    """Row by row and turn by turn, nothing shared: the losses as they stand in the papers."""
+    total = torch.zeros(())
+    low, high = 1.0 - objective.clip_low, 1.0 + objective.clip_high
+    for row in rows:
+        logits = model(torch.tensor([row.ids])).logits[0].float() / TEMPERATURE
+        for span in row.spans:
+            mine = logits[span.start - 1 : span.stop - 1]
+            tokens = torch.tensor(row.ids[span.start : span.stop])
+            new = torch.log_softmax(mine, -1).gather(-1, tokens[:, None])[:, 0]
+            ratio = (new - torch.tensor(span.engine)).exp()
+            match objective.kind:
+                case "ppo":
+                    loss = -torch.minimum(ratio * span.advantage, ratio.clamp(low, high) * span.advantage)
+                case "gspo":
+                    mean = ratio.log().mean().exp()
+                    loss = -torch.minimum(mean * span.advantage, mean.clamp(low, high) * span.advantage)
+                    loss = loss.expand(len(tokens))
+                case "cispo":
+                    loss = -ratio.clamp(low, high).detach() * span.advantage * new
+                case "pg":
+                    loss = -ratio.clamp(max=high).detach() * span.advantage * new
+            total = total + span.weight * (loss - ENTROPY * entropy(mine)).sum()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("kind", "aggregate"), [*product(("ppo", "gspo", "cispo", "pg"), ("token",)), ("ppo", "turn"), ("ppo", "sequence")]
+)
+def test_the_gradient_is_that_of_the_loss_written_out(
+    loaded: LoadedModel, rows: list[Row], kind: Any, aggregate: Any
+) -> None:
+    turns = [(n, span) for n, row in enumerate(rows) for span in row.spans]
+    weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)
+    for (_, span), weight in zip(turns, weights, strict=True):
+        span.weight = weight
+        span.engine = tuple(logprob - 0.3 for logprob in span.engine)  # so that ratios are not 1, and some are clipped
+    objective = Objective(kind=kind, aggregate=aggregate)
+    mine = learner(loaded, Loss(objective))
+    found = update(mine, rows)
+    loaded.model.zero_grad()
+    written_out(loaded.model, rows, objective).backward()
+    assert distance(found, gradients(mine)) < CLOSE
+
+
+LOSSES = {
+    "ppo with a critic": Loss(critic=Critic()),
+    "gspo with k3": Loss(Objective(kind="gspo"), kl=Kl(weight=0.3, estimator="k3")),
+    "cispo with k2": Loss(Objective(kind="cispo"), kl=Kl(weight=0.3, estimator="k2")),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("layout", ["shared", "padded", "packed"])
+def test_every_layout_and_every_split_give_the_same_gradient(
+    loaded: LoadedModel, rows: list[Row], name: str, layout: Any
+) -> None:
+    whole = update(learner(loaded, LOSSES[name], layout="padded", token_budget=100_000), rows)
+    for budget in (1, 333):
+        found = update(learner(loaded, LOSSES[name], layout=layout, token_budget=budget), rows)
+        assert distance(found, whole) < CLOSE, budget
+
+
+@given(
+    order=st.permutations(range(36)), budget=st.integers(1, 600), layout=st.sampled_from(["shared", "padded", "packed"])
+)
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_order_and_size_of_micro_batches_do_not_matter(
+    loaded: LoadedModel, rows: list[Row], order: list[int], budget: int, layout: Any
+) -> None:
+    assert len(rows) == len(order)
+    whole = update(learner(loaded, Loss(), token_budget=100_000), rows)
+    found = update(learner(loaded, Loss(), layout=layout, token_budget=budget), [rows[i] for i in order])
+    assert distance(found, whole) < CLOSE
+
+
+def test_the_parts_of_a_step_add_up_to_it(loaded: LoadedModel, rows: list[Row]) -> None:
+    """Denominators are those of the whole step: minibatches of any sizes have gradients whose mean is the whole's."""
+    whole = update(learner(loaded, Loss(), token_budget=100_000), rows)
+    mine = learner(loaded, Loss(), minibatches=3)
+    parts: list[dict[str, torch.Tensor]] = []
+    step = mine._stepper.step
+
+    def noting(*args: Any) -> tuple[float, bool]:
+        parts.append(gradients(mine))
+        return step(*args)
+
+    mine._stepper.step = noting  # type: ignore[method-assign]
+    update(mine, rows)
+    assert len(parts) > 1
+    mean = {name: torch.stack([part[name] for part in parts]).sum(0) / 3 for name in whole}
+    assert distance(mean, whole) < CLOSE
+
+
+@pytest.mark.parametrize("layout", ["padded", "packed"])
+def test_gradient_checkpointing_changes_memory_alone(loaded: LoadedModel, rows: list[Row], layout: Any) -> None:
+    plain = update(learner(loaded, Loss(critic=Critic())), rows)
+    saved: list[int] = []
+
+    def noting(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor.numel())
+        return tensor
+
+    kept = {}
+    for checkpointing in (False, True):
+        saved.clear()
+        mine = learner(loaded, Loss(critic=Critic()), layout=layout, checkpointing=checkpointing)
+        with torch.autograd.graph.saved_tensors_hooks(noting, lambda tensor: tensor):
+            assert distance(update(mine, rows), plain) < CLOSE
+        kept[checkpointing] = sum(saved)
+    assert kept[True] < kept[False] / 2
+    assert not loaded.model.is_activation_checkpointing
