@@ -21,7 +21,7 @@ from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
 from gymposium_agents.engines.chat_tokens import TokenChatEngine
 from gymposium_agents.judge import RUBRIC, Ruler
-from gymposium_agents.judge.answer import CUT_OFF
+from gymposium_agents.judge.answer import CUT_OFF, NO_JSON, NO_SCORE, NOT_EACH_ONCE
 from gymposium_agents.judge.grammar import ruler_reward
 from gymposium_agents.judge.prompt import judge_messages
 from gymposium_agents.judge.ruler import ALIKE, NO_ANSWER, TOO_LONG
@@ -34,6 +34,7 @@ from gymposium_agents.tokens import Sampling
 from ..chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
 from .played import Says, group, trajectory
 
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "judge-with-a-model.md"
 WORTH = {"b1": 0.1, "b2": 0.9, "b3": 0.3, "c1": 0.4}
 _TRAJECTORY = re.compile(r'<trajectory id="(.*?)">(.*?)</trajectory>', re.DOTALL)
 _REPLY = re.compile(r"<reply>\n(.*?)\n</reply>", re.DOTALL)
@@ -295,3 +296,22 @@ def test_what_stands_in_the_brackets() -> None:
 def test_wrong_names_say_what_to_write(text: str, error: type[GymposiumError], message: str) -> None:
     with pytest.raises(error, match=re.escape(message)):
         make_reward(text)
+
+
+def test_the_page_shows_a_judge_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        return completion(scored({str(number): number / 4 for number in range(1, 5)}))
+
+    with chat_server(answer) as server:
+        exec(example.replace("http://127.0.0.1:8000/v1", server.url), {})
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in told[:4]] == ["0.25", "0.5", "0.75", "1.0"]
+    assert told[4] == "The judge rated 1 groups in 1 answers, 10 tokens in and 2 out."
+
+
+def test_the_page_names_every_reason_for_a_group_without_scores() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for reason in (ALIKE, NO_ANSWER, TOO_LONG, CUT_OFF, NO_JSON, NOT_EACH_ONCE, NO_SCORE):
+        assert f"| {reason} |" in page
