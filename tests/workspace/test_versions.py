@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def test_each_carries_the_licence_text_and_a_readme(path: Path) -> None:
 def test_the_tested_versions_are_within_the_declared_ranges(path: Path) -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = {canonicalize_name(r.name): r for r in map(Requirement, (li for li in lines if li and li[0] != "#"))}
-    for wanted in map(Requirement, project(path)["dependencies"]):
+    extras = chain.from_iterable(project(path).get("optional-dependencies", {}).values())
+    for wanted in map(Requirement, [*project(path)["dependencies"], *extras]):
         name = canonicalize_name(wanted.name)
         if name not in VERSIONS:
             (pinned,) = pins[name].specifier

@@ -133,12 +133,12 @@ def test_what_fails_in_the_middle_is_named_with_what_to_do(
         logger.artifact("report", tmp_path / "report.html")
 
 
-@pytest.mark.parametrize("metrics", [{"a": None}, {"a": [1.0]}, {"": 1.0}, {3: 1.0}])
+@pytest.mark.parametrize("metrics", [{"a": None}, {"a": [1.0]}, {"": 1.0}, {"step": 1}])
 def test_a_metric_is_a_number_or_text_under_a_name(
     metrics: Any, told: list[tuple[Any, ...]], start: LoggerStart
 ) -> None:
     [logger] = make_loggers({"teller": {}}, start)
-    with pytest.raises(LoggerError, match="give a number or text under a name"):
+    with pytest.raises(LoggerError, match="give a number or text, under a name"):
         logger.log(0, metrics)
     assert told[-1][0] == "start"
 

@@ -26,10 +26,14 @@ class NamedLogger:
     logger: Logger
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Raises `LoggerError` where the logger fails, or a metric is neither a number nor text."""
+        """Raises `LoggerError` where the logger fails, a metric is neither a number nor text, or one is called `step`,
+        which is the name of the step itself."""
         for name, value in metrics.items():
-            if not (isinstance(name, str) and name and isinstance(value, int | float | str)):
-                raise LoggerError(f"Metric {name!r} of step {step} is {value!r}; give a number or text under a name.")
+            if name in ("", "step") or not isinstance(value, int | float | str):
+                raise LoggerError(
+                    f"Metric {name!r} of step {step} is {value!r}; give a number or text, under a name that is not "
+                    f"empty and not 'step'."
+                )
         with self._named(f"failed at step {step}"):
             self.logger.log(step, metrics)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Metrics = Mapping[str, float | int | str]
-"""Flat names such as `rollout/reward`, each with its value. A number may be NaN or infinite: that is news."""
+"""Flat names such as `rollout/reward`, each with its value; none is called `step`. A number may be NaN or infinite, which
+is news."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

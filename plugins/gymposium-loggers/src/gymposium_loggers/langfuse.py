@@ -1,0 +1,153 @@
+"""Langfuse."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gymposium.errors import BadOption, LoggerError, MissingExtra
+from gymposium.loggers.protocol import LoggerStart, Metrics
+from gymposium_loggers.kept import keep, recall
+
+KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LangfuseSettings:
+    """`[loggers.langfuse]`. The keys are `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY` of the environment."""
+
+    host: str | None = None
+    """By default what `LANGFUSE_BASE_URL` says, or Langfuse's own service."""
+
+    def __post_init__(self) -> None:
+        """Raises `BadOption` where an address carries a password: settings are written down and shown."""
+        if self.host is not None and urlsplit(self.host).password is not None:
+            raise BadOption(
+                f"[loggers.langfuse]: host holds a password. Take it out of the config, and set {' and '.join(KEYS)} "
+                "in the environment."
+            )
+
+
+class LangfuseLogger:
+    """A session for the run, a trace for each step, an observation with all metrics in it, and each metric as a score
+    of that trace, which is what Langfuse's charts show. Numbers that are not finite, which Langfuse does not take as
+    scores, are in the observation alone.
+
+    Everything is sent when the call returns: the SDK would send from a thread of its own and only log what fails. A run
+    that resumes goes on in the same session and, for a step that is run again, in the same trace."""
+
+    def __init__(self, start: LoggerStart, settings: LangfuseSettings) -> None:
+        """Raises `MissingExtra`, `BadOption` where the keys are not set, and whatever Langfuse's library raises where
+        the service cannot be reached or refuses them."""
+        try:
+            from langfuse.api import client as api, opentelemetry as otel, scores
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Langfuse", '"gymposium-loggers[langfuse]"') from error
+        public, secret = (os.environ.get(name, "") for name in KEYS)
+        if not (public and secret):
+            raise BadOption(f"[loggers.langfuse]: set {' and '.join(KEYS)} in the environment.")
+        self._otel: Any = otel
+        self._score: Any = scores.CreateScoreRequest
+        self._api: Any = api.LangfuseAPI(
+            base_url=settings.host or os.environ.get("LANGFUSE_BASE_URL", "https://cloud.langfuse.com"),
+            username=public,
+            password=secret,
+            x_langfuse_public_key=public,
+            headers={"x-langfuse-ingestion-version": "4"},  # shown at once, not after minutes
+        )
+        if not self._api.projects.get().data:
+            raise BadOption(f"[loggers.langfuse]: {' and '.join(KEYS)} are of no project.")
+        self._run = start.run
+        known = recall(start, "langfuse")
+        self._session = known or f"{start.run}-{secrets.token_hex(4)}"
+        keep(start, "langfuse", self._session)
+        self._step = start.step
+        if known is None:
+            self._send("config", start.step, {"langfuse.observation.input": _json(start.config)})
+
+    def log(self, step: int, metrics: Metrics) -> None:
+        """Raises `LoggerError` where Langfuse refuses a score."""
+        self._step = step
+        trace = self._send("metrics", step, {"langfuse.observation.output": _json(metrics)})
+        scores = [
+            self._score(
+                name=name,
+                value=value if isinstance(value, str) else float(value),
+                data_type="CATEGORICAL" if isinstance(value, str) else "NUMERIC",
+                trace_id=trace,
+                metadata={"step": step},
+            )
+            for name, value in metrics.items()
+            if isinstance(value, str) or math.isfinite(value)
+        ]
+        told: Any = self._api.scores.create(request=scores) if scores else None
+        if getattr(told, "rejected", 0):
+            raise LoggerError(
+                f"Logger langfuse: {told.rejected} scores of step {step} were refused: "
+                f"{'; '.join(str(error) for error in told.errors)}"
+            )
+
+    def artifact(self, name: str, path: Path) -> None:
+        """Langfuse holds no files of a run."""
+
+    def close(self, error: BaseException | None = None) -> None:
+        ended = {"langfuse.observation.output": "finished"}
+        if error is not None:
+            ended = {
+                "langfuse.observation.level": "ERROR",
+                "langfuse.observation.status_message": f"{type(error).__name__}: {error}",
+            }
+        self._send("end", self._step, ended)
+
+    def _send(self, name: str, step: int, about: Mapping[str, str]) -> str:
+        """One observation in the trace of its step; the trace's id."""
+        otel, now = self._otel, str(time.time_ns())
+        trace = hashlib.sha256(f"{self._session}:{step}".encode()).hexdigest()[:32]
+        attributes = {
+            "session.id": self._session,
+            "langfuse.trace.name": f"{self._run} step {step}",
+            "langfuse.observation.type": "event",
+            "langfuse.observation.metadata.run": self._run,
+            "langfuse.observation.metadata.step": str(step),
+            **about,
+        }
+        span = otel.OtelSpan(
+            trace_id=trace,
+            span_id=secrets.token_hex(8),
+            name=name,
+            kind=1,
+            start_time_unix_nano=now,
+            end_time_unix_nano=now,
+            attributes=[
+                otel.OtelAttribute(key=key, value=otel.OtelAttributeValue(string_value=value))
+                for key, value in attributes.items()
+            ],
+            status={},
+        )
+        scope = otel.OtelScopeSpan(scope=otel.OtelScope(name="gymposium-loggers"), spans=[span])
+        self._api.opentelemetry.export_traces(
+            resource_spans=[otel.OtelResourceSpan(resource=otel.OtelResource(attributes=[]), scope_spans=[scope])]
+        )
+        return trace
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    """Plain JSON, in which numbers that are not finite are text."""
+    return json.dumps(_plain(values), default=str, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(below) for name, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(below) for below in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,101 @@
+"""MLflow's tracking, by its client."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gymposium.errors import BadOption, LoggerError, MissingExtra
+from gymposium.loggers.protocol import LoggerStart, Metrics
+from gymposium_loggers.flat import flat
+from gymposium_loggers.kept import keep, recall
+
+_BATCH = 100
+"""The most parameters or tags that MLflow takes at once; of metrics it would take more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MlflowSettings:
+    """`[loggers.mlflow]`. Who may write to a server is told by MLflow's own variables of the environment:
+    `MLFLOW_TRACKING_TOKEN`, or `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`."""
+
+    experiment: str = "gymposium"
+    tracking_uri: str | None = None
+    """The server or database; by default what `MLFLOW_TRACKING_URI` says, or `mlflow.db` in the run's directory."""
+
+    def __post_init__(self) -> None:
+        """Raises `BadOption` where an address carries a password: settings are written down and shown."""
+        if self.tracking_uri is not None and urlsplit(self.tracking_uri).password is not None:
+            raise BadOption(
+                "[loggers.mlflow]: tracking_uri holds a password. Take it out of the address and out of the config, "
+                "and set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_URI, in the "
+                "environment."
+            )
+
+
+class MlflowLogger:
+    """Numbers as metrics, text as tags, which hold the last that was logged; the config as parameters and as a file.
+    Everything is stored when the call returns. In names, what MLflow does not take becomes `_`.
+
+    A run that resumes goes on as the same run; a step that is logged again stands there twice."""
+
+    def __init__(self, start: LoggerStart, settings: MlflowSettings) -> None:
+        """Raises `MissingExtra`, and whatever MLflow raises where the server cannot be reached or refuses."""
+        try:
+            from mlflow import MlflowClient
+            from mlflow.entities import Metric, Param, RunTag
+        except ModuleNotFoundError as error:
+            raise MissingExtra("MLflow", '"gymposium-loggers[mlflow]"') from error
+        self._metric, self._tag = Metric, RunTag
+        uri = settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+        here = start.directory.resolve()
+        self._client: Any = MlflowClient(tracking_uri=uri or f"sqlite:///{here / 'mlflow.db'}")
+        known = recall(start, "mlflow")
+        if known is not None:
+            self._run = known
+            self._client.update_run(known, status="RUNNING")
+            return
+        experiment = self._client.get_experiment_by_name(settings.experiment)
+        if experiment is None:
+            place = None if uri else (here / "mlflow").as_uri()  # a server knows its own place for files
+            found = self._client.create_experiment(settings.experiment, artifact_location=place)
+        else:
+            found = experiment.experiment_id
+        self._run = self._client.create_run(found, run_name=start.run).info.run_id
+        keep(start, "mlflow", self._run)
+        params = [Param(_name(name), str(value)) for name, value in flat(start.config)]
+        for some in _batches(params):
+            self._client.log_batch(self._run, params=some)
+        self._client.log_dict(self._run, dict(start.config), "config.json")
+
+    def log(self, step: int, metrics: Metrics) -> None:
+        """Raises `LoggerError` where two names become one."""
+        names = {name: _name(name) for name in metrics}
+        if len(set(names.values())) < len(names):
+            raise LoggerError(f"Logger mlflow: of {', '.join(names)} two have the same name in MLflow; rename one.")
+        now = int(time.time() * 1000)
+        for some in _batches(list(metrics.items())):
+            numbers = [self._metric(names[n], float(v), now, step) for n, v in some if not isinstance(v, str)]
+            texts = [self._tag(names[n], v) for n, v in some if isinstance(v, str)]
+            self._client.log_batch(self._run, metrics=numbers, tags=texts)
+
+    def artifact(self, name: str, path: Path) -> None:
+        self._client.log_artifact(self._run, str(path), artifact_path=name)
+
+    def close(self, error: BaseException | None = None) -> None:
+        status = "FINISHED" if error is None else "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
+        self._client.set_terminated(self._run, status)
+
+
+def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
+    return [items[at : at + _BATCH] for at in range(0, len(items), _BATCH)]
+
+
+def _name(name: str) -> str:
+    return re.sub(r"[^/\w.\- :]", "_", name)

@@ -1,0 +1,26 @@
+"""What gymposium-loggers adds: five loggers, each a table of a training config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gymposium import LoggerSpec, hookimpl
+
+_LOGGERS = (
+    ("tensorboard", "Tensorboard", "Event files for TensorBoard, in the run's directory."),
+    ("wandb", "Wandb", "Weights & Biases: its service, a server of your own, or files to send later."),
+    ("trackio", "Trackio", "trackio: a local dashboard, or one on a Hugging Face Space."),
+    ("mlflow", "Mlflow", "MLflow: a tracking server, or a database in the run's directory."),
+    ("langfuse", "Langfuse", "Langfuse: a trace for each step, with its metrics as scores."),
+)
+
+
+@hookimpl
+def gymposium_loggers() -> Iterable[LoggerSpec]:
+    for name, stem, summary in _LOGGERS:
+        yield LoggerSpec(
+            name=name,
+            summary=summary,
+            entry_point=f"gymposium_loggers.{name}:{stem}Logger",
+            settings=f"gymposium_loggers.{name}:{stem}Settings",
+        )

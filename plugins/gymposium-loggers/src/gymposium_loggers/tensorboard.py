@@ -1,0 +1,75 @@
+"""TensorBoard: event files, by TensorBoard's own writer. No torch."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import MissingExtra
+from gymposium.loggers.protocol import LoggerStart, Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorboardSettings:
+    """`[loggers.tensorboard]`"""
+
+    folder: str = "tensorboard"
+    """Where the event files go: relative to the run's directory, or a path of its own."""
+
+
+class TensorboardLogger:
+    """Numbers as scalars, text as text. What was logged stands on the disk when the call returns.
+
+    A resumed run writes one more file. It begins with TensorBoard's own mark for that: steps of earlier files from
+    there on are not shown, so that none appears twice."""
+
+    def __init__(self, start: LoggerStart, settings: TensorboardSettings) -> None:
+        """Raises `MissingExtra`."""
+        try:
+            from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
+            from tensorboard.summary.writer.event_file_writer import EventFileWriter
+        except ModuleNotFoundError as error:
+            raise MissingExtra("TensorBoard", '"gymposium-loggers[tensorboard]"') from error
+        self._events, self._summaries, self._tensors, self._types = event_pb2, summary_pb2, tensor_pb2, types_pb2
+        self._writer: Any = EventFileWriter(str(start.directory / settings.folder))
+        if start.resumed:
+            began = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            self._add(start.step, session_log=began)
+        else:
+            written = json.dumps(start.config, indent=2, default=str)
+            self._add(start.step, summary=self._summary([self._text("config", f"```json\n{written}\n```")]))
+        self._writer.flush()
+
+    def log(self, step: int, metrics: Metrics) -> None:
+        values = [
+            self._text(name, value) if isinstance(value, str) else self._number(name, value)
+            for name, value in metrics.items()
+        ]
+        self._add(step, summary=self._summary(values))
+        self._writer.flush()
+
+    def artifact(self, name: str, path: Path) -> None:
+        """TensorBoard holds no files."""
+
+    def close(self, error: BaseException | None = None) -> None:
+        self._writer.close()
+
+    def _add(self, step: int, **what: Any) -> None:
+        self._writer.add_event(self._events.Event(wall_time=time.time(), step=step, **what))
+
+    def _summary(self, values: list[Any]) -> Any:
+        return self._summaries.Summary(value=values)
+
+    def _number(self, name: str, value: float) -> Any:
+        return self._summaries.Summary.Value(tag=name, simple_value=float(value))
+
+    def _text(self, name: str, value: str) -> Any:
+        """What the text plugin shows: a tensor of one string, marked as its own."""
+        data = self._summaries.SummaryMetadata.PluginData(plugin_name="text")
+        tensor = self._tensors.TensorProto(dtype=self._types.DT_STRING, string_val=[value.encode()])
+        return self._summaries.Summary.Value(
+            tag=name, metadata=self._summaries.SummaryMetadata(plugin_data=data), tensor=tensor
+        )
