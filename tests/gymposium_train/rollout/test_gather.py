@@ -129,9 +129,11 @@ def test_the_schedule_changes_nothing(who: Who, new_cast: Any, opponents: dict[s
     the losses before the wins."""
     told = []
     for schedule in ("rounds", "streaming"):
-        rollout, _, _ = played_by(who(new_cast(), GAMES[:2], opponents), 3, schedule)  # type: ignore[arg-type]
-        told.append([(g.seat, g.opponent, [(t.seed, t.events) for t in g.trajectories]) for g in rollout.groups])
+        rollout, planned, finished = played_by(who(new_cast(), GAMES[:2], opponents), 3, schedule)  # type: ignore[arg-type]
+        told.append([(g.seat, g.opponent, [t.events for t in g.trajectories]) for g in rollout.groups])
         assert rollout.dropped == rollout.silent == 0
+        by_plan = [tuple(finished[job.id].events) for one in planned for _ in one.seats for job in one.jobs]
+        assert [events for _, _, group in told[-1] for events in group] == by_plan
     assert told[0] == told[1]
 
 

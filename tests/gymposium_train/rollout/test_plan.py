@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from gymposium import make_player
 from gymposium.errors import UnknownName
 from gymposium.streams import stream
 from gymposium_agents.tokens import Policy
@@ -163,6 +164,15 @@ def test_the_same_seed_gives_the_same_plans_and_a_resumed_run_those_that_were_le
     resumed = begin(cast)
     resumed.restore(state)
     assert first + steps_of(resumed, cast, range(stop, 12)) == whole
+
+
+def test_who_beats_the_learner_is_met_more_often_from_then_on(who: Who, new_cast: Any) -> None:
+    cast = new_cast()
+    cast.past = lambda policy: make_player("mcts-50" if policy.version == 0 else "random")
+    plays = who(cast, ["tic_tac_toe"], {"past": 1.0}, pool=Pool(every=2, size=2), group_size=6)
+    steps_of(plays, cast, range(4))
+    strong, weak = plays.past.versions
+    assert strong.win_rate < 0.3 < weak.win_rate
 
 
 def test_planning_a_step_again_changes_nothing(who: Who, new_cast: Any) -> None:
