@@ -11,7 +11,7 @@ import pytest
 from gymposium import make_player
 from gymposium.driver import MatchJob, play
 from gymposium.errors import GymposiumError
-from gymposium.exact import Policy, tabulate
+from gymposium.exact import NoLegalMove, Policy, tabulate
 from gymposium.exact.graph import graph_of
 from gymposium.games.registry import load_game
 from gymposium.players.random import RandomPlayer
@@ -83,7 +83,7 @@ def test_without_any_legal_move_there_is_no_restricted_policy(odd: OddOne) -> No
     policy = tabulate(load_game("kuhn_poker"), odd(1))
     state, found = next(iter(policy.table.items()))
     never = replace(found, probabilities=(0.0,) * len(found.moves), legal_mass=0.0)
-    with pytest.raises(GymposiumError, match="never plays a legal move"):
+    with pytest.raises(NoLegalMove, match="never plays a legal move"):
         Policy(policy.game, policy.player, {**policy.table, state: never}).restricted()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +25,26 @@ from gymposium.exact import (
 )
 from gymposium.exact.graph import graph_of
 from gymposium.games.registry import load_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask
 from gymposium.players.random import RandomPlayer
 
 OddOne = Callable[..., Any]
+
+
+class Sampled(RandomPlayer):
+    """Random play as it looks from so many replies."""
+
+    def __init__(self, samples: int) -> None:
+        self.samples = samples
+
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        found = []
+        for ask, uniform in zip(asks, super().distributions(asks), strict=True):
+            drawn = Counter(ask.rng.choices(uniform.moves, k=self.samples))
+            odds = tuple(drawn[move] / self.samples for move in uniform.moves)
+            found.append(MoveDistribution(uniform.moves, odds, 1.0, self.samples))
+        return found
 
 
 @pytest.mark.parametrize(
@@ -114,10 +132,21 @@ def test_what_is_not_known_exactly_has_no_best_response(odd: OddOne) -> None:
         best_response(tabulate(game, odd(1, 0.9)))
     with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
         best_response(tabulate(game, odd(1), seats=[0]))
-    policy = tabulate(game, odd(1))
-    sampled = {state: replace(found, samples=256) for state, found in policy.table.items()}
     with pytest.raises(GymposiumError, match="estimated from samples"):
-        best_response(Policy(game, policy.player, sampled))
+        best_response(tabulate(game, Sampled(16)))
+
+
+def test_a_response_to_an_estimate_is_not_credited_with_the_noise() -> None:
+    """Random play, counted from few samples, looks exploitable for more than the 11/24 that it is."""
+    game, optimum = load_game("kuhn_poker"), 11 / 24
+    noisy, held = [], []
+    for seed in range(30):
+        fit, other = (tabulate(game, Sampled(2), seed=2 * seed + i) for i in (0, 1))
+        exact = Policy(game, "fit", {state: replace(found, samples=None) for state, found in fit.table.items()})
+        noisy.append(exploitability(exact))
+        held.append(exploitability(fit, other))
+    assert sum(noisy) / 30 > optimum > sum(held) / 30
+    assert measure(game, Sampled(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
 
 
 def test_all_measures_of_one_player(odd: OddOne) -> None:

@@ -13,7 +13,7 @@ For games of OpenSpiel with two seats in turn and at most 20,000 positions, chan
 from gymposium.exact.measures import Figures, Measures, measure
 from gymposium.exact.optima import optima_against_random
 from gymposium.exact.outcome import Outcome, Value
-from gymposium.exact.policy import Policy, tabulate
+from gymposium.exact.policy import NoLegalMove, Policy, tabulate
 from gymposium.exact.response import BestResponse, best_response, exploitability
 from gymposium.exact.size import MAX_POSITIONS, TooLarge
 from gymposium.exact.value import value
@@ -23,6 +23,7 @@ __all__ = [
     "BestResponse",
     "Figures",
     "Measures",
+    "NoLegalMove",
     "Outcome",
     "Policy",
     "TooLarge",

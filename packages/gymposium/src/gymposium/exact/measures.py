@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gymposium.exact.outcome import Value
-from gymposium.exact.policy import Policy, tabulate
+from gymposium.exact.policy import NoLegalMove, Policy, tabulate
 from gymposium.exact.response import BestResponse, best_response, unanswerable
 from gymposium.exact.value import value
 from gymposium.games.protocol import Game
@@ -19,13 +19,13 @@ class Figures:
     policy: Policy
     against_random: Value
     response: BestResponse | None
-    """None where there is none to be found: of an estimate, or where something is hidden and replies are not always
-    legal moves."""
+    """None where there is none to be found: something is hidden and replies are not always legal moves."""
 
     @classmethod
-    def of(cls, policy: Policy) -> Figures:
-        """By traversal."""
-        return cls(policy, value(policy), None if unanswerable(policy) else best_response(policy))
+    def of(cls, policy: Policy, held_out: Policy | None) -> Figures:
+        """By traversal; `held_out` as in `best_response`."""
+        answerable = unanswerable(policy, held_out) is None
+        return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
 
     @property
     def exploitability(self) -> float | None:
@@ -65,7 +65,13 @@ class Measures:
 
 
 def measure(game: Game, player: Player, seed: int = 0) -> Measures:
-    """All figures of a player in a game. Raises as `tabulate`."""
+    """All figures of a player in a game. One that has to be estimated is asked twice, with `seed` and the next.
+
+    Raises as `tabulate`."""
     policy = tabulate(game, player, seed=seed)
-    whole = all(any(found.probabilities) for found in policy.table.values())
-    return Measures(Figures.of(policy), Figures.of(policy.restricted()) if whole else None)
+    held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
+    try:
+        alone = Figures.of(policy.restricted(), None if held_out is None else held_out.restricted())
+    except NoLegalMove:
+        alone = None
+    return Measures(Figures.of(policy, held_out), alone)

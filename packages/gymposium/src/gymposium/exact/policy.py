@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,14 @@ from gymposium.exact.graph import Graph, Position, graph_of
 from gymposium.games.protocol import Game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Distributes, Player, Sitting
+from gymposium.streams import stream
 
 State = tuple[int, str]
 """A seat and what it knows (`Match.view`): one information state."""
+
+
+class NoLegalMove(GymposiumError):
+    """A policy is wanted over the legal moves alone, and never plays one somewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,11 @@ class Policy:
         return all(found.exact for found in self.table.values())
 
     @property
+    def forfeits(self) -> bool:
+        """Whether some of its replies are no legal move."""
+        return any(as_played(found)[1] > 0.0 for found in self.table.values())
+
+    @property
     def estimated(self) -> bool:
         """Whether some of it was counted from samples."""
         return any(found.samples is not None for found in self.table.values())
@@ -43,16 +54,23 @@ class Policy:
     def restricted(self) -> Policy:
         """The same over the legal moves alone: no forfeits.
 
-        Raises `GymposiumError` where a state has no legal move of any probability: a greedy player's reply that is
+        Raises `NoLegalMove` where a state has no legal move of any probability: a greedy player's reply that is
         none."""
         for (seat, view), found in self.table.items():
             if not any(found.probabilities):
-                raise GymposiumError(
+                raise NoLegalMove(
                     f"{self.player} never plays a legal move of {self.game.name} as seat {seat} at {view!r}, so there "
                     f"is no policy over legal moves alone. Take the policy as it plays."
                 )
         table = {state: replace(found, legal_mass=1.0) for state, found in self.table.items()}
         return Policy(self.game, self.player, table)
+
+
+def as_played(found: MoveDistribution) -> tuple[tuple[float, ...], float]:
+    """How likely each legal move is played, and how likely none is. A legal mass can be above 1 by rounding."""
+    total = math.fsum(found.probabilities)  # 0 where no legal move is ever played
+    legal = min(1.0, found.legal_mass) if total else 0.0
+    return tuple(legal * probability for probability in found.probabilities), 1.0 - legal
 
 
 def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: int = 0) -> Policy:
@@ -110,8 +128,10 @@ def _until(graph: Graph, seat: int, ahead: list[int], seen: set[int]) -> list[in
 
 
 def _ask(graph: Graph, position: Position, key: str, seed: int) -> Ask:
-    """What the driver would ask the seat to move in this position, at its first try."""
-    sitting = Sitting(graph.game.load(position.events), key, seed)
+    """What the driver would ask the seat to move in this position, at its first try. Each position has a seed of its
+    own, so that the samples of one tell nothing of another's."""
+    own_seed = stream(seed, position.seat, position.view).getrandbits(48)
+    sitting = Sitting(graph.game.load(position.events), key, own_seed)
     sitting.asked[position.seat] = sum(event.seat == position.seat for event in position.events)
     return sitting.ask(position.seat)
 

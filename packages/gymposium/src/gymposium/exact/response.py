@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gymposium.errors import GymposiumError
 from gymposium.exact.graph import OVER, Graph, graph_of
 from gymposium.exact.outcome import Value
-from gymposium.exact.policy import Policy, State
-from gymposium.exact.value import as_played, value
+from gymposium.exact.policy import Policy, State, as_played
+from gymposium.exact.value import value
 from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import CHANCE
 from gymposium.players.distribution import MoveDistribution
@@ -43,15 +43,18 @@ class BestResponse:
         return self.value.mean.mean_return
 
 
-def best_response(policy: Policy) -> BestResponse:
+def best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
     """The deterministic policy that gets the greatest mean return against `policy` in each seat; of equal moves it
     takes the first. Where something is hidden it is OpenSpiel's (`open_spiel.python.algorithms.best_response`);
     elsewhere illegal replies of `policy` count as the forfeits that they are.
 
-    Raises `GymposiumError` for a policy that was estimated from samples, as the response would be credited with their
-    noise; where something is hidden, for one that does not always play legal moves (take `policy.restricted()`);
-    and for one that was tabulated for one seat alone."""
-    if reason := unanswerable(policy):
+    Of a policy that was estimated from samples it would be credited with their noise. So it is valued against
+    `held_out`, the same player's policy from other samples (another `seed` of `tabulate`): what it gets there is an
+    estimate of something that can be had for certain, of no more than the most.
+
+    Raises `GymposiumError` for an estimated policy without another one; where something is hidden, for one that does
+    not always play legal moves (take `policy.restricted()`); and for one that was tabulated for one seat alone."""
+    if reason := unanswerable(policy, held_out):
         raise GymposiumError(reason)
     graph = graph_of(policy.game)
     table: dict[State, MoveDistribution] = {}
@@ -60,19 +63,19 @@ def best_response(policy: Policy) -> BestResponse:
         table |= {(seat, view): _always(legal, 0) for view, legal in moves.items()}  # where `policy` never gets to
         table |= (_over_information_states if graph.game.hides else _backwards)(graph, policy, seat)
     response = Policy(policy.game, f"the best response to {policy.player}", table)
-    return BestResponse(response, value(response, policy))
+    return BestResponse(response, value(response, held_out or policy))
 
 
-def unanswerable(policy: Policy) -> str | None:
+def unanswerable(policy: Policy, held_out: Policy | None = None) -> str | None:
     """Why a best response to this policy cannot be found, and what to do; None where it can."""
-    if policy.estimated:
+    if policy.estimated and held_out is None:
         return (
-            f"The policy of {policy.player} was estimated from samples, whose noise a best response would exploit. Let "
-            f"it answer with the move at once (reply=move), or greedily (temperature=0)."
+            f"The policy of {policy.player} was estimated from samples, whose noise a best response would exploit. "
+            f"Give a second one, tabulated with another seed, to hold the response against (held_out)."
         )
     if missing := {0, 1} - {seat for seat, _ in policy.table}:
         return f"The policy of {policy.player} says nothing of seat {min(missing)}: tabulate both seats."
-    if graph_of(policy.game).game.hides and any(as_played(found)[1] > 0.0 for found in policy.table.values()):
+    if graph_of(policy.game).game.hides and policy.forfeits:
         return (
             f"{policy.player} does not always play a legal move of {policy.game.name}, which hides something: a best "
             f"response is found to its legal moves alone. Take policy.restricted()."
@@ -80,9 +83,9 @@ def unanswerable(policy: Policy) -> str | None:
     return None
 
 
-def exploitability(policy: Policy) -> float:
-    """NashConv / 2 of a policy in a zero-sum game: 0 in equilibrium. Raises as `best_response`."""
-    return best_response(policy).exploitability
+def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
+    """NashConv / 2 of a policy in a zero-sum game: 0 in equilibrium. Everything else as in `best_response`."""
+    return best_response(policy, held_out).exploitability
 
 
 def _backwards(graph: Graph, policy: Policy, seat: int) -> dict[State, MoveDistribution]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from gymposium.errors import GymposiumError
 from gymposium.exact.graph import OVER, graph_of
 from gymposium.exact.outcome import Outcome, Value
-from gymposium.exact.policy import Policy, State, tabulate
+from gymposium.exact.policy import Policy, State, as_played, tabulate
 from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import CHANCE
 from gymposium.players.distribution import MoveDistribution
@@ -65,10 +63,3 @@ def at(policy: Policy, state: State) -> MoveDistribution:
             f"The policy of {policy.player} says nothing of seat {state[0]} at {state[1]!r}: tabulate it for this seat."
         )
     return found
-
-
-def as_played(found: MoveDistribution) -> tuple[tuple[float, ...], float]:
-    """How likely each legal move is played, and how likely none is. A legal mass can be above 1 by rounding."""
-    total = math.fsum(found.probabilities)  # 0 where no legal move is ever played
-    legal = min(1.0, found.legal_mass) if total else 0.0
-    return tuple(legal * probability for probability in found.probabilities), 1.0 - legal
