@@ -150,7 +150,7 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
     """Begin a run, or go on with one, and show what came of it."""
     if config is not None:
-        check(config)  # before a directory is named that there will not be
+        check(config, models=False)  # before a directory is named that there will not be
     say(f"Run directory: {directory}")
     try:
         run = train(config, out=directory) if config is not None else train(resume=directory)

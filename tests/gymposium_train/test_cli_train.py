@@ -1,0 +1,191 @@
+"""`gymposium train` from its arguments to a run: what goes before what, what it says without running, what it refuses;
+and the same from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gymposium.cli.main import app
+from gymposium.errors import BadOption
+from gymposium_agents.small_size import SmallModel
+from gymposium_train import Callback, TrainConfig, train
+from gymposium_train.api import new_directory
+from gymposium_train.config import Stage
+from gymposium_train.config.reading import changed, config_from_toml
+from gymposium_train.directory import RunDirectory
+
+SMALL = (
+    *("rollout.group_size=4", "rollout.growth=1", "cold_start.steps=3", "cold_start.games=40", "evaluation.matches=4"),
+    *("evaluation.search_matches=2", 'evaluation.opponents=["random"]', "evaluation.every=0"),
+    *("model.small.hidden=32", "model.small.layers=1", "model.small.heads=2"),
+)
+
+
+def gymposium(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["train", *map(str, arguments)], prog_name="gymposium")
+
+
+def planned(*arguments: str | Path) -> TrainConfig:
+    done = gymposium(*arguments, "--dry-run")
+    assert done.exit_code == 0, done.output
+    return config_from_toml(done.stdout)
+
+
+def refused(*arguments: str | Path) -> str:
+    done = gymposium(*arguments)
+    assert done.exit_code == 2, done.output
+    assert "Traceback" not in done.output
+    return done.stderr
+
+
+def test_the_main_job_is_the_defaults() -> None:
+    config = planned("--game", "tic_tac_toe", "--opponent", "random", "--control")
+    assert config == TrainConfig(games=("tic_tac_toe",), control=True)
+
+
+def test_shortcuts_are_settings() -> None:
+    options = "--game hex --game kuhn_poker --opponent mcts-5 --model some/model --seed 4 --steps 7".split()
+    settings = (
+        *('games=["hex","kuhn_poker"]', "stages=[{opponents={mcts-5=1}}]", "model.name=some/model"),
+        *("seed=4", "steps=7"),
+    )
+    config = planned(*options)
+    assert config == planned(*settings)
+    assert (config.stages, config.model.name) == ((Stage(opponents={"mcts-5": 1.0}),), "some/model")
+
+
+def test_the_later_goes_before_the_earlier(tmp_path: Path) -> None:
+    """Defaults, preset, file, then what is on the command line."""
+    file = tmp_path / "mine.toml"
+    file.write_text('steps = 9\n[asking]\nprompt = "compact"\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
+    config = planned(file, "--preset", "self-play", "--seed", "3", "optimizer.learning_rate=1e-4")
+    assert config.games == ("kuhn_poker",)
+    assert (config.steps, config.asking.prompt, config.asking.reply) == (9, "compact", "tags")
+    assert (config.seed, config.optimizer.learning_rate) == (3, 1e-4)
+
+
+def test_a_plan_can_be_saved_and_given_back(tmp_path: Path) -> None:
+    done = gymposium("--game", "tic_tac_toe", "steps=5", "--dry-run")
+    file = tmp_path / "plan.toml"
+    file.write_text(done.stdout, encoding="utf-8")
+    assert planned(file) == config_from_toml(done.stdout)
+    assert "Nothing was done" in done.stderr
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, model_directory: Path) -> None:
+    where = tmp_path / "run"
+    arguments = ("--game", "tic_tac_toe", "--game", "2048", "--model", model_directory, "--out", where, "steps=3")
+    done = gymposium(*arguments, "rollout.growth=4", "rollout.group_size=8", "--control", "--dry-run", "--json")
+    told = json.loads(done.stdout)
+    assert changed(TrainConfig(games=("x",)), 'games=["tic_tac_toe","2048"]').games == tuple(told["config"]["games"])
+    outline = told["outline"]
+    assert outline["games"] == "tic_tac_toe (2 seats), 2048 (1 seat)"
+    assert outline["steps"] == (
+        "3, each of 2 groups of 8 matches in the first and 32 in the last; 112 matches in all"  # 2 x (8 + 16 + 32)
+    )
+    assert outline["model"].startswith(f"{model_directory}, ")
+    assert outline["trained"].startswith("a LoRA of rank 32, ")
+    assert outline["opponents"] == "random"
+    assert outline["control"] != "none"
+    assert not where.exists()
+
+
+def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
+    from gymposium_agents.loading import load_model
+    from gymposium_agents.lora.attach import attach_lora
+
+    model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
+    trained, every = model.get_nb_trainable_parameters()
+    arguments = ("--game", "tic_tac_toe", "--model", model_directory, "model.lora.rank=4", "model.lora.alpha=8")
+    outline = json.loads(gymposium(*arguments, "--dry-run", "--json").stdout)["outline"]
+    assert outline["trained"] == f"a LoRA of rank 4, {trained:,} parameters"
+    assert outline["model"] == f"{model_directory}, {every - trained:,} parameters"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Say what to train"),
+        (["steps=3"], "games is missing"),
+        (["--game", "tic_tac_tow"], "tic_tac_toe"),
+        (["--game", "tic_tac_toe", "--opponent", "randon"], "Did you mean 'random'"),
+        (["--game", "tic_tac_toe", "optimizer.learning_rat=1"], "Did you mean optimizer.learning_rate"),
+        (["--game", "tic_tac_toe", "nonsense"], "'nonsense' is not of the form NAME=VALUE"),
+        (["--game", "tic_tac_toe", "--steps", "3", "steps=4"], "steps=4: steps is given twice"),
+        (["--game", "tic_tac_toe", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (["a.toml", "b.toml"], "There can be one config file, not 2"),
+        (["--preset", "selfplay"], "Did you mean 'self-play'"),
+        (["--game", "tic_tac_toe", "--model", "no/such-directory/here"], "There is no model"),
+        (["--resume", "nowhere"], "not a run directory"),
+        (["--resume", "nowhere", "--steps", "5", "seed=3"], "leave out settings, steps"),
+    ],
+)
+def test_bad_input_is_told_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in " ".join(refused(*arguments).split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_gets_a_directory_by_its_games() -> None:
+    assert new_directory(TrainConfig(games=("goofspiel(num_cards=4)", "gym:my/Env-v0"))).name.startswith(
+        "goofspiel+gym-my-Env-v0-"
+    )
+
+
+class Recorder(Callback):
+    """Keeps what it is told, and stops the run after a step."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.stop_after = stop_after
+        self.steps: list[int] = []
+        self.checkpoints: list[Path] = []
+        self.ended: list[RunDirectory] = []
+
+    def on_step(self, step: int, metrics: Mapping[str, Any]) -> None:
+        assert metrics
+        self.steps.append(step)
+        if step == self.stop_after:
+            raise KeyboardInterrupt
+
+    def on_checkpoint(self, path: Path) -> None:
+        assert path.is_dir()
+        self.checkpoints.append(path)
+
+    def on_end(self, directory: RunDirectory) -> None:
+        assert directory.report.is_file()
+        self.ended.append(directory)
+
+
+def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
+    config = changed(TrainConfig(games=("tic_tac_toe",)), "steps=3", "checkpoints.every=1", *SMALL)
+    assert config.model.small == SmallModel(hidden=32, layers=1, heads=2)
+    first, second = Recorder(stop_after=2), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        train(config, out=tmp_path / "run", callbacks=[first])
+    assert first.steps == [1, 2]
+    assert not first.ended
+    run = train(resume=tmp_path / "run", callbacks=[second])
+    assert second.steps[-1] == 3
+    assert [ended.path for ended in second.ended] == [run.path]
+    assert len(first.checkpoints + second.checkpoints) >= 3
+    assert run.results()["evaluations"]
+    again = gymposium("--resume", run.path, "--json")  # nothing is left to be done
+    assert json.loads(again.stdout) == run.results()
+    with pytest.raises(BadOption, match="is not empty"):
+        train(config, out=run.path)
+    assert "--resume" in refused("--game", "tic_tac_toe", "--out", run.path)
+
+
+def test_train_says_what_it_wants() -> None:
+    with pytest.raises(BadOption, match="give a config, or resume"):
+        train()
+    with pytest.raises(BadOption, match="Leave out config and out"):
+        train(TrainConfig(games=("tic_tac_toe",)), resume="runs/first")

@@ -1,0 +1,166 @@
+"""Combinations that make no sense are refused, each with the reason and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.idle import USES
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.reading import changed, config_from
+from gymposium_train.config.sense import check
+
+BASE = config_from({"games": ["tic_tac_toe"]})
+
+
+def problems(*overrides: str, models: bool = False) -> Sequence[str]:
+    """What is said of the defaults with these settings."""
+    config = changed(BASE, *overrides)
+    try:
+        check(config, models=models)
+    except BadConfig as error:
+        return error.problems
+    return ()
+
+
+def test_the_defaults_make_sense() -> None:
+    check(TrainConfig(games=("tic_tac_toe",)))
+    check(TrainConfig(games=("tic_tac_toe", "kuhn_poker", "2048"), control=True))
+
+
+GAE = "credit.kind=gae"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (("steps=0", "cold_start.steps=0"), "there is nothing to learn"),
+        (("steps=0", "control=true"), "control = true: it spends the CPU time that reinforcement learning took"),
+        ((GAE, "critic.weight=0"), "critic.weight = 0: with credit.kind=gae advantages come from the critic"),
+        ((GAE, "critic.warmup=40"), "critic.warmup = 40: so long only the critic learns"),
+        (("rollout.group_size=1",), "credit.kind=grpo compares the matches of a group"),
+        (("rollout.group_size=1", "credit.kind=rloo"), "credit.kind=rloo compares the matches of a group"),
+        (("rollout.group_size=1", "credit.kind=gigpo"), "credit.kind=gigpo compares the matches of a group"),
+        (
+            ("rollout.group_size=1", "credit.kind=rae", "reward=ruler(m?base_url=http://127.0.0.1:9/v1)"),
+            "reward=ruler(m?base_url=http://127.0.0.1:9/v1) compares the matches of a group",
+        ),
+        (("credit.kind=gigpo", "asking.context=full"), "asking.context = full: credit.kind=gigpo compares turns"),
+        (("objective.aggregate=constant",), "objective.constant is missing"),
+        (("model.tune=full", "model.load=4bit"), "model.load = 4bit: quantized weights cannot be trained"),
+        (
+            ("engine.kind=vllm", "model.load=4bit"),
+            "a server that is started for the run serves the weights as they are",
+        ),
+        (("engine.kind=vllm", "model.tune=full"), "engine.kind = vllm: the server is handed an adapter"),
+        (("engine.staleness=1",), "engine.staleness = 1: with engine.kind=shared"),
+        (("engine.schedule=streaming",), "engine.schedule = streaming: with engine.kind=shared"),
+        (("optimizer.checkpointing=true",), "optimizer.checkpointing = true: optimizer.layout=shared"),
+        (("asking.on_illegal=retry(2)",), "a reply that was not played would share the credit"),
+        (("asking.on_illegal=random",), "a reply that was not played would share the credit"),
+        (("asking.on_illegal=shrug",), "asking.on_illegal: on_illegal='shrug' is not a policy"),
+        (("asking.thinking=true",), "asking.thinking = true: with asking.reply=move"),
+        (('evaluation.opponents=["random","random"]',), "evaluation.opponents: random is there 2 times"),
+        (('games=["tic_tac_toe","tic_tac_toe"]',), "games: tic_tac_toe is there 2 times"),
+        (('games=["tic_tac_tow"]',), "games: There is no game called 'tic_tac_tow'. Did you mean 'tic_tac_toe'"),
+        (("reward=winnings",), "reward: There is no reward called 'winnings'"),
+        (("reward=weighted(acuracy=1)",), "Did you mean 'accuracy'"),
+        (("asking.reply=tag",), "asking.reply: There is no way of replying called 'tag'. Did you mean 'tags'"),
+        (("asking.context=ful",), "asking.context: There is no context called 'ful'. Did you mean 'full'"),
+        (("stages.0.opponents.randon=1",), "stages: There is no player called 'randon'. Did you mean 'random'"),
+        (('evaluation.opponents=["mcts"]',), "evaluation.opponents: There is no player called 'mcts'"),
+        (("evaluation.matches=7",), "evaluation.matches, for tic_tac_toe: 7 matches cannot be shared evenly"),
+        (("evaluation.search_matches=7",), "evaluation.search_matches, for tic_tac_toe: 7 matches"),
+        (("evaluation.curve_matches=7",), "evaluation.curve_matches, for tic_tac_toe: 7 matches"),
+        (("loggers.nowhere={}",), "loggers: There is no logger called 'nowhere'"),
+        (('cold_start.data=["no/such.jsonl"]',), "cold_start.data: there is no file no/such.jsonl"),
+        (('games=["2048"]', "stages.0.opponents.self=1"), "stages: they say who the opponents are"),
+        (("stages.0.demote=0.3",), "there is no stage before the first"),
+        (('games=["openspiel:gin_rummy"]',), "mcts-100 does not play openspiel:gin_rummy"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ...], said: str) -> None:
+    found = problems(*overrides)
+    assert any(said in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        (GAE, "critic.warmup=5", "rollout.group_size=1", "rollout.growth=1"),
+        ("credit.kind=gigpo", "credit.gamma=0.9", "credit.step_weight=0.5"),
+        ("engine.kind=own", "engine.staleness=2", "engine.schedule=streaming"),
+        ("objective.aggregate=constant", "objective.constant=8"),
+        ("optimizer.checkpointing=true", "optimizer.layout=packed"),
+        ("credit.kind=rae", "stages.0.opponents={self=1, past=1}", "pool.size=3"),
+        ('games=["goofspiel"]', "credit.kind=rae", "stages.0.opponents={self=1}"),
+        ('games=["2048","tic_tac_toe"]', "stages.0.opponents={self=1}"),
+        ("asking.thinking=true", "asking.reply=tags", "asking.context=truncated", "asking.on_illegal=penalty(0.1)"),
+        ("model.load=4bit", "model.name=some/model"),
+        ("kl.weight=0.1", "kl.refresh=5", "kl.estimator=k1"),
+    ],
+)
+def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
+    assert problems(*overrides) == ()
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("critic.learning_rate=0.1",),
+        ("critic.detached=true",),
+        ("credit.gamma=0.9",),
+        ("credit.lam=0.9",),
+        ("credit.decay=0.9",),
+        ("credit.step_weight=0.5",),
+        ("credit.normalise=false", "credit.kind=rloo"),
+        ("objective.clip_low=0.1", "objective.kind=pg"),
+        ("objective.constant=8",),
+        ("entropy.final_share=0.5", "entropy.weight=0"),
+        ("kl.estimator=k3",),
+        ("kl.refresh=5",),
+        ("sft.batch=8",),
+        ("mismatch.cap=3",),
+        ("mismatch.correction=mask",),
+        ("optimizer.target_kl=0.1", "optimizer.epochs=1"),
+        ("model.small.layers=4", "model.name=some/model"),
+        ("model.lora.rank=8", "model.tune=full"),
+        ("engine.url=http://127.0.0.1:8123",),
+        ("pool.size=4",),
+        ("cold_start.batch=8", "cold_start.steps=0"),
+        ("evaluation.curve_matches=10", "evaluation.every=0"),
+    ],
+)
+def test_a_setting_that_would_do_nothing_is_refused(overrides: tuple[str, ...]) -> None:
+    name = overrides[0].partition("=")[0]
+    [found] = problems(*overrides)
+    assert found.startswith(f"{name} = ")
+    assert ": it does nothing but " in found
+
+
+def test_every_use_names_settings_that_there_are() -> None:
+    for use in USES:
+        for name in use.settings:
+            value: object = BASE
+            for part in name.split("."):
+                value = getattr(value, part)
+
+
+def test_all_is_said_at_once() -> None:
+    found = problems("engine.staleness=1", "reward=winnings", "credit.lam=0.5", "evaluation.matches=7")
+    assert [one.partition(" ")[0].rstrip(":,") for one in found] == [
+        "engine.staleness",
+        "credit.lam",
+        "reward",
+        "evaluation.matches",
+    ]
+
+
+def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path) -> None:
+    overrides = (f"model.name={tmp_path}/none", f'stages.0.opponents."lm:{tmp_path}/other"=1')
+    assert problems(*overrides) == ()
+    found = problems(*overrides, models=True)
+    assert [one.partition(":")[0] for one in found] == ["stages", "model.name"]
