@@ -99,11 +99,13 @@ class Trainee:
     after each update."""
 
     def __init__(self, name: str, learner: Learner, cast: Seated, canary: Sequence[Tokens]) -> None:
-        """`name` is that of its policies; the engine answers the prompts of `canary` after each publish."""
+        """`name` is that of its policies."""
         self.learner = learner
         self.cast = cast
         """Its players, present and past."""
-        self._name, self._canary = name, canary
+        self.canary = canary
+        """Prompts that the engine answers after each publish, to see that it plays the policy that learns."""
+        self._name = name
         self._tolerance = tolerance_of(learner.model)
 
     @property
@@ -137,7 +139,7 @@ class Trainee:
         return {"sync/canary": worst, "sync/seconds": time.perf_counter() - started}
 
     def _checked(self, engine: TokenEngine, policy: Policy) -> float:
-        return check_published(engine, policy, self._canary, self.learner.score, tolerance=self._tolerance)
+        return check_published(engine, policy, self.canary, self.learner.score, tolerance=self._tolerance)
 
 
 @contextmanager
@@ -154,7 +156,8 @@ def make_trainee(
     if chat.thinking != asking.thinking:
         chat = Chat(chat.tokenizer, thinking=asking.thinking)
     with ExitStack() as resources:
-        publisher = make_publisher(config, directory / "versions", loaded, resources)
+        name = policy_name(config, directory)
+        publisher = make_publisher(config, name, directory / "versions", loaded, resources)
         canary = [
             prompt
             for game in games
@@ -162,4 +165,4 @@ def make_trainee(
                 game, asking.prompt, reader(asking.reply), chat, context=publisher.context, seed=config.seed
             )
         ]
-        yield Trainee(policy_name(config, directory), learner, Seated(publisher, chat, asking, directory), canary)
+        yield Trainee(name, learner, Seated(publisher, chat, asking, directory), canary)

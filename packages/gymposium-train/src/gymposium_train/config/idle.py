@@ -48,6 +48,11 @@ USES = (
     Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
     Use(("engine.url",), lambda c: c.engine.kind == "vllm", "with engine.kind=vllm"),
     Use(
+        ("engine.arguments",),
+        lambda c: c.engine.kind == "vllm" and c.engine.url is None,
+        "with engine.kind=vllm and without engine.url, when a server is started for the run",
+    ),
+    Use(
         ("pool",),
         lambda c: any("past" in stage.opponents for stage in c.stages),
         "where past is among the opponents of a stage",

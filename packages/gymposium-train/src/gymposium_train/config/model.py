@@ -44,6 +44,9 @@ class Engine(Part):
     updates. `vllm`: a vLLM server."""
     url: str | None = None
     """Of a server that runs already; left out, `vllm` starts one of its own for the run."""
+    arguments: tuple[str, ...] = ()
+    """More arguments for the server that is started for the run, as vLLM takes them:
+    `["--gpu-memory-utilization", "0.4"]` where learner and server share a GPU."""
     schedule: Literal["rounds", "streaming"] = "rounds"
     """`rounds`: all matches ask together, so a run repeats to the bit. `streaming`: a match goes on as soon as its
     answers are in, for servers."""

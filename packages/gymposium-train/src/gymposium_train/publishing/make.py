@@ -24,12 +24,15 @@ def policy_name(config: TrainConfig, directory: Path) -> str:
     return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
 
 
-def make_publisher(config: TrainConfig, directory: Path, loaded: LoadedModel, resources: ExitStack) -> Publisher:
+def make_publisher(
+    config: TrainConfig, name: str, directory: Path, loaded: LoadedModel, resources: ExitStack
+) -> Publisher:
     """The way of publishing that `config`, which must make sense as a whole, asks for. `loaded` is the learner's model;
-    versions go to `directory`. What must be ended with the run (a server) is put on `resources`.
+    policies are called `name`, and what is saved of them goes to `directory`. What must be ended with the run (a
+    server) is put on `resources`.
 
     Raises `GymposiumError` where a server does not come up, or serves another model."""
-    engine, model, name = config.engine, config.model, policy_name(config, directory)
+    engine, model = config.engine, config.model
     base = str(loaded.model.name_or_path)
     if model.tune == "full":
         copies = [load_model(base) for _ in range(engine.staleness + 1)] if engine.kind == "own" else []

@@ -36,6 +36,7 @@ def server_settings(config: TrainConfig, loaded: LoadedModel, base: str) -> Serv
         lora_rank=config.model.lora.rank,
         max_loras=versions_at_once(config),
         dtype=str(loaded.model.dtype).removeprefix("torch."),
+        more=config.engine.arguments,
     )
 
 
