@@ -31,7 +31,7 @@ class UnderWay:
     watchers: Watchers
     games: tuple[Game, ...] = ()
     _recorded: dict[str, set[str]] = field(default_factory=dict)
-    """Ids in each record file when this process began."""
+    """Ids in each record file."""
 
     def __post_init__(self) -> None:
         self.games = tuple(load_game(name) for name in self.config.games)
@@ -51,8 +51,8 @@ class UnderWay:
 
     @contextmanager
     def recorder(self, name: str) -> Iterator[Callable[[Played], object]]:
-        """Appends matches to one of the run's files, passing over those that an interrupted run recorded. Between two
-        matches is a safe moment to stop."""
+        """Appends matches to one of the run's files, passing over those that stand there already: an interrupted run
+        recorded them, or they are played again for what can be learned from them."""
         if name not in self._recorded:
             self._recorded[name] = self.directory.recorded(name)
         known = self._recorded[name]
@@ -60,6 +60,7 @@ class UnderWay:
 
             def record(played: Played) -> None:
                 if played.job.id not in known:
+                    known.add(played.job.id)
                     writer.write(played)
 
             yield record

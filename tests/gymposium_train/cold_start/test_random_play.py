@@ -1,6 +1,8 @@
-"""Rejection sampling keeps winners' moves, with the prompts that the model will read."""
+"""Rejection sampling keeps winners' moves, with what the model will read before them."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 
@@ -8,14 +10,12 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
-from gymposium_agents.loading import LoadedModel
-from gymposium_train.cold_start import cosine, random_games, tokenized, winners_moves
-from gymposium_train.config import ColdStart
+from gymposium_train.cold_start import Lesson, random_games, winners_moves
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
 @pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
-def test_pairs_are_the_winners_turns(name: str, reply: str) -> None:
+def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
     game, how = load_game(name), reader(reply)
     finished = random_games(game, "compact", how, matches=20, seed=1, tag="t", each=lambda played: None)
     expected = []
@@ -30,9 +30,21 @@ def test_pairs_are_the_winners_turns(name: str, reply: str) -> None:
                 moves[seat] = turn.text
                 if played.result(seat) == "win":
                     prompt = prompt_for(game, "compact", how)(match.observe(seat, "compact"))
-                    expected.append((prompt, how.answer(turn.text)))
+                    expected.append(Lesson(({"role": "user", "content": prompt},), how.answer(turn.text)))
             match.apply(moves)
     assert winners_moves(finished) == expected
+
+
+def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
+    """Each later turn of a match begins with all that stood before the earlier one, its reply, and a question without
+    the rules."""
+    game, how = load_game("tic_tac_toe"), reader("tags")
+    (played,) = random_games(game, "full", how, matches=1, seed=2, tag="t", each=lambda played: None, context="full")
+    for seat in (0, 1):
+        mine: list[Lesson] = [turn.trace for turn in played.turns if turn.seat == seat]
+        for before, after in pairwise(mine):
+            assert after.messages[:-1] == (*before.messages, {"role": "assistant", "content": before.reply})
+            assert len(after.messages[-1]["content"]) < len(before.messages[0]["content"])
 
 
 def test_the_same_seed_gives_the_same_games() -> None:
@@ -56,20 +68,5 @@ def test_alone_the_best_matches_are_kept() -> None:
 
 
 def test_without_a_winner_there_is_nothing_to_imitate() -> None:
-    with pytest.raises(GymposiumError, match="--cold-start-games"):
+    with pytest.raises(GymposiumError, match=r"cold_start\.games"):
         winners_moves([])
-
-
-def test_tokens_say_the_same(tiny: LoadedModel) -> None:
-    ((prompt, completion),) = tokenized([("x . o", "b2")], tiny.chat)
-    assert prompt == tiny.chat.prompt("x . o")
-    assert completion == tiny.chat.reply("b2")
-
-
-def test_the_learning_rate_rises_and_falls() -> None:
-    settings = ColdStart(learning_rate=1.0, warmup=0.1)
-    rates = [cosine(i / 100, settings) for i in range(101)]
-    assert rates[0] == 0.0
-    assert max(rates) == rates[10] == 1.0
-    assert rates[10:] == sorted(rates[10:], reverse=True)
-    assert rates[100] == pytest.approx(0.0)

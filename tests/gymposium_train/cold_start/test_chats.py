@@ -1,0 +1,112 @@
+"""Files of chats: what is learnt of each line, and what is refused, by file and line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium_agents.loading import LoadedModel
+from gymposium_train.cold_start import Lesson, read_chats, texts_of, tokenized
+
+ASKED = {"role": "user", "content": "x . o"}
+SAID = {"role": "assistant", "content": "b2"}
+AGAIN = {"role": "user", "content": "x x o"}
+MORE = {"role": "assistant", "content": "c3"}
+
+
+def file(path: Path, *lines: Any) -> Path:
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+    return path
+
+
+def test_every_reply_of_a_chat_is_learnt_behind_all_that_was_said(tmp_path: Path) -> None:
+    found = read_chats([file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID, AGAIN, MORE]})], thinking=False)
+    where = f"{tmp_path / 'a.jsonl'}:1"
+    assert found == [Lesson((ASKED,), "b2", where), Lesson((ASKED, SAID, AGAIN), "c3", where)]  # type: ignore[arg-type]
+
+
+def test_of_prompt_and_completion_the_completion_alone_is_learnt(tmp_path: Path) -> None:
+    line = {"prompt": [ASKED, SAID, AGAIN], "completion": [MORE], "from": "elsewhere"}
+    found = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+    assert [lesson.reply for lesson in found] == ["c3"]
+    assert len(found[0].messages) == 3
+
+
+def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> None:
+    first = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, "")
+    second = file(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
+    found = read_chats([first, second], thinking=False)
+    assert [(lesson.reply, lesson.where) for lesson in found] == [("b2", f"{first}:1"), ("c3", f"{second}:2")]
+    assert list(texts_of(found)) == ["x . o", "b2", "x x o", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"messages": [', "not JSON"),
+        ("[]", "not an object"),
+        ({"text": "b2"}, "neither messages nor prompt"),
+        ({"messages": "b2"}, "no list of messages"),
+        ({"prompt": "x . o", "completion": "b2"}, "prompt is no list of messages"),
+        ({"messages": [ASKED, "b2"]}, "message 1 is not an object"),
+        ({"messages": [ASKED, {"role": "tool", "content": "b2"}]}, "the role 'tool'"),
+        ({"messages": [ASKED, {"role": "assistant", "content": None}]}, "content of type NoneType"),
+        ({"messages": [ASKED]}, "nothing to learn"),
+        ({"prompt": [ASKED, SAID], "completion": [AGAIN]}, "nothing to learn"),
+        ({"messages": [SAID]}, "without being asked"),
+        ({"messages": [ASKED, SAID, MORE]}, "without being asked"),
+        ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "asking.thinking = true"),
+    ],
+)
+def test_what_is_no_chat_is_refused_with_its_place(tmp_path: Path, line: Any, message: str) -> None:
+    path = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, line)
+    with pytest.raises(BadOption, match=message) as caught:
+        read_chats([path], thinking=False)
+    assert str(caught.value).startswith(f"{path}:2: ")
+
+
+def test_what_was_made_for_a_model_that_thinks_is_learnt_by_one(tmp_path: Path) -> None:
+    line = {"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}
+    assert len(read_chats([file(tmp_path / "a.jsonl", line)], thinking=True)) == 1
+
+
+def test_a_file_without_chats_and_one_that_is_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="holds no chats"):
+        read_chats([file(tmp_path / "empty.jsonl")], thinking=False)
+    with pytest.raises(BadOption, match=r"nowhere\.jsonl cannot be read"):
+        read_chats([tmp_path / "nowhere.jsonl"], thinking=False)
+
+
+def test_a_chat_that_the_template_refuses_is_named(tmp_path: Path, tiny: LoadedModel) -> None:
+    tokenizer = tiny.chat.tokenizer
+    before = tokenizer.chat_template
+    refuses = "{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    tokenizer.chat_template = "{% for m in messages %}" + refuses + "{% endfor %}"
+    lesson = Lesson(({"role": "system", "content": "Play."}, {"role": "user", "content": "?"}), "b2", "a.jsonl:7")
+    try:
+        with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*no system role"):
+            tokenized([lesson], tiny.chat, room=100, max_tokens=8)
+    finally:
+        tokenizer.chat_template = before
+
+
+@pytest.mark.parametrize("context", ["state", "full"])
+def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
+    out = tmp_path / "moves.jsonl"
+    command = ["-m", "gymposium.cli.main", "synth", "--game", "tic_tac_toe", "--players", "random,random", "-n", "6"]
+    subprocess.run(
+        [sys.executable, *command, "--keep", "win", "--context", context, "--out", str(out)],
+        check=True,
+        capture_output=True,
+    )
+    lessons = read_chats([out], thinking=False)
+    assert lessons
+    assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
+    assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
+    assert len(tokenized(lessons, tiny.chat, room=1024, max_tokens=8).pairs) == len(lessons)

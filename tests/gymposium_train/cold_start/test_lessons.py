@@ -1,0 +1,65 @@
+"""Lessons as tokens: what the engine would read, the loss on the reply alone, nothing cut."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium_agents.chat import Chat
+from gymposium_agents.loading import LoadedModel
+from gymposium_train.cold_start import Lesson, batches, cosine, tokenized
+from gymposium_train.config import ColdStart
+
+ASKED = Lesson(({"role": "user", "content": "x . o"},), "b2")
+LATER = Lesson(
+    (
+        {"role": "user", "content": "x . o"},
+        {"role": "assistant", "content": "b2"},
+        {"role": "user", "content": "x x o"},
+    ),
+    "c3",
+)
+
+
+def test_tokens_are_those_of_the_chat_with_the_end_of_turn(tiny: LoadedModel) -> None:
+    found = tokenized([ASKED, LATER], tiny.chat, room=1024, max_tokens=8)
+    chat: Chat = tiny.chat
+    grown = (*chat.prompt("x . o"), *chat.reply("b2"), *chat.more("x x o", ended=True))
+    assert found.pairs == [(chat.prompt("x . o"), chat.reply("b2")), (grown, chat.reply("c3"))]
+    assert all(reply[-1] == chat.end for _, reply in found.pairs)
+    assert (found.too_long, found.cut_off) == (0, 0)
+
+
+def test_what_is_too_long_is_left_out_and_counted(tiny: LoadedModel) -> None:
+    prompt, reply = tokenized([ASKED], tiny.chat, room=1024, max_tokens=8).pairs[0]
+    room = len(prompt) + len(reply)
+    assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).pairs == [(prompt, reply)]
+    assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).too_long == 1
+    with pytest.raises(BadOption, match="All 1 replies"):
+        tokenized([ASKED], tiny.chat, room=room - 1, max_tokens=8)
+
+
+def test_replies_that_would_be_cut_off_in_play_are_counted(tiny: LoadedModel) -> None:
+    reply = tiny.chat.reply("b2")
+    assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply)).cut_off == 0
+    assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply) - 1).cut_off == 1
+
+
+def test_games_have_equal_shares_of_every_batch() -> None:
+    lots = [[((1,), (1,))] * 1000, [((2,), (2,))], [((3,), (3,))] * 10]
+    drawn = list(islice(batches(lots, 8, 0), 3))
+    assert [len(batch) for batch in drawn] == [8, 8, 8]
+    shares = [sum(batch.count(lot[0]) for batch in drawn) for lot in lots]
+    assert shares == [8, 8, 8]
+    assert drawn == list(islice(batches(lots, 8, 0), 3))
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    settings = ColdStart(learning_rate=1.0, warmup=0.1)
+    rates = [cosine(i / 100, settings) for i in range(101)]
+    assert rates[0] == 0.0
+    assert max(rates) == rates[10] == 1.0
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert rates[100] == pytest.approx(0.0)

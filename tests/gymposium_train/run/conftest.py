@@ -1,0 +1,43 @@
+"""Runs that are over in seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.reading import changed, config_from
+
+QUICK: dict[str, Any] = {
+    "games": ["kuhn_poker"],
+    "seed": 3,
+    "steps": 4,
+    "model": {
+        "small": {"hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64, "vocabulary": 320},
+        "lora": {"rank": 4, "alpha": 8},
+    },
+    "rollout": {"group_size": 8, "growth": 1.5},
+    "cold_start": {"steps": 60, "games": 200, "batch": 32, "learning_rate": 0.01},
+    "evaluation": {"opponents": ["random"], "matches": 8, "every": 2, "curve_matches": 4},
+    "checkpoints": {"every": 1},
+}
+
+
+def quick(*overrides: str, without: tuple[str, ...] = ()) -> TrainConfig:
+    """A config of the shortest run in which something is learned, with some settings changed. Tables that are named in
+    `without` are left out: a setting that does nothing is refused."""
+    data = {name: dict(table) if isinstance(table, dict) else table for name, table in QUICK.items()}
+    for path in without:
+        table, _, inner = path.partition(".")
+        if inner:
+            del data[table][inner]
+        else:
+            del data[table]
+    return changed(config_from(data), *overrides)
+
+
+@pytest.fixture(scope="session")
+def quick_config() -> Any:
+    """`quick`, as a fixture: test modules cannot import from here."""
+    return quick

@@ -1,0 +1,316 @@
+"""A whole run over several games: what it leaves, and that everybody can use it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.driver import FORFEIT, play
+from gymposium.errors import BadOption
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.plugins.host import host
+from gymposium.records import verify_file
+from gymposium.seating import seated_jobs
+from gymposium_train.callbacks import Callback
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.schedules import group_size
+from gymposium_train.directory import RunDirectory, write_json
+from gymposium_train.run import resume_run, start_run
+from gymposium_train.summary import lines, spent
+
+GAMES = ("tic_tac_toe", "kuhn_poker")
+UNTAUGHT = ("model.small", "cold_start")
+PANEL = ('evaluation.opponents=["random", "mcts-5"]', "evaluation.search_matches=4", "control=true")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> RunDirectory:
+    config = quick_config('games=["tic_tac_toe", "kuhn_poker"]', *PANEL)
+    return start_run(tmp_path_factory.mktemp("runs") / "whole", config)
+
+
+@pytest.fixture
+def config(finished: RunDirectory) -> TrainConfig:
+    return RunDirectory.open(finished.path)[1]
+
+
+def test_every_model_is_measured_in_every_game(finished: RunDirectory) -> None:
+    results = finished.results()
+    assert set(results["evaluations"]) == {"cold start", "trained", "control", "anchor random", "anchor mcts-5"}
+    for scores in results["evaluations"].values():
+        assert list(scores) == list(GAMES)
+        assert all(set(found) == {"random", "mcts-5"} for found in scores.values())
+    assert results["optima"]["tic_tac_toe"]["most wins"]["win"] == pytest.approx(0.9667, abs=1e-4)
+    assert results["optima"]["tic_tac_toe"]["best return"]["return"] == pytest.approx(0.9598, abs=1e-4)
+    assert results["optima"]["kuhn_poker"] == {}  # it hides cards
+    assert results["control_cpu_seconds"] >= results["train_cpu_seconds"] > 0
+    assert results["cold_start"]["replies"] > 0
+
+
+def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig) -> None:
+    metrics = finished.metrics()
+    stages = [entry["stage"] for entry in metrics]
+    assert (stages.count("cold_start"), stages.count("train")) == (config.cold_start.steps, config.steps)
+    assert stages.count("control") > 0
+    train = [entry for entry in metrics if entry["stage"] == "train"]
+    assert [entry["step"] for entry in train] == [1, 2, 3, 4]
+    for game in GAMES:
+        points = [entry["step"] for entry in train if f"eval/{game}/random/win" in entry]
+        assert points == [2]  # the last one is measured with the whole panel
+    assert all(0.0 <= entry["sync/canary"] < 1e-4 for entry in train)
+    assert train[-1]["train/policy_version"] > 0
+
+
+def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
+    measured = 5 * (8 + 4) + config.evaluation.curve_matches
+    expected = {
+        "cold_start": config.cold_start.games,
+        "train": sum(2 * group_size(config, step) for step in range(config.steps)),
+        "eval": measured * len(GAMES),
+    }
+    for stage, matches in expected.items():
+        verification = verify_file(finished.matches(stage))
+        assert (verification.matches, verification.problems) == (matches, [])
+    assert not verify_file(finished.matches("control")).problems
+
+
+def test_what_was_made_stands_whole_and_checkpoints_hold_an_adapter(finished: RunDirectory) -> None:
+    for name in ("base", "cold_start", "adapter", "control"):
+        assert (finished.path / name / "COMPLETE").is_file()
+        assert (finished.path / name / "player.json").is_file()
+    kept = sorted(finished.checkpoints.iterdir())
+    assert [one.name for one in kept] == ["step-00003", "step-00004"]
+    last, made = (place / "adapter_model.safetensors" for place in (kept[-1], finished.adapter))
+    assert last.read_bytes() == made.read_bytes()
+    assert json.loads(finished.versions_file.read_text())["torch"]
+
+
+def test_the_result_is_a_player(finished: RunDirectory) -> None:
+    player = make_player(f"lm:{finished.cold_start}@{finished.adapter}")
+    game = load_game("tic_tac_toe")
+    jobs = seated_jobs(game, [player, make_player("random")], 4, seed=1, swap=True, tag="t", on_illegal=FORFEIT)
+    assert len(list(play(job for job, _ in jobs))) == 4
+
+
+def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> None:
+    page = finished.report.read_text(encoding="utf-8")
+    assert page.count("<svg") == len(GAMES) + 1
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
+    for text in ("after training", "control", "exact, most wins", "0.9667", *GAMES):
+        assert text in page
+    assert "GRPO" not in page
+
+
+def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConfig) -> None:
+    found = lines(config, finished.results())
+    assert [line.game for line in found] == ["tic_tac_toe"] * 13 + ["kuhn_poker"] * 10
+    assert [line.player for line in found[:4:2]] == ["cold start", "after training"]
+    assert list(spent(finished.results())) == ["cold start", "training", "control"]
+
+
+def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirectory, tmp_path: Path) -> None:
+    """The steps are done and measured: they are not done again. The control has its whole budget."""
+    shutil.copytree(finished.path, tmp_path / "stopped")
+    run = RunDirectory(tmp_path / "stopped")
+    (run.control / "COMPLETE").unlink()
+    run.report.unlink()
+    results = run.results()
+    del results["evaluations"]["control"]["kuhn_poker"]
+    write_json(run.results_file, results)
+    before = run.metrics()
+    resume_run(run.path)
+    after = run.results()
+    assert after["evaluations"]["trained"] == results["evaluations"]["trained"]
+    assert after["evaluations"]["control"]["tic_tac_toe"] == results["evaluations"]["control"]["tic_tac_toe"]
+    assert "kuhn_poker" in after["evaluations"]["control"]
+    assert after["control_cpu_seconds"] >= results["train_cpu_seconds"]
+    assert [m for m in run.metrics() if m["stage"] == "train"] == [m for m in before if m["stage"] == "train"]
+    assert run.report.is_file()
+
+
+def test_a_directory_in_use_is_refused(finished: RunDirectory, config: TrainConfig) -> None:
+    with pytest.raises(BadOption, match="--resume"):
+        start_run(finished.path, config)
+
+
+def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
+    """Hidden hands, moves at once, and a game that is played alone."""
+    games = 'games=["kuhn_poker", "goofspiel(num_cards=4)", "2048"]'
+    config = quick_config(
+        games, "steps=1", "rollout.groups=3", "rollout.group_size=2", "cold_start.games=9", "cold_start.steps=2"
+    )
+    run = start_run(tmp_path / "run", config)
+    evaluations = run.results()["evaluations"]
+    assert list(evaluations["trained"]) == ["kuhn_poker", "goofspiel(num_cards=4)", "2048"]
+    assert list(evaluations["trained"]["2048"]) == ["alone"]
+    assert run.report.read_text(encoding="utf-8").count("mean score") == 1
+
+
+def test_a_model_that_is_named_is_neither_copied_nor_taught(
+    tmp_path: Path, model_directory: Path, quick_config: Any
+) -> None:
+    named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=1", "rollout.group_size=2")
+    asking = ('asking.prompt="full"', 'asking.reply="tags"', "asking.max_tokens=3")
+    run = start_run(tmp_path / "run", quick_config(*named, *asking, without=UNTAUGHT))
+    assert not run.base.exists()
+    assert not run.cold_start.exists()
+    player: Any = make_player(f"lm:{model_directory}@{run.adapter}")
+    assert (player.style, player.reader.name, player.sampling.max_tokens) == ("full", "tags", 3)
+    assert "before" in run.report.read_text(encoding="utf-8")
+
+
+def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> None:
+    """No step of reinforcement learning, no random match: the model says what the file taught it."""
+    chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "bet"}]}
+    (tmp_path / "chats.jsonl").write_text(json.dumps(chat) + "\n")
+    data = f"cold_start.data={json.dumps([str(tmp_path / 'chats.jsonl')])}"
+    run = start_run(tmp_path / "run", quick_config(data, "steps=0", "cold_start.batch=4"))
+    assert run.results()["cold_start"] == {"replies": 1, "too_long": 0, "cut_off": 0}
+    assert not run.matches("cold_start").exists()
+    assert run.metrics()[-1]["train/sft_loss"] < 0.1
+    assert list(run.results()["evaluations"]) == ["cold start", "anchor random"]
+    assert run.report.read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> None:
+    pytest.importorskip("bitsandbytes")
+    small = ("model.small.hidden=64", "model.small.feed_forward=64", 'model.load="4bit"')
+    run = start_run(tmp_path / "run", quick_config(*small, "steps=1", "cold_start.steps=20"))
+    (step,) = (entry for entry in run.metrics() if entry["stage"] == "train")
+    assert step["sync/canary"] < 1e-3
+    assert "trained" in run.results()["evaluations"]
+
+
+def test_where_there_is_nothing_to_learn_from_the_run_says_so(
+    tmp_path: Path, model_directory: Path, quick_config: Any
+) -> None:
+    """An untrained model's replies are all cut off: every match is a forfeit, and no group can teach."""
+    named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=12")
+    config = quick_config(*named, "rollout.group_size=2", "asking.max_tokens=1", without=UNTAUGHT)
+    with pytest.raises(Exception, match="nothing to learn from") as caught:
+        start_run(tmp_path / "run", config)
+    assert "cut off" in str(caught.value)
+
+
+def test_a_reward_of_criteria_is_reported_part_by_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_config: Any
+) -> None:
+    """One of them is the user's own, from a module beside."""
+    (tmp_path / "own_rewards.py").write_text("def moves(group):\n    return [-len(t.turns) for t in group]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reward = "weighted(accuracy=1,efficiency=0.2,own_rewards:moves=0.01)"
+    config = quick_config(f'reward="{reward}"', "steps=2")
+    run = start_run(tmp_path / "run", config)
+    for entry in run.metrics():
+        if entry["stage"] == "train":
+            parts = {name: entry[f"rollout/reward/{name}"] for name in ("accuracy", "efficiency", "own_rewards:moves")}
+            assert entry["rollout/reward"] == pytest.approx(
+                parts["accuracy"] + 0.2 * parts["efficiency"] + 0.01 * parts["own_rewards:moves"]
+            )
+            assert parts["own_rewards:moves"] < 0
+    page = run.report.read_text(encoding="utf-8")
+    assert "own_rewards:moves" in re.sub(re.escape(reward), "", page)
+
+
+PLUGIN = """
+from dataclasses import dataclass
+from gymposium import LoggerSpec, hookimpl
+
+TOLD = []
+
+@dataclass(frozen=True)
+class Settings:
+    fails_at: int = 0
+
+class Teller:
+    def __init__(self, start, settings):
+        self.settings = settings
+        TOLD.append(("start", start.resumed, start.step))
+
+    def log(self, step, metrics):
+        if step == self.settings.fails_at and ("fails", step) not in TOLD:
+            TOLD.append(("fails", step))
+            raise RuntimeError("the disk is full")
+        TOLD.append(("log", step, dict(metrics)))
+
+    def artifact(self, name, path):
+        TOLD.append(("artifact", path.name))
+
+    def close(self, error=None):
+        TOLD.append(("close", error is not None))
+
+@hookimpl
+def gymposium_loggers():
+    yield LoggerSpec(name="teller", summary="Tells.", entry_point="teller_of_runs:Teller",
+                     settings="teller_of_runs:Settings")
+"""
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[list[tuple[Any, ...]]]:
+    """What a logger of a plugin of one file is told."""
+    (tmp_path / "teller_of_runs.py").write_text(PLUGIN)
+    host().load_file(tmp_path / "teller_of_runs.py")
+    yield sys.modules["teller_of_runs"].TOLD
+    sys.modules.pop("teller_of_runs")
+    host.cache_clear()
+
+
+class Notes(Callback):
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.checkpoints: list[str] = []
+        self.ended = False
+
+    def on_step(self, step: int, metrics: Any) -> None:
+        assert metrics["train/policy_version"] >= 0
+        self.steps.append(step)
+
+    def on_checkpoint(self, path: Path) -> None:
+        assert (path / "COMPLETE").is_file()
+        self.checkpoints.append(path.name)
+
+    def on_end(self, directory: RunDirectory) -> None:
+        assert directory.report.is_file()
+        self.ended = True
+
+
+def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any, ...]], quick_config: Any) -> None:
+    """It is told every step; where it fails, the run saves what it has, stops, and goes on behind it."""
+    config = quick_config("loggers.teller.fails_at=3", "checkpoints.every=4", "cold_start.steps=4")
+    notes = Notes()
+    with pytest.raises(Exception, match="the disk is full"):
+        start_run(tmp_path / "run", config, [notes])
+    assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2], ["step-00003"], False)
+    assert told[-1] == ("close", True)
+    run = resume_run(tmp_path / "run", [notes])
+    assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2, 4], ["step-00003", "step-00004"], True)
+    logged = [one[1] for one in told if one[0] == "log"]
+    assert logged == [0, 1, 2, 4, 4]
+    assert [one for one in told if one[0] == "start"] == [("start", False, 0), ("start", True, 4)]
+    assert told[-2:] == [("artifact", "report.html"), ("close", False)]
+    steps = {one[1]: one[2] for one in told if one[0] == "log"}
+    assert steps[0].keys() == {f"eval/kuhn_poker/random/{name}" for name in ("return", "win", "draw", "loss", "failed")}
+    assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3, 4]
+
+
+def test_a_callback_may_stop_a_run_as_ctrl_c_does(tmp_path: Path, quick_config: Any) -> None:
+    class Stop(Callback):
+        def on_step(self, step: int, metrics: Any) -> None:
+            if step == 2:
+                raise KeyboardInterrupt
+
+    config = quick_config("checkpoints.every=4", "cold_start.steps=4", "steps=3")
+    with pytest.raises(KeyboardInterrupt):
+        start_run(tmp_path / "run", config, [Stop()])
+    run = resume_run(tmp_path / "run")
+    assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3]
+    assert "trained" in run.results()["evaluations"]

@@ -1,0 +1,93 @@
+"""What a person sees of a run: a picture in a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+from hypothesis import given, strategies as st
+from rich.console import Console
+
+from gymposium_train.live import WIDTH, Lines, Terminal, arrow, sparkline, view
+
+
+def drawn(terminal: Terminal, console: Console) -> str:
+    with console.capture() as captured:
+        console.print(terminal.render())
+    return captured.get()
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=110, height=20, color_system=None)
+
+
+def test_a_terminal_shows_the_stage_and_the_newest_metrics_with_how_they_went(console: Console) -> None:
+    terminal = Terminal(console)
+    with terminal.stage("Training", 10) as bar:
+        for step in range(4):
+            terminal.show({"rollout/reward": step / 4, "train/entropy": 1.0 - step / 10, "name": "text"})
+            bar.advance(f"reward {step / 4:.2f}")
+        terminal.show({"eval/tic_tac_toe/random/win": 0.625})
+        picture = drawn(terminal, console)
+    lines = picture.splitlines()
+    assert "4/10" in picture
+    assert "reward 0.75" in picture
+    assert lines[0].split()[:2] == ["eval/tic_tac_toe/random/win", "0.625"]
+    reward = next(line for line in lines if "rollout/reward" in line)
+    assert reward.split()[1:] == ["0.75", "↗", "▁▃▆█"]
+    assert "↘" in next(line for line in lines if "train/entropy" in line)
+    assert "text" not in picture
+
+
+def test_a_stage_that_is_done_becomes_a_line(console: Console) -> None:
+    terminal = Terminal(console)
+    with terminal.stage("Random matches", 2) as bar:
+        bar.advance(steps=2)
+    assert isinstance(console.file, io.StringIO)
+    assert "Random matches" in console.file.getvalue()
+    assert "Random matches" not in drawn(terminal, console)
+
+
+def test_the_picture_fits_the_terminal(console: Console) -> None:
+    terminal = Terminal(console)
+    with terminal.stage("Training", 10):
+        terminal.show({f"train/{n}": float(n) for n in range(100)})
+        assert len(drawn(terminal, console).splitlines()) < 20
+
+
+def test_what_is_not_finite_is_not_drawn(console: Console) -> None:
+    terminal = Terminal(console)
+    terminal.show({"train/grad_norm": math.nan, "train/entropy": math.inf})
+    assert "train/" not in drawn(terminal, console)
+
+
+def test_only_the_newest_values_are_drawn(console: Console) -> None:
+    terminal = Terminal(console)
+    for value in [1000.0, *[1.0, 2.0] * WIDTH]:
+        terminal.show({"train/x": value})
+    assert drawn(terminal, console).count("█") == WIDTH // 2
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=WIDTH))
+def test_a_sparkline_has_a_block_for_each_value(values: list[float]) -> None:
+    line = sparkline(values)
+    assert len(line) == len(values)
+    if min(values) < max(values):
+        assert line[values.index(max(values))] == "█"
+        assert line[values.index(min(values))] == "▁"
+
+
+def test_arrows() -> None:
+    assert (arrow([1.0]), arrow([2.0, 2.0]), arrow([1.0, 2.0]), arrow([2.0, 1.0])) == ("→", "→", "↗", "↘")
+
+
+def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with view() as shown:
+        assert isinstance(shown, Lines)
+        with shown.stage("Training", 10, lines=5) as bar:
+            for step in range(10):
+                bar.advance(f"step {step}")
+        shown.show({"train/entropy": 1.0})
+    assert capsys.readouterr().err.splitlines() == [f"Training: {n}/10  step {n - 1}" for n in (2, 4, 6, 8, 10)]
