@@ -144,9 +144,9 @@ def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(sho
         mine, other = Trajectory.of(played, 0), Trajectory.of(played, 1)
         assert mine.truncated
         before = mine.turns[-1].trace
-        assert mine.next_prompt[: len(before.prompt)] == before.prompt, "the conversation, one ask further"
-        assert len(mine.next_prompt) >= 100
-        assert (other.truncated, other.next_prompt) == (False, None)
+        assert mine.unanswered[: len(before.prompt)] == before.prompt, "the conversation, one ask further"
+        assert len(mine.unanswered) >= 100
+        assert (other.truncated, other.unanswered) == (False, None)
     assert all(len(request.prompt) < 100 for request in engine.asked)
 
 

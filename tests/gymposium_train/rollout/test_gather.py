@@ -118,7 +118,7 @@ def test_who_had_no_room_to_begin_has_nothing_to_learn_from(who: Who, new_cast: 
     assert rollout.silent == first > 0
     cut = [t for group in rollout.groups for t in group.trajectories if t.truncated]
     assert len(cut) + first == sum(bool(played.out_of_context) for played in finished.values())
-    assert all(t.turns and t.next_prompt == (1, 2, 3) for t in cut)
+    assert all(t.turns and t.unanswered == (1, 2, 3) for t in cut)
     kept = sum(len(group.trajectories) for group in rollout.groups)
     assert rollout.metrics["rollout/truncated"] == pytest.approx(len(cut) / kept)
 

@@ -29,9 +29,9 @@ class Trajectory:
     """The seat whose reply ended the match."""
     truncated: bool = False
     """Whether it ended here only since the player had no room to read on: no terminal state for learning."""
-    next_prompt: Any = None
-    """What the player would have replied to next, where it was truncated and the player tells it: a language model's
-    prompt ids, at which a critic can say what the rest was worth. It fills the context or is longer."""
+    unanswered: Any = None
+    """The prompt that would have come next, where it was truncated and the player tells it: a language model's token
+    ids, at which a critic can say what the rest was worth. It fills the context or is longer."""
     report: Mapping[str, float] = field(default_factory=dict)
     """What the match itself says of the seat beside its return, by name; empty for most games."""
     seed: int | None = None
@@ -52,7 +52,7 @@ class Trajectory:
             penalties=dict(played.penalties),
             forfeit=played.forfeit,
             truncated=seat in played.out_of_context,
-            next_prompt=played.unanswered.get(seat),
+            unanswered=played.unanswered.get(seat),
             report=dict(played.reports[seat]) if played.reports else {},
             seed=played.job.seed,
             on_illegal=played.job.on_illegal,

@@ -43,8 +43,9 @@ class Usage:
 class Reply:
     """What a player answered. `finish_reason` is `length` where the answer was cut off, and `context` where none
     could be made, since the prompt fills all that the player can read: that ends the match. `trace` is the
-    player's own account of the turn (a language model's tokens); it never reaches another seat. `action`
-    is set where the answer is an index into the game's action space; the text is then not read."""
+    player's own account of the turn (a language model's tokens; of a prompt without room, its ids); it never
+    reaches another seat. `action` is set where the answer is an index into the game's action space; the text is
+    then not read."""
 
     text: str
     finish_reason: FinishReason = "stop"
