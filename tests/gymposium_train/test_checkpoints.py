@@ -7,17 +7,22 @@ from pathlib import Path
 import pytest
 import torch
 
+from gymposium.errors import GymposiumError
 from gymposium_agents.durable import MARK
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora, load_lora
 from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
-from gymposium_train.learner import Learner
+from gymposium_train.config import Critic, Kl, Optimizer
+from gymposium_train.learner import Learner, Loss
+
+LOSS = Loss(kl=Kl(weight=0.1), critic=Critic())
+"""With a reference and a critic: more to remember than weights."""
 
 
-def fresh(model_directory: Path, seed: int) -> tuple[LoadedModel, Learner]:
+def fresh(model_directory: Path, seed: int, loss: Loss = LOSS) -> tuple[LoadedModel, Learner]:
     base = load_model(model_directory)
     loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=seed), base.chat)
-    return loaded, Learner(loaded.model, loaded.pad, token_budget=4096)
+    return loaded, Learner(loaded.model, loaded.pad, Optimizer(), loss=loss)
 
 
 def teach(loaded: LoadedModel, learner: Learner, steps: int) -> None:
@@ -29,22 +34,32 @@ def teach(loaded: LoadedModel, learner: Learner, steps: int) -> None:
 def test_going_on_from_a_checkpoint_is_never_having_stopped(model_directory: Path, tmp_path: Path) -> None:
     loaded, learner = fresh(model_directory, seed=1)
     teach(loaded, learner, 3)
-    saved = save_checkpoint(tmp_path, learner, {"step": 3, "cpu_seconds": 1.5})
+    state = {"step": 3, "cpu_seconds": 1.5, "training": {"who": {"stage": 1}, "credit": {"x seat 0": 0.1 + 0.2}}}
+    saved = save_checkpoint(tmp_path, learner, state, keep=2)
     teach(loaded, learner, 2)
 
     other, again = fresh(model_directory, seed=2)
-    state = load_checkpoint(saved, again)
-    assert state == {"step": 3, "cpu_seconds": 1.5, "policy_version": 3}
+    assert load_checkpoint(saved, again) == state
     teach(other, again, 2)
     assert again.policy_version == learner.policy_version == 5
-    for name, parameter in learner.named.items():
-        assert torch.equal(again.named[name], parameter), name
+    expected = learner.tensors()
+    assert again.tensors().keys() == expected.keys()
+    for name, tensor in again.tensors().items():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_the_checkpoint_of_another_learner_is_refused(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    _, other = fresh(model_directory, seed=1, loss=Loss())
+    with pytest.raises(GymposiumError, match="another learner"):
+        load_checkpoint(saved, other)
 
 
 def test_the_adapter_in_it_loads_as_any_adapter(model_directory: Path, tmp_path: Path) -> None:
     loaded, learner = fresh(model_directory, seed=1)
     teach(loaded, learner, 2)
-    saved = save_checkpoint(tmp_path, learner, {"step": 2})
+    saved = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)
     ids = torch.tensor([loaded.chat.prompt("x . o")])
     with torch.no_grad():
         expected = loaded.model.eval()(ids).logits
@@ -52,34 +67,58 @@ def test_the_adapter_in_it_loads_as_any_adapter(model_directory: Path, tmp_path:
     torch.testing.assert_close(found, expected)
 
 
+def test_all_weights_are_saved_where_all_are_trained(model_directory: Path, tmp_path: Path) -> None:
+    loaded = load_model(model_directory)
+    learner = Learner(loaded.model, loaded.pad, Optimizer())
+    teach(loaded, learner, 1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    assert not (saved / "adapter_config.json").exists()
+    other = load_model(model_directory)
+    again = Learner(other.model, other.pad, Optimizer())
+    load_checkpoint(saved, again)
+    for name, weights in loaded.model.state_dict().items():
+        assert torch.equal(other.model.state_dict()[name], weights), name
+
+
 def test_a_half_written_one_is_named_and_passed_over(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
-    whole = save_checkpoint(tmp_path, learner, {"step": 1})
+    whole = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (tmp_path / "step-00002").mkdir()
     (tmp_path / ".step-00003.partial").mkdir()
     assert complete_checkpoints(tmp_path) == [whole]
     assert [p.name for p in broken_checkpoints(tmp_path)] == [".step-00003.partial", "step-00002"]
-    again = save_checkpoint(tmp_path, learner, {"step": 2})  # writes over what was broken
+    again = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)  # writes over what was broken
     assert complete_checkpoints(tmp_path) == [whole, again]
+    assert broken_checkpoints(tmp_path) == []
 
 
-def test_two_are_kept(model_directory: Path, tmp_path: Path) -> None:
+def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
-    for step in (1, 2, 10):
-        save_checkpoint(tmp_path, learner, {"step": step})
-    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00002", "step-00010"]
+    for step in (1, 2, 10, 100_000):
+        save_checkpoint(tmp_path, learner, {"step": step}, keep=3)
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00002", "step-00010", "step-100000"]
+
+
+def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, tmp_path: Path) -> None:
+    """A disk that is full in the middle: nothing half is left, and nothing older is gone."""
+    _, learner = fresh(model_directory, seed=1)
+    kept = [save_checkpoint(tmp_path, learner, {"step": step}, keep=2) for step in (1, 2)]
+    with pytest.raises(TypeError):  # what cannot be written comes last, behind the weights
+        save_checkpoint(tmp_path, learner, {"step": 3, "training": object()}, keep=2)
+    assert complete_checkpoints(tmp_path) == kept
+    assert broken_checkpoints(tmp_path) == []
 
 
 def test_nothing_is_pickled(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
-    saved = save_checkpoint(tmp_path, learner, {"step": 1})
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     assert {p.suffix for p in saved.iterdir()} <= {".safetensors", ".json", ".md", ""}
     assert (saved / MARK).is_file()
 
 
-def test_what_the_adapter_needs_and_is_missing_is_an_error(model_directory: Path, tmp_path: Path) -> None:
+def test_what_it_needs_and_is_missing_is_an_error(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
-    saved = save_checkpoint(tmp_path, learner, {"step": 1})
-    (saved / "adapter_model.safetensors").unlink()
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    (saved / "learner.safetensors").unlink()
     with pytest.raises(FileNotFoundError):
         load_checkpoint(saved, learner)

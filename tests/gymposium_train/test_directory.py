@@ -1,0 +1,73 @@
+"""The run directory: what it holds is whole, whatever was cut off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium_train.config import TrainConfig
+from gymposium_train.directory import RunDirectory, is_whole, written_whole
+
+CONFIG = TrainConfig(games=("tic_tac_toe",), steps=7)
+
+
+def test_a_run_comes_back_with_its_config(tmp_path: Path) -> None:
+    made = RunDirectory.create(tmp_path / "run", CONFIG)
+    found, config = RunDirectory.open(tmp_path / "run")
+    assert (found.path, config) == (made.path, CONFIG)
+    assert json.loads(found.versions_file.read_text())["gymposium-train"]
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="not a run directory"):
+        RunDirectory.open(tmp_path)
+    (tmp_path / "something").touch()
+    with pytest.raises(BadOption, match="--resume"):
+        RunDirectory.create(tmp_path, CONFIG)
+
+
+def test_a_metric_line_that_was_cut_off_costs_only_itself(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    run.log({"stage": "train", "step": 1, "rollout/reward": float("nan")})
+    with open(run.metrics_file, "a", encoding="utf-8") as file:
+        file.write('{"stage": "train", "st')
+    run.log({"stage": "train", "step": 2, "rollout/reward": 0.5})
+    assert run.metrics() == [
+        {"stage": "train", "step": 1, "rollout/reward": None},
+        {"stage": "train", "step": 2, "rollout/reward": 0.5},
+    ]
+
+
+def test_of_a_step_that_was_done_again_the_last_line_counts(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    for stage, step, reward in (("train", 1, 0.1), ("train", 2, 0.2), ("control", 2, 0.3), ("train", 2, 0.4)):
+        run.log({"stage": stage, "step": step, "rollout/reward": reward})
+    assert [(m["stage"], m["step"], m["rollout/reward"]) for m in run.metrics()] == [
+        ("train", 1, 0.1),
+        ("train", 2, 0.4),
+        ("control", 2, 0.3),
+    ]
+
+
+def test_results_are_added_to(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    assert run.results() == {}
+    run.add_results(first=1)
+    run.add_results(second={"figure": float("inf")})
+    assert run.results() == {"first": 1, "second": {"figure": None}}
+
+
+def test_a_directory_is_written_whole_over_what_was_left_of_it(tmp_path: Path) -> None:
+    place = tmp_path / "model"
+    place.mkdir()
+    (place / "half").touch()
+    (tmp_path / ".model.0000.partial").mkdir()
+    with written_whole(place) as staging:
+        assert not is_whole(place)
+        (staging / "all").touch()
+    assert is_whole(place)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model"]
+    assert not (place / "half").exists()
