@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from threading import Barrier, Event
@@ -134,6 +135,25 @@ def test_an_end_in_the_middle_breaks_off_what_is_being_played() -> None:
     with pytest.raises(KeyboardInterrupt):
         update()
     assert seen == [1]
+
+
+def test_ctrl_c_ends_the_wait_for_a_rollout() -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    # a background job starts with interrupts ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def play(step: int) -> int:
+        signal.pthread_kill(main, signal.SIGINT)
+        while True:
+            ahead.go_on()
+
+    ahead = Ahead(play, 1, range(8))
+    try:
+        with pytest.raises(KeyboardInterrupt), ahead:
+            ahead.take(0)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_end_wakes_who_waits_for_new_weights() -> None:

@@ -67,6 +67,8 @@ class Ahead(Generic[T]):
         """The rollout of this step, as soon as it is there. Raises what `play` raised."""
         if self._thread is None:
             return Taken(self._play(step), 0)
+        if self._thread.ident is None:  # here, since Ctrl-C in `__enter__` would leave it behind
+            self._thread.start()
         with self._changed:
             self._changed.wait_for(lambda: self._finished or self._ended)
             if not self._finished:
@@ -95,8 +97,6 @@ class Ahead(Generic[T]):
             self._thread.join()
 
     def __enter__(self) -> Self:
-        if self._thread is not None:
-            self._thread.start()
         return self
 
     def __exit__(
