@@ -13,8 +13,9 @@ Everything that a step draws follows from the seed and the step, so a step can b
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.driver import Played
@@ -46,6 +47,8 @@ class Training:
     """Is handed every match."""
     imitate: Callable[[int], Iterator[list[Pair]]] | None = None
     """What is imitated beside a step's optimizer steps, where something is."""
+    unrated: Counter[str] = field(default_factory=Counter)
+    """Why groups could not be rated, and how many."""
 
     def play(self, step: int) -> Rollout:
         """The matches of one step, by the policy as it is published now."""
@@ -115,15 +118,16 @@ class Training:
         return kl.weight if kl.estimator == "k1" else 0.0
 
     def _rate(self, groups: Sequence[Group]) -> tuple[list[list[Sample]], int]:
-        """The samples of each group that could be rated and has some, and how many could not."""
+        """The samples of each group that could be rated, and how many could not."""
         rated = self.reward.rate([group.trajectories for group in groups])
         found = [
             [Sample.of(trajectory, reward) for trajectory, reward in zip(group.trajectories, rewards, strict=True)]
             for group, rewards in zip(groups, rated, strict=True)
             if not isinstance(rewards, Unrated)
         ]
-        asked = ([sample for sample in group if sample.trajectory.turns] for group in found)
-        return [group for group in asked if group], sum(isinstance(one, Unrated) for one in rated)
+        why = [one for one in rated if isinstance(one, Unrated)]
+        self.unrated.update(one.reason for one in why)
+        return found, len(why)
 
     def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:
         """Let the learner say what it knows of every turn, before credit is given."""

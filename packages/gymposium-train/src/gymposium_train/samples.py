@@ -44,6 +44,8 @@ class Sample:
         likely than under the reference comes off its reward."""
         spans = self.spans
         rewards = turn_rewards(self.reward, self.trajectory)
+        if critic and self.unanswered is not None:  # what it could still have earned is for the critic to say
+            rewards = (*rewards[:-1], rewards[-1] - self.reward.cut)
         if k1:
             rewards = tuple(
                 reward - k1 * (sum(span.old) - sum(span.reference)) for reward, span in zip(rewards, spans, strict=True)

@@ -32,6 +32,8 @@ class Trajectory:
     unanswered: Any = None
     """The prompt that would have come next, where it was truncated and the player tells it: a language model's token
     ids, at which a critic can say what the rest was worth. It fills the context or is longer."""
+    paid: float | None = None
+    """What the game itself had paid the seat when a forfeit ended the match; None where none did."""
     report: Mapping[str, float] = field(default_factory=dict)
     """What the match itself says of the seat beside its return, by name; empty for most games."""
     seed: int | None = None
@@ -53,6 +55,7 @@ class Trajectory:
             forfeit=played.forfeit,
             truncated=seat in played.out_of_context,
             unanswered=played.unanswered.get(seat),
+            paid=played.paid[seat] if played.paid else None,
             report=dict(played.reports[seat]) if played.reports else {},
             seed=played.job.seed,
             on_illegal=played.job.on_illegal,

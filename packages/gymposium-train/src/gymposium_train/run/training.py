@@ -52,6 +52,8 @@ def reinforce(run: UnderWay) -> None:
         done, cpu = _restore(run, training, learner)
         trainee.publish()
         cpu = _steps(run, training, learner, done, cpu)
+        for remark in training.reward.remarks():
+            say(remark, style="yellow")
     with written_whole(result) as staging:
         if adapter is None:
             loaded.save(staging)
@@ -124,7 +126,7 @@ def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu:
                 _save(run, training, learner, done, cpu)
             idle = 0 if metrics["train/rows"] else idle + 1
             if idle == MAX_IDLE_STEPS:
-                raise _nothing_to_learn(idle, taken.rollout)
+                raise _nothing_to_learn(idle, taken.rollout, training)
     return cpu
 
 
@@ -142,10 +144,11 @@ def _both(record: Callable[[Played], object], go_on: Callable[[], None]) -> Call
     return each
 
 
-def _nothing_to_learn(steps: int, rollout: Rollout) -> GymposiumError:
+def _nothing_to_learn(steps: int, rollout: Rollout, training: Training) -> GymposiumError:
+    unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
         f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, or no "
-        f"row was short enough. Replies were read as {rollout.readings}. Try a longer cold start, a weaker opponent, "
+        f"row was short enough.{unrated} Replies were read as {rollout.readings}. Try a longer cold start, a weaker opponent, "
         f"larger groups or, for replies that are cut off, a larger asking.max_tokens."
     )
 

@@ -75,6 +75,8 @@ class Played:
     """The seats whose players could not reply, since the prompt fills all that they can read."""
     unanswered: dict[int, Any] = field(default_factory=dict)
     """For those seats what the player says of that prompt (`Reply.trace`); not there where it says nothing."""
+    paid: tuple[float, ...] = ()
+    """What the game itself had paid each seat when a forfeit ended the match; () where none did."""
     error: str | None = None
     """What the game's engine raised, where the match broke off."""
     reports: tuple[dict[str, float], ...] = ()
@@ -170,12 +172,14 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                     failed.append(seat)
             if failed:
                 loser = who_forfeits(failed, sitting.seed)
-                utilities = forfeit_returns(game, loser, match.returns())
+                so_far = match.returns()
+                utilities = forfeit_returns(game, loser, so_far)
                 said = [*zip(asks, replies, strict=True)]
                 timed_out = tuple(ask.seat for ask, reply in said if reply is None)
                 full = {ask.seat: reply.trace for ask, reply in said if reply and reply.finish_reason == "context"}
                 unanswered = {seat: trace for seat, trace in full.items() if trace is not None}
-                return Played(job, match.events, turns, utilities, loser, penalties, timed_out, tuple(full), unanswered)
+                missed = timed_out, tuple(full), unanswered, so_far
+                return Played(job, match.events, turns, utilities, loser, penalties, *missed)
             asks = again
         match.apply(moves)
     # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe

@@ -21,7 +21,10 @@ class Returns:
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [
             Reward(
-                t.returns[t.seat], {"utility": t.utilities[t.seat], "penalties": 0.0 - t.penalty}, returns_by_turn(t)
+                t.returns[t.seat],
+                {"utility": t.utilities[t.seat], "penalties": 0.0 - t.penalty},
+                returns_by_turn(t),
+                cut=t.utilities[t.seat] - t.paid if t.truncated and t.paid is not None else 0.0,
             )
             for t in group
         ]

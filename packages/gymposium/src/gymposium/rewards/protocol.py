@@ -27,6 +27,9 @@ class Reward:
     parts: Mapping[str, float] = field(default_factory=dict)
     turns: tuple[float, ...] | None = None
     """The total's split over the seat's turns, in order, adding up to it; None: all of it on the last one."""
+    cut: float = 0.0
+    """What of the total is there only because the trajectory was truncated: the forfeit that stands for all that would
+    have come. Where a critic says what that was worth, it takes this part's place."""
 
 
 def turn_rewards(reward: Reward, trajectory: Trajectory) -> tuple[float, ...]:
