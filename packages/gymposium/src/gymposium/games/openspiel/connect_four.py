@@ -48,12 +48,9 @@ class ConnectFour:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
-        if style == "compact":
-            return board
-        if self._width == 1:
-            rows = board.replace("", " ").replace(" \n ", "\n").strip()
-        else:
-            rows = "\n".join(" ".join(c.rjust(self._width) for c in row) for row in board.split())
+        if style == "compact":  # apart, as a token each in most vocabularies
+            return board.replace("", " ").replace(" \n ", "\n").strip() + "\n"
+        rows = "\n".join(" ".join(c.rjust(self._width) for c in row) for row in board.split())
         turn = ", to move" if state.current_player() == seat else ""
         return f"You are {_MARKS[seat]}{turn}. The board:\n{rows}\n{self._footer}\n"
 
