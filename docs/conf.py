@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "packages" / name / "src") for name in ("gymposium-agents", "gymposium-train")]
+sys.path[:0] = [
+    str(ROOT / "docs"),
+    *(str(ROOT / "packages" / f"gymposium-{name}" / "src") for name in ("agents", "train")),
+]
+
+import training_settings  # noqa: E402  (it reads what the line above makes findable)
 
 project = "gymposium"
 author = "The gymposium authors"
@@ -50,5 +55,12 @@ def code_after_colon(app: Any, what: str, name: str, thing: Any, options: Any, l
     lines[:] = re.sub(r"(?m)(?<=[^:]):\n\n(?=    \S)", "::\n\n", text).split("\n")
 
 
+def fill_in_settings(app: Any, page: str, source: list[str]) -> None:
+    """The settings of training stand in their own schema; a page that asks for them gets their tables."""
+    if training_settings.HERE in source[0]:
+        source[0] = source[0].replace(training_settings.HERE, training_settings.tables())
+
+
 def setup(app: Any) -> None:
+    app.connect("source-read", fill_in_settings)
     app.connect("autodoc-process-docstring", code_after_colon)

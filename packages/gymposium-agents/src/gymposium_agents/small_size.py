@@ -14,6 +14,7 @@ class SmallModel:
     hidden: int = 96
     """Width of its residual stream."""
     layers: int = 3
+    """One behind the other, each of attention and feed-forward."""
     heads: int = 6
     """Heads of attention, in each layer."""
     feed_forward: int = 192

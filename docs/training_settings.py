@@ -1,0 +1,65 @@
+"""The reference of training's settings, made from their own schema when the site is built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gymposium_train.config.schema import Node, plain, wanted, whole
+
+HERE = "<!-- settings -->"
+"""Where the tables stand in the page."""
+
+
+def tables() -> str:
+    """All settings as Markdown: a heading for each table of a config, and under it its settings."""
+    return "\n".join(_table("", whole()))
+
+
+def _table(name: str, node: Node) -> Iterator[str]:
+    settings, below = {}, {}
+    for key, found in node["properties"].items():
+        entry = plain(plain(found)["items"]) if plain(found).get("type") == "array" else plain(found)
+        (below if "properties" in entry else settings)[key] = plain(found)
+    path = f"{name}." if name else ""
+    if settings:
+        yield f"## {_heading(name)}\n"
+        if name:
+            yield f"{_text(node)}\n"
+        yield "| setting | default | may be | what it is |\n|---|---|---|---|"
+        for key, found in settings.items():
+            yield f"| `{path}{key}` | {_default(found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
+        yield ""
+    for key, found in below.items():
+        if found.get("type") == "array":
+            yield from _list(f"{path}{key}", found)
+        else:
+            yield from _table(f"{path}{key}", found)
+
+
+def _list(name: str, node: Node) -> Iterator[str]:
+    """A list of tables, `[[stages]]` in TOML."""
+    heading, *rest = _table(name, plain(node["items"]))
+    yield f"## `[[{name}]]`\n" if heading.startswith("## ") else heading
+    yield f"{_text(node)} An entry is written `[[{name}]]` in a file and `{name}.0` on the command line:\n"
+    yield from (line.replace(f"| `{name}.", f"| `{name}.0.") for line in rest)
+
+
+def _heading(name: str) -> str:
+    return f"`[{name}]`" if name else "The run"
+
+
+def _text(node: Node) -> str:
+    return " ".join(str(node.get("description", "")).split())
+
+
+def _default(node: Node) -> str:
+    default: Any = node.get("default")
+    if default is None:
+        return "left out" if "default" in node else "must be given"
+    return f"`{json.dumps(default, ensure_ascii=False)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
