@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Metrics = Mapping[str, float | int | str]
-"""Flat names such as `rollout/reward`, each with its value; none is called `step`. A number may be NaN or infinite: that
-is worth knowing."""
+"""Flat names such as `rollout/reward`, each with its value; none is called `step`. A number may be NaN or infinite:
+that is worth knowing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
