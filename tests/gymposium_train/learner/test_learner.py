@@ -127,6 +127,23 @@ def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, row
     assert decoupled["train/grad_norm"] == pytest.approx(ratio * doubled, rel=1e-3)
 
 
+def test_turns_on_which_engine_and_learner_disagree_are_left_out(loaded: LoadedModel, rows: list[Row]) -> None:
+    """Where the engine's numbers are off in one turn, the rest is learned from as if that turn weighed nothing."""
+    for row in rows:
+        row.spans[0].engine = tuple(logprob - math.log(3.0) for logprob in row.spans[0].engine)
+
+    def norm(**how: object) -> float:
+        mine = learner(loaded, mismatch=Mismatch(mode="decoupled", cap=100.0, **how))  # type: ignore[arg-type]
+        mine.annotate(rows)
+        return mine.update(rows, learning_rate=0.0)["train/grad_norm"]
+
+    with_all, without = norm(turns=4.0), norm(turns=2.0)
+    for row in rows:
+        row.spans[0].weight = 0.0
+    assert without == pytest.approx(norm(), rel=1e-4)
+    assert with_all > 1.1 * without
+
+
 def test_the_reference_is_the_policy_as_it_was(loaded: LoadedModel, rows: list[Row]) -> None:
     mine = learner(loaded, kl=Kl(weight=0.1, estimator="k1"))
     mine.annotate(rows)

@@ -32,8 +32,8 @@ def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any],
     if target.exists():
         remove_directory(target)
     with whole_directory(target) as staging:
-        if hasattr(learner.model, "peft_config"):
-            save_lora(learner.model, staging)
+        if hasattr(learner.whole, "peft_config"):
+            save_lora(learner.whole, staging)
         save_file(learner.tensors(), staging / TENSORS)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
     for old in complete_checkpoints(directory)[:-keep]:

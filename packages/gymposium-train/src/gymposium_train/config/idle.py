@@ -39,7 +39,7 @@ USES = (
     Use(("kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"),
     Use(("sft.batch",), lambda c: c.sft.weight > 0, "with an sft.weight above 0"),
     Use(
-        ("mismatch.correction", "mismatch.cap"),
+        ("mismatch.correction", "mismatch.cap", "mismatch.turns"),
         lambda c: c.mismatch.mode == "decoupled",
         "with mismatch.mode=decoupled, for bypass has no weights",
     ),

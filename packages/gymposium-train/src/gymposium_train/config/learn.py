@@ -105,6 +105,9 @@ class Mismatch(Part):
     """`truncate`: weights above `cap` are `cap`. `mask`: tokens whose weight is outside 1/cap … cap are left out."""
     cap: float = Field(default=2.0, ge=1.0)
     """How far a weight may be from 1."""
+    turns: float | None = Field(default=None, gt=1.0)
+    """Whole turns are left out where the geometric mean of their tokens' weights is outside 1/turns … turns (Liu et
+    al., 2025); left out, none are."""
 
 
 class Optimizer(Part):

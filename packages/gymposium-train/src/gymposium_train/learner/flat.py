@@ -48,7 +48,8 @@ def strand_of(row: Row) -> Strand:
 
 
 def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> Flat:
-    """`where` says which strand each row is, `starts` at which of the N places each strand begins."""
+    """`where` says which strand each row is, `starts` at which of the N places each strand begins. Rows may be none:
+    a process runs some strands for company alone."""
     spans: list[Span] = []
     place: list[int] = []
     first: list[int] = []
@@ -59,7 +60,7 @@ def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], de
             place += range(at, at + len(span))
             at += len(span)
         spans += row.spans
-    lengths = torch.tensor([len(span) for span in spans])
+    lengths = torch.tensor([len(span) for span in spans], dtype=torch.long)
 
     def tokens(values: Sequence[Sequence[float]]) -> Tensor:
         return torch.tensor([*chain.from_iterable(values)], dtype=torch.float32, device=device)
@@ -71,9 +72,9 @@ def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], de
         return turns(values).repeat_interleave(lengths).to(device)
 
     return Flat(
-        place=torch.tensor(place, device=device),
+        place=torch.tensor(place, dtype=torch.long, device=device),
         turn=torch.arange(len(spans)).repeat_interleave(lengths).to(device),
-        first=torch.tensor(first, device=device),
+        first=torch.tensor(first, dtype=torch.long, device=device),
         engine=tokens([span.engine for span in spans]),
         old=tokens([span.old or span.engine for span in spans]),
         reference=tokens([span.reference for span in spans]) if all(span.reference for span in spans) else None,

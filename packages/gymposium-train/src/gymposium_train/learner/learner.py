@@ -34,6 +34,7 @@ from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensors import gather, put_back
 from gymposium_train.objective.mismatch import mismatch_kl
+from gymposium_train.parallel.world import ALONE, World
 from gymposium_train.rows import Row, Tokens, described
 
 Beside = Iterator[tuple[float, Sequence[Pair]]]
@@ -44,28 +45,38 @@ class Learner:
     """Holds a model's trainable parameters, the critic's, and their optimizer (AdamW)."""
 
     def __init__(
-        self, model: Any, pad: int, settings: Optimizer, *, loss: Loss | None = None, dumps: Path | None = None
+        self,
+        model: Any,
+        pad: int,
+        settings: Optimizer,
+        *,
+        loss: Loss | None = None,
+        dumps: Path | None = None,
+        world: World = ALONE,
     ) -> None:
         """`loss` says what rows are learned by; a learner that only imitates needs none. Steps whose gradient is not
-        finite are described in files under `dumps`.
+        finite are described in files under `dumps`. In a `world` of several processes each has a learner of the same
+        model, of which it keeps a part, and each is asked the same, in the same order.
 
         Raises `GymposiumError` where nothing is trainable, or the model cannot be taken apart."""
-        self.model, self.settings, self.loss = model, settings, loss or Loss()
+        self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
+        self._passes = Passes(model, pad, settings, self.loss.temperature, world)
         self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
         """What is trained of the model, by name."""
+        self.whole = model
+        """The model to be played and saved, with all of its weights."""
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
         self.critic = ValueHead(model) if self.loss.critic is not None else None
         self.reference = Reference(self.named) if self.loss.needs_reference else None
         self.policy_version = 0
         """Optimizer steps so far."""
-        self._passes = Passes(model, pad, settings, self.loss.temperature)
         self._stepper = Stepper(
             self.named,
             {f"critic.{name}": p for name, p in self.critic.named_parameters()} if self.critic else {},
             max_grad_norm=settings.max_grad_norm,
             max_bad_steps=settings.max_bad_steps,
-            dumps=dumps,
+            dumps=dumps if world.leads else None,
         )
 
     # -- looking
@@ -74,9 +85,11 @@ class Learner:
     def annotate(self, rows: Sequence[Row]) -> None:
         """Fill in what must be known of each turn before an update, as far as the loss asks for it: the critic's value,
         and the log-probabilities of the policy as it is now and of the reference."""
+        known: list[Row] = []
         tokens = self.loss.needs_old
         if tokens or self.critic is not None:
             for some, found in self._passes.rows(rows, tokens=tokens):
+                known += some
                 spans = [span for row in some for span in row.spans]
                 if self.critic is not None:
                     for span, value in zip(spans, self.critic(found.reads).tolist(), strict=True):
@@ -88,9 +101,16 @@ class Learner:
         if self.reference is not None:
             with self.reference.answering():
                 for some, found in self._passes.rows(rows):
+                    known += some
                     logprobs = iter(found.logprobs.tolist())
                     for span in (span for row in some for span in row.spans):
                         span.reference = tuple(next(logprobs) for _ in range(len(span)))
+        self._tell_each_other(rows, known)
+
+    def refresh_reference(self) -> None:
+        """Let the reference, where there is one, be the policy as it is now."""
+        if self.reference is not None:
+            self.reference.refresh()
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
         """What the critic expects at prompts that were never answered. Only of a learner that has a critic."""
@@ -119,21 +139,23 @@ class Learner:
         alone does. Returns what was seen, by metric name."""
         metrics, settings = Metrics(), self.settings
         turns = sum(len(row.spans) for row in rows)
+        entropy = policy_learns and entropy_weight > 0.0
         for epoch in range(settings.epochs):
-            before = metrics.mark("train/approx_kl")
-            for part in minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch)):
-                fresh = not metrics.has("train/skipped")
+            mine = Metrics()
+            for number, part in enumerate(minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))):
                 with self._training():
-                    for _, found in self._passes.rows(part, entropy=policy_learns and entropy_weight > 0.0):
-                        if fresh:
-                            _note_start(metrics, found)
-                        loss = self._loss(found, turns, entropy_weight, policy_learns, metrics)
+                    for _, found in self._passes.rows(part, entropy=entropy, frozen=not policy_learns):
+                        if epoch == number == 0:
+                            _note_start(mine, found)
+                        loss = self._loss(found, turns, entropy_weight, policy_learns, mine)
                         (settings.minibatches * loss).backward()  # type: ignore[no-untyped-call]
                     if beside is not None:
                         weight, pairs = next(beside)
-                        metrics.add("train/sft_loss", self._imitate(pairs, weight))
-                self._step(learning_rate, metrics, partial(described, part))
-            if settings.target_kl is not None and metrics.since("train/approx_kl", before) > settings.target_kl:
+                        self._imitate(pairs, weight, mine)
+                self._step(learning_rate, mine, partial(described, part))
+            seen = self._everybodys(mine)
+            metrics.take(seen)
+            if settings.target_kl is not None and seen.means().get("train/approx_kl", 0.0) > settings.target_kl:
                 break
         return metrics.means()
 
@@ -141,14 +163,14 @@ class Learner:
         """One SFT step: maximise the mean log-probability of the completions' tokens."""
         metrics = Metrics()
         with self._training():
-            metrics.add("train/sft_loss", self._imitate(pairs, 1.0))
+            self._imitate(pairs, 1.0, metrics)
         self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, pair)] for pair in pairs]})
-        return metrics.means()
+        return self._everybodys(metrics).means()
 
     # -- what decides the next number
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything of the learner that a checkpoint must hold, by name."""
+        """Everything of the learner that a checkpoint must hold, by name; whole, whatever part of it is here."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
         return gather(self._stepper, self.reference, counts)
 
@@ -164,22 +186,22 @@ class Learner:
         terms = []
         if policy_learns:
             terms.append(self.loss.policy(found.flat, found.logprobs, metrics))
-        if found.scored.entropy is not None:
-            terms.append(-entropy_weight * _entropy(found, found.scored.entropy, metrics))
+        if found.entropy is not None:
+            terms.append(-entropy_weight * _entropy(found, found.entropy, metrics))
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(found.reads.detach() if alone else found.reads)
             terms.append(self.loss.value(found.flat, values, turns, metrics))
         return torch.stack(terms).sum()
 
-    def _imitate(self, pairs: Sequence[Pair], weight: float) -> float:
-        """Add the gradient of `weight` times the mean negative log-probability of the pairs' tokens. Returns
+    def _imitate(self, pairs: Sequence[Pair], weight: float, metrics: Metrics) -> None:
+        """Add the gradient of `weight` times the mean negative log-probability of the pairs' tokens, and note
         the mean."""
         total = 0.0
         for loss in self._passes.imitated(pairs):
             (weight * loss).backward()  # type: ignore[no-untyped-call]
             total += loss.item()
-        return total
+        metrics.add("train/sft_loss", total, 1.0 / self.world.size)
 
     @contextmanager
     def _training(self) -> Iterator[None]:
@@ -203,11 +225,30 @@ class Learner:
         rates = [learning_rate]
         if self.loss.critic is not None:  # the same schedule from another height
             rates.append(self.loss.critic.learning_rate * learning_rate / self.settings.learning_rate)
+        if self.critic is not None:  # it is whole everywhere; the model's gradients are summed where they are made
+            self.world.add_up(p.grad for p in self.critic.parameters() if p.grad is not None)
         norm, stepped = self._stepper.step(rates, what)
         if math.isfinite(norm):
             metrics.add("train/grad_norm", norm)
         metrics.add("train/skipped", float(not stepped))
         self.policy_version += stepped
+
+    def _everybodys(self, mine: Metrics) -> Metrics:
+        """What all processes have seen."""
+        seen = Metrics()
+        for metrics in self.world.gathered(mine):
+            seen.take(metrics)
+        return seen
+
+    def _tell_each_other(self, rows: Sequence[Row], known: Sequence[Row]) -> None:
+        """Each process has looked at the rows in `known`, and all are to know of all."""
+        if self.world.size == 1:
+            return
+        places = {id(row): n for n, row in enumerate(rows)}
+        mine = {places[id(row)]: row.spans for row in known}
+        for theirs in self.world.gathered(mine):
+            for n, spans in theirs.items():
+                rows[n].spans = spans
 
 
 def _entropy(found: Pass, entropy: Tensor, metrics: Metrics) -> Tensor:
@@ -224,4 +265,5 @@ def _note_start(metrics: Metrics, found: Pass) -> None:
     """Before the first optimizer step: how far the learner's numbers are from the engine's, and from the old ones."""
     logprobs, flat = found.logprobs, found.flat
     metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, flat.engine).sum()), len(logprobs))
-    metrics.peak("train/first_log_ratio", float((logprobs - flat.old).abs().max()))
+    if len(logprobs):
+        metrics.peak("train/first_log_ratio", float((logprobs - flat.old).abs().max()))

@@ -15,7 +15,7 @@ from gymposium_train.config import Critic, Kl, Mismatch, Objective, TrainConfig
 from gymposium_train.learner.flat import Flat
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.objective.diagnostics import approx_kl, clipped
-from gymposium_train.objective.mismatch import masked, truncated
+from gymposium_train.objective.mismatch import masked, masked_turns, truncated
 from gymposium_train.objective.policy import cispo, gspo, policy_gradient, ppo_clip
 from gymposium_train.objective.terms import k2, k3, k3_straight_through, value_loss
 
@@ -92,7 +92,11 @@ class Loss:
 
     def _correction(self, flat: Flat) -> Tensor:
         """What each token counts for, since it was sampled by an engine whose probabilities are not quite these."""
-        cap = self.mismatch.cap
+        cap, turns = self.mismatch.cap, self.mismatch.turns
         if self.mismatch.correction == "truncate":
-            return truncated(flat.old, flat.engine, cap)
-        return masked(flat.old, flat.engine, 1.0 / cap, cap)
+            weights = truncated(flat.old, flat.engine, cap)
+        else:
+            weights = masked(flat.old, flat.engine, 1.0 / cap, cap)
+        if turns is None:
+            return weights
+        return weights * masked_turns(flat.old, flat.engine, flat.turn, 1.0 / turns, turns)

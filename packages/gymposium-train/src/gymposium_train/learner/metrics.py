@@ -22,17 +22,12 @@ class Metrics:
         """Keep the largest value."""
         self.peaks[name] = max(value, self.peaks.get(name, value))
 
-    def has(self, name: str) -> bool:
-        return name in self.weights
-
-    def mark(self, name: str) -> tuple[float, float]:
-        """How a mean stands, for `since`."""
-        return self.sums.get(name, 0.0), self.weights.get(name, 0.0)
-
-    def since(self, name: str, mark: tuple[float, float]) -> float:
-        """The mean over what was added since; 0 where nothing was."""
-        total, weight = (now - then for now, then in zip(self.mark(name), mark, strict=True))
-        return total / weight if weight else 0.0
+    def take(self, other: Metrics) -> None:
+        """Count what another has counted, as another pass or another process has."""
+        for name, total in other.sums.items():
+            self.add(name, total, other.weights[name])
+        for name, value in other.peaks.items():
+            self.peak(name, value)
 
     def means(self) -> dict[str, float]:
         """Each name's mean, or largest value; those without any weight are left out."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor, nn
 
 
@@ -27,11 +28,16 @@ class Reference:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """The model is the reference, inside the block; no gradients may be taken there."""
-        own = {name: p.data for name, p in self._named.items()}
+        self._change_places()
         try:
-            for name, p in self._named.items():
-                p.data = self.weights[name]
             yield
         finally:
-            for name, p in self._named.items():
-                p.data = own[name]
+            self._change_places()
+
+    @torch.no_grad()
+    def _change_places(self) -> None:
+        """In place: whoever shards a model keeps hold of its parameters' memory."""
+        for name, p in self._named.items():
+            own = p.detach().clone()
+            p.copy_(self.weights[name])
+            self.weights[name].copy_(own)

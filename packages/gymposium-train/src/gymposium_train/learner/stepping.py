@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from gymposium.errors import GymposiumError
+from gymposium_train.parallel.parts import full
 
 
 class Stepper:
@@ -46,7 +47,7 @@ class Stepper:
         norms = []
         for settings, group, rate in zip(self.optimizer.param_groups, self._groups, rates, strict=False):
             settings["lr"] = rate
-            norms.append(_norm(torch.nn.utils.clip_grad_norm_([*group.values()], self._max_grad_norm)))
+            norms.append(float(full(torch.nn.utils.clip_grad_norm_([*group.values()], self._max_grad_norm))))
         if all(map(math.isfinite, norms)):
             self.bad_in_a_row = 0
             self.optimizer.step()
@@ -62,16 +63,11 @@ class Stepper:
         return norms[0], False
 
     def _dump(self, norms: list[float], what: Callable[[], dict[str, Any]]) -> Path | None:
+        bad = [name for name, p in self.named.items() if p.grad is not None and not bool(full(p.grad).isfinite().all())]
         if self._dumps is None:
             return None
         self._dumps.mkdir(parents=True, exist_ok=True)
         file = self._dumps / f"bad-{len([*self._dumps.glob('bad-*.json')]) + 1:03d}.json"
-        bad = [name for name, p in self.named.items() if p.grad is not None and not bool(p.grad.isfinite().all())]
         found = {"norms": [str(norm) for norm in norms], "parameters": bad, **what()}
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         return file
-
-
-def _norm(norm: Tensor) -> float:
-    whole = norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # a sharded gradient's norm is one as well
-    return float(whole)

@@ -10,11 +10,13 @@ from torch import Tensor
 from gymposium.errors import GymposiumError
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
+from gymposium_train.parallel.parts import full, laid_out
 
 
 def gather(stepper: Stepper, reference: Reference | None, counts: Mapping[str, int]) -> dict[str, Tensor]:
     """The weights that are learned, their optimizer's slots, the reference and some counts. Names are `kind|name` and,
-    of the optimizer, `optimizer|parameter|slot`."""
+    of the optimizer, `optimizer|parameter|slot`. What the processes have in parts is whole in it, so that any number of
+    processes can go on from there."""
     found = {f"weights|{name}": p.detach() for name, p in stepper.named.items()}
     for name, parameter in stepper.named.items():
         for slot, value in stepper.optimizer.state[parameter].items():
@@ -22,7 +24,7 @@ def gather(stepper: Stepper, reference: Reference | None, counts: Mapping[str, i
     if reference is not None:
         found |= {f"reference|{name}": value for name, value in reference.weights.items()}
     found |= {f"counts|{name}": torch.tensor(count) for name, count in counts.items()}
-    return {name: tensor.contiguous() for name, tensor in found.items()}
+    return {name: full(tensor).contiguous() for name, tensor in found.items()}
 
 
 @torch.no_grad()
@@ -41,15 +43,16 @@ def put_back(tensors: Mapping[str, Tensor], stepper: Stepper, reference: Referen
             f"that the run began with."
         )
     for name, value in kinds["weights"].items():
-        stepper.named[name].copy_(value)
+        parameter = stepper.named[name]
+        parameter.copy_(laid_out(value, parameter))
     for key, value in kinds["optimizer"].items():
         name, _, slot = key.rpartition("|")
         parameter = stepper.named[name]
         stepper.optimizer.state[parameter][slot] = (
-            value.clone() if slot == "step" else value.to(parameter.device).clone()
+            value.clone() if slot == "step" else laid_out(value, parameter).clone()
         )
     if reference is not None:
         reference.weights = {
-            name: value.to(stepper.named[name].device).clone() for name, value in kinds["reference"].items()
+            name: laid_out(value, stepper.named[name]).clone() for name, value in kinds["reference"].items()
         }
     return {name: int(value) for name, value in kinds["counts"].items()}

@@ -1,0 +1,38 @@
+"""A model in shards, one for each process (FSDP2: Zhao et al., 2023, arXiv 2304.11277, in its form per parameter).
+
+A layer's weights are whole only while it runs, and so is each gradient, which is then summed over the processes.
+Between steps every parameter is a `DTensor` of which this process has its part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+
+from gymposium.errors import GymposiumError
+from gymposium_train.parallel.world import World
+
+
+def shard(whole: nn.Module, model: Any, world: World) -> None:
+    """Keep this process's part of a model alone. `whole` is called once for a micro-batch and holds all of `model`
+    that runs in it; what is no layer of its own (embeddings, output, the last norm) is gathered once for the call.
+    Gradients are sums over the processes, not means: each loss has its weight already.
+
+    Raises `GymposiumError` where something would be trained that does not run."""
+    mesh = init_device_mesh(next(whole.parameters()).device.type, (world.size,))
+    kinds = set(model._no_split_modules or ())
+    groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
+    for module in [*groups, whole]:
+        fully_shard(module, mesh=mesh, reshard_after_forward=True)
+        module.set_gradient_divide_factor(1.0)
+        module.set_force_sum_reduction_for_comms(True)  # gloo knows sums alone
+    outside = [name for name, p in model.named_parameters() if p.requires_grad and not isinstance(p, DTensor)]
+    if outside:
+        raise GymposiumError(
+            f"{', '.join(outside[:3])} would be trained but is no part of the text model, so it cannot be shared out "
+            f"over processes. Train in one process, or set model.tune=lora with model.lora.targets."
+        )

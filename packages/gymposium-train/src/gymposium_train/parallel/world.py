@@ -1,0 +1,93 @@
+"""The processes that learn together, and what they tell each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+T = TypeVar("T")
+
+PATIENCE = timedelta(days=7)
+"""So long a process waits for another. While the first one plays and measures, the others have nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All processes, and which of them this one is. What they do here they all do, in the same order."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that plays, measures and writes."""
+        return self.rank == 0
+
+    def gathered(self, mine: T) -> list[T]:
+        """What each process has, in their order."""
+        if self.size == 1:
+            return [mine]
+        found: list[Any] = [None] * self.size
+        dist.all_gather_object(found, mine)
+        return found
+
+    def told(self, what: T | None = None) -> T:
+        """What the first process says; the others have nothing to say."""
+        said: list[Any] = [what]
+        if self.size > 1:
+            dist.broadcast_object_list(said, src=0)
+        found: T = said[0]
+        return found
+
+    def handed(self, tensors: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
+        """The first process's tensors, whole, in everybody's memory."""
+        here = {} if tensors is None else {name: tensor.detach().cpu() for name, tensor in tensors.items()}
+        outlines = self.told({name: tensor.to("meta") for name, tensor in here.items()})
+        for name, outline in outlines.items():
+            if not self.leads:
+                here[name] = torch.empty_like(outline, device="cpu")
+            if self.size > 1:
+                dist.broadcast(here[name], src=0)
+        return here
+
+    def add_up(self, tensors: Iterable[Tensor]) -> None:
+        """Let each of the tensors be the sum of what the processes have of it."""
+        if self.size > 1:
+            for tensor in tensors:
+                dist.all_reduce(tensor)
+
+
+ALONE = World()
+"""One process, and nobody to tell."""
+
+
+def helps() -> bool:
+    """Whether torchrun started this process as another than the first."""
+    return int(os.environ.get("RANK", "0")) > 0
+
+
+@contextmanager
+def joined() -> Iterator[World]:
+    """The processes that torchrun started, for as long as the block lasts; this one alone where it did not start
+    it. Each takes a GPU of its own where there are any."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield ALONE
+        return
+    backend = "gloo"
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        backend = "cpu:gloo,cuda:nccl"
+    dist.init_process_group(backend, timeout=PATIENCE)
+    try:
+        yield World(dist.get_rank(), size)
+    finally:
+        dist.destroy_process_group()

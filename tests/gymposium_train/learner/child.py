@@ -1,0 +1,160 @@
+"""What every process does in the test beside, alone or as one of two that torchrun started."""
+
+from __future__ import annotations
+
+import sys
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_train.config import Critic, Kl, Objective, Optimizer
+from gymposium_train.learner import Learner, Loss
+from gymposium_train.parallel.parts import full
+from gymposium_train.parallel.together import Together
+from gymposium_train.parallel.world import World, joined
+from gymposium_train.rows import Row
+
+TEMPERATURE = 0.8
+RANK = 5
+"""Of the LoRA: no two processes can share it out evenly."""
+PLAIN = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9}
+
+CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
+    "LoRA, padded, critic": ("lora", Loss(critic=Critic()), {"layout": "padded", "token_budget": 200}),
+    "LoRA, packed, reference": (
+        "lora",
+        Loss(Objective(kind="gspo"), kl=Kl(weight=0.3, estimator="k3")),
+        {"layout": "packed", "token_budget": 90},
+    ),
+    "all weights, padded, critic": ("full", Loss(critic=Critic()), {"layout": "padded", "token_budget": 100_000}),
+    "all weights, packed, checkpointing": (
+        "full",
+        Loss(Objective(kind="cispo")),
+        {"layout": "packed", "token_budget": 333, "checkpointing": True},
+    ),
+}
+"""What is trained, by what loss, and how rows go through the model."""
+MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
+    "LoRA": (
+        "lora",
+        Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
+        {"layout": "padded", "target_kl": 1.0},
+    ),
+    "all weights": ("full", Loss(critic=Critic(detached=True)), {"layout": "packed", "max_grad_norm": 0.1}),
+}
+
+
+def model(directory: Path, tune: str) -> LoadedModel:
+    """With a LoRA that is not zero, so that every part of it has a gradient."""
+    loaded = load_model(directory)
+    if tune == "full":
+        return loaded
+    tuned = attach_lora(loaded.model, rank=RANK, alpha=8, seed=3)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for name, parameter in tuned.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.1, generator=generator)
+    return LoadedModel(tuned, loaded.chat)
+
+
+def learner(directory: Path, world: World, case: tuple[str, Loss, dict[str, Any]]) -> Learner:
+    tune, loss, settings = case
+    loaded, optimizer = model(directory, tune), Optimizer(**settings)
+    loss = replace(loss, temperature=TEMPERATURE)
+    if world.size == 1:
+        mine = Learner(loaded.model, loaded.pad, optimizer, loss=loss)
+    else:
+        whole = model(directory, tune).model if world.leads else None
+        mine = Together(loaded.model, loaded.pad, optimizer, loss=loss, world=world, whole=whole)
+    if mine.critic is not None:
+        with torch.no_grad():
+            mine.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
+    return mine
+
+
+def gradients(directory: Path, rows: list[Row], world: World, name: str) -> dict[str, Any]:
+    """Of one optimizer step at learning rate 0, and what it showed."""
+    rows = deepcopy(rows)
+    tune, loss, how = CASES[name]
+    mine = learner(directory, world, (tune, loss, {**PLAIN, **how}))
+    found: dict[str, Any] = {}
+
+    def work() -> None:
+        mine.annotate(rows)
+        found["metrics"] = mine.update(rows, learning_rate=0.0, entropy_weight=0.05)
+        found["scores"] = mine.score([(row.ids[:-1], row.ids[-1:]) for row in rows])
+
+    do(mine, work)
+    found["gradients"] = {n: full(p.grad) for n, p in mine._stepper.named.items() if p.grad is not None}
+    return found
+
+
+def moving(
+    directory: Path, rows: list[Row], world: World, name: str, going_on: dict[str, torch.Tensor] | None = None
+) -> dict[str, Any]:
+    """Some steps with everything that a run does; then the tensors of a checkpoint, and one step more."""
+    rows = deepcopy(rows)
+    mine = learner(directory, world, MOVING[name])
+    found: dict[str, Any] = {}
+    prompts = [row.prompt for row in rows]
+
+    def step(number: int) -> None:
+        mine.annotate(rows)
+        beside = iter([(0.1, [(row.prompt, (7, 8)) for row in rows[n : n + 3]]) for n in range(4)])
+        warm = number > 0
+        seen = mine.update(
+            rows, learning_rate=1e-3, entropy_weight=0.01, seed=number, policy_learns=warm, beside=beside
+        )
+        found[f"step {number}"] = seen | {"value": sum(mine.values_after(prompts))}
+
+    def work() -> None:
+        if going_on is None:
+            step(0)
+            found["imitated"] = mine.imitate([(row.prompt, (9,)) for row in rows[:3]], 1e-3)
+            step(1)
+            mine.refresh_reference()
+            found["checkpoint"] = {name: tensor.clone() for name, tensor in mine.tensors().items()}
+        else:
+            mine.load(going_on)
+        step(2)
+        if world.leads:
+            found["whole"] = {n: p.detach().clone() for n, p in mine.whole.named_parameters() if p.requires_grad}
+
+    do(mine, work)
+    found["tensors"] = Learner.tensors(mine)
+    return found
+
+
+def do(mine: Learner, work: Any) -> None:
+    if not isinstance(mine, Together):
+        work()
+    elif mine.world.leads:
+        with mine.leading():
+            work()
+    else:
+        mine.follow()
+
+
+def everything(directory: Path, rows: list[Row], world: World, other: dict[str, Any] | None = None) -> dict[str, Any]:
+    """`other` is what another number of processes found: this one goes on from its checkpoints, too."""
+    found: dict[str, Any] = {name: gradients(directory, rows, world, name) for name in CASES}
+    found |= {name: moving(directory, rows, world, name) for name in MOVING}
+    for name in MOVING:
+        if other is not None:
+            found[f"{name}, going on"] = moving(directory, rows, world, name, other[name]["checkpoint"])
+    return found
+
+
+if __name__ == "__main__":
+    place, directory = Path(sys.argv[1]), Path(sys.argv[2])
+    torch.set_num_threads(1)
+    given = torch.load(place / "given.pt", weights_only=False)
+    with joined() as processes:
+        result = everything(directory, given["rows"], processes, given["alone"])
+        torch.save(result, place / f"found-{processes.rank}.pt")

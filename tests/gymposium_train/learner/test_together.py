@@ -1,0 +1,97 @@
+"""Two processes learn as one does: the same gradients, the same weights, and checkpoints for any number of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gymposium.errors import BadOption
+from gymposium_agents.loading import LoadedModel
+from gymposium_train.config import Optimizer
+from gymposium_train.learner.layouts import Strand
+from gymposium_train.learner.shares import shares
+from gymposium_train.parallel.together import Together
+from gymposium_train.parallel.world import ALONE, World
+from gymposium_train.rows import Row
+
+from . import child
+
+CLOSE = 1e-5
+
+
+@pytest.fixture
+def both(
+    model_directory: Path,
+    rows: list[Row],
+    tmp_path: Path,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What one process finds, and what each of two does."""
+    rows = rows[:-1]  # an odd number: they are not shared out evenly
+    alone = child.everything(model_directory, rows, ALONE)
+    torch.save({"rows": rows, "alone": alone}, tmp_path / "given.pt")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [*torchrun, child.__file__, str(tmp_path), str(model_directory)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [torch.load(tmp_path / f"found-{rank}.pt", weights_only=False) for rank in range(2)]
+    # what one process makes of the checkpoints of two
+    for name in child.MOVING:
+        alone[f"{name}, going on"] = child.moving(model_directory, rows, ALONE, name, found[0][name]["checkpoint"])
+    return alone, found
+
+
+def distance(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> float:
+    assert found.keys() == expected.keys()
+    apart = sum(float((found[name] - expected[name]).double().square().sum()) for name in expected)
+    size = sum(float(one.double().square().sum()) for one in expected.values())
+    assert size > 1e-6
+    return (apart / size) ** 0.5
+
+
+def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: tensor for name, tensor in tensors.items() if name.startswith("weights|")}
+
+
+def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
+    alone, (first, second) = both
+    for name in child.CASES:
+        assert distance(first[name]["gradients"], alone[name]["gradients"]) < CLOSE, name
+        assert all(torch.equal(g, second[name]["gradients"][n]) for n, g in first[name]["gradients"].items()), name
+        assert first[name]["metrics"] == pytest.approx(alone[name]["metrics"], rel=1e-4, abs=1e-5), name
+        assert first[name]["scores"] == [pytest.approx(one, abs=1e-5) for one in alone[name]["scores"]], name
+    for name in child.MOVING:
+        for step in ("step 0", "imitated", "step 1", "step 2"):
+            assert first[name][step] == pytest.approx(alone[name][step], rel=1e-3, abs=1e-4), (name, step)
+        assert distance(weights(first[name]["tensors"]), weights(alone[name]["tensors"])) < 1e-4, name
+        assert first[name]["tensors"].keys() == alone[name]["tensors"].keys()
+        assert all(torch.equal(t, second[name]["tensors"][n]) for n, t in first[name]["tensors"].items()), name
+        moved = [not torch.equal(t, first[name]["checkpoint"][n]) for n, t in weights(first[name]["tensors"]).items()]
+        assert all(moved), name
+        for n, whole in first[name]["whole"].items():
+            assert torch.equal(whole, first[name]["tensors"][f"weights|{n}"]), (name, n)
+        # from a checkpoint of one process, two go on as one would, and the other way round
+        assert first[f"{name}, going on"]["step 2"] == pytest.approx(alone[name]["step 2"], rel=1e-3, abs=1e-4), name
+        assert alone[f"{name}, going on"]["step 2"] == pytest.approx(first[name]["step 2"], rel=1e-3, abs=1e-4), name
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("layout", ["padded", "packed"])
+@pytest.mark.parametrize("lengths", [[3], [5, 9, 2, 2, 7], [4] * 12])
+def test_every_strand_counts_once_and_all_run_equally_often(size: int, layout: str, lengths: list[int]) -> None:
+    strands = [Strand((n,) * length, (1,)) for n, length in enumerate(lengths)]
+    each = [[*shares(strands, 10, layout, World(rank, size))] for rank in range(size)]
+    assert len({len(mine) for mine in each}) == 1
+    counted = [strand for mine in each for batch, real in mine if real for strand in batch]
+    assert sorted(one.ids[0] for one in counted) == [*range(len(lengths))]
+    assert all(batch for mine in each for batch, _ in mine)
+
+
+def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> None:
+    with pytest.raises(BadOption, match="all must run the model equally often"):
+        Together(loaded.model, loaded.pad, Optimizer(), world=World(0, 2))
