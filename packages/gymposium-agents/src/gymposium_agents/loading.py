@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +18,6 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.tokens import Policy
-
-# PEFT imports bitsandbytes wherever that is installed, and it then asks for a kernel that models here are kept from
-# using (quantized.py says why): a riddle to whoever only named an adapter
-logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
 
 _one_at_a_time = Lock()
 """transformers loads no two models at once: what it sets for one holds for the other too, which lacks weights then."""
