@@ -91,3 +91,11 @@ def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
                 bar.advance(f"step {step}")
         shown.show({"train/entropy": 1.0})
     assert capsys.readouterr().err.splitlines() == [f"Training: {n}/10  step {n - 1}" for n in (2, 4, 6, 8, 10)]
+
+
+def test_what_matters_most_is_shown_first(console: Console) -> None:
+    terminal = Terminal(console)
+    terminal.show({f"rollout/{letter}/win": 0.5 for letter in "abcdefghijklmnopqrstuvw"})
+    terminal.show({"train/entropy": 0.5, "rollout/reward": 0.5, "eval/tic_tac_toe/random/win": 0.5})
+    shown = [line.split()[0] for line in drawn(terminal, console).splitlines()]
+    assert shown[:3] == ["eval/tic_tac_toe/random/win", "rollout/reward", "train/entropy"]

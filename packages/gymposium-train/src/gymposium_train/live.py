@@ -21,8 +21,30 @@ from gymposium_train.progress import say
 WIDTH = 32
 """Values that a sparkline shows: the newest."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_ORDER = ("eval/", "rollout/", "train/", "sync/", "perf/")
-"""Metrics from the top of the table down; others stand behind them."""
+_FIRST = (
+    "rollout/reward",
+    "rollout/win",
+    "rollout/score",
+    "rollout/stage",
+    "rollout/stage_score",
+    "train/sft_loss",
+    "train/entropy",
+    "train/kl",
+    "train/approx_kl",
+    "train/clipfrac",
+    "train/explained_variance",
+    "train/value_loss",
+    "train/grad_norm",
+    "train/mismatch_kl",
+    "rollout/illegal",
+    "rollout/unparsable",
+    "rollout/cut_off",
+    "rollout/groups_tied",
+    "train/learning_rate",
+    "perf/seconds",
+)
+"""What a person wants to see first, under the learning curve's points; other metrics stand behind them, as far as there
+is room."""
 
 
 class Stage(Protocol):
@@ -154,4 +176,6 @@ def arrow(values: Sequence[float]) -> str:
 
 
 def _place(name: str) -> tuple[int, str]:
-    return next((n for n, prefix in enumerate(_ORDER) if name.startswith(prefix)), len(_ORDER)), name
+    if name.startswith("eval/"):
+        return -1, name
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST)), name
