@@ -252,7 +252,7 @@ def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Pat
                 it.who.cast.past(kept)
             if number == 5:
                 it.who.cast.let_go(kept)
-            held.append([policy.version for policy in it.who.player.engine.adapters])  # type: ignore[attr-defined]
+            held.append([policy.version for policy in it.who.player.engine.adapters])
             there.append([policy.version for policy in store.list()])
             assert store.current() == it.who.policy
             learn(it.learner, it.loaded)

@@ -1,0 +1,130 @@
+"""Training through a server: after each update the adapter goes over, and the server answers as the learner would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gymposium.games.registry import load_game
+from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.trajectories import Trajectory
+from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.tokens import Policy
+from gymposium_train.ahead import Ahead
+from gymposium_train.config import Asking, Engine, Lora, Model, Optimizer, Pool, Rollout, Stage, TrainConfig
+from gymposium_train.credit.make import make_credit
+from gymposium_train.learner import Learner, Loss
+from gymposium_train.loop import Training
+from gymposium_train.publishing.server import server_settings
+from gymposium_train.rollout import WhoPlays
+from gymposium_train.trainee import make_trainee
+
+from .conftest import RANK
+
+GAME = "kuhn_poker"
+UPDATES = 4
+"""Optimizer steps in each update."""
+
+
+def config_for(model: Path, **engine: Any) -> TrainConfig:
+    return TrainConfig(
+        games=(GAME,),
+        steps=4,
+        model=Model(name=str(model), lora=Lora(rank=RANK, alpha=16)),
+        engine=Engine(kind="vllm", schedule="streaming", **engine),
+        asking=Asking(max_tokens=4),
+        rollout=Rollout(groups=3, group_size=12, growth=1.0),
+        stages=(Stage(opponents={"random": 1.0, "past": 2.0}),),
+        pool=Pool(every=1, size=2),
+        optimizer=Optimizer(learning_rate=1e-2, warmup_steps=0),
+    )
+
+
+@contextmanager
+def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedModel]]:
+    """A run under way. It is paid for whatever it says, so that a model which knows nothing has something to learn."""
+    assert config.model.name is not None
+    base = load_model(config.model.name)
+    lora = config.model.lora
+    loaded = LoadedModel(attach_lora(base.model, rank=lora.rank, alpha=lora.alpha, seed=0), base.chat)
+    learner = Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    games = [load_game(name) for name in config.games]
+    with make_trainee(config, run, loaded, learner, games) as trainee:
+        who = WhoPlays(config, games, trainee.cast)
+        paid, credit = CheckedReward("odd", odd_tokens), make_credit(config.credit)
+        yield Training(config=config, trainee=trainee, who=who, credit=credit, reward=paid), loaded
+
+
+def odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:
+    """The odd numbers among the tokens that a seat sampled."""
+    return [Reward(sum(float(n % 2) for turn in one.turns for n in turn.trace.completion.ids)) for one in group]
+
+
+def served(url: str) -> dict[str, str]:
+    """The adapters that a server holds, and where they lie."""
+    cards = httpx.get(f"{url}/v1/models", trust_env=False).json()["data"]
+    return {card["id"]: card["root"] for card in cards if card.get("parent") is not None}
+
+
+@pytest.mark.parametrize("staleness", [0, 1])
+def test_each_update_reaches_the_server(server: Server, model_directory: Path, tmp_path: Path, staleness: int) -> None:
+    """With matches against the past, in the same batches as the present's."""
+    config = config_for(model_directory, url=server.url, staleness=staleness)
+    with training(config, tmp_path) as (run, _):
+        assert run.trainee.publish()["sync/canary"] < 1e-4
+        steps, versions = range(config.steps), [run.trainee.policy]
+        with Ahead(run.play, staleness, steps) as ahead:
+            for step in steps:
+                taken = ahead.take(step)
+                sampled = policies(taken.rollout)
+                assert sampled <= {versions[step - taken.staleness], versions[-1]}
+                assert len(sampled) == 1
+                metrics = run.learn(step, taken.rollout)
+                if staleness == 0:
+                    assert metrics["train/first_log_ratio"] < 1e-4
+                metrics |= run.trainee.publish()
+                assert metrics["sync/canary"] < 1e-4
+                ahead.published(step)
+                versions.append(run.trainee.policy)
+        assert len(set(versions)) == config.steps + 1
+        assert taken.staleness == staleness
+        there = served(server.url)
+        assert str(versions[-1]) in there
+        assert len([name for name in there if name.startswith(f"{versions[0].name}-v")]) <= staleness + 2 + 2
+        assert there[str(versions[-1])] == str(
+            tmp_path / "versions" / f"{versions[0].name}-v{UPDATES * config.steps:06d}"
+        )
+
+
+def policies(rollout: Any) -> set[Policy]:
+    """Whose weights sampled the learner's turns."""
+    return {
+        turn.trace.completion.policy
+        for group in rollout.groups
+        for trajectory in group.trajectories
+        for turn in trajectory.turns
+    }
+
+
+def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
+    config = config_for(model_directory)
+    with training(config, tmp_path) as (run, loaded):
+        settings = server_settings(config, loaded, str(model_directory))
+        assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
+        for _ in range(2):
+            assert run.trainee.publish()["sync/canary"] < 1e-4
+            kept = run.trainee.cast.keep()
+            run.learn(0, run.play(0))
+        url = run.trainee.engine._connection.url
+        assert set(served(url)) == {"learner-v0", str(kept)}
+        assert json.loads((tmp_path / "versions" / "learner.current").read_text())["current"] == kept.version
+    with pytest.raises(httpx.ConnectError):
+        served(url)
