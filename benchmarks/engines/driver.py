@@ -30,7 +30,7 @@ from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 from gymposium_train.config import TrainConfig
 
 AT_ONCE = 64
-CONFIG = TrainConfig(game="tic_tac_toe")
+CONFIG = TrainConfig(games=("tic_tac_toe",))
 
 
 @dataclass(slots=True)
@@ -86,9 +86,14 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
     loaded = load_model(directory)
     loaded_engine = loaded.engine()
     player = LanguageModelPlayer(
-        "model", loaded_engine, loaded.chat, sampling=Sampling(1.0, 2), style=CONFIG.prompt, reply=CONFIG.reply
+        "model",
+        loaded_engine,
+        loaded.chat,
+        sampling=Sampling(1.0, 2),
+        style=CONFIG.asking.prompt,
+        reply=CONFIG.asking.reply,
     )
-    game, opponent = load_game(CONFIG.game), make_player("random")
+    game, opponent = load_game(CONFIG.games[0]), make_player("random")
     shares, per_turn, engines = [], [], []
     for repeat in range(-1, repeats):
         jobs = seated_jobs(

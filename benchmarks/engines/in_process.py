@@ -21,11 +21,11 @@ from gymposium.reading import reader
 from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.small_size import SmallModel
-from gymposium_train.cold_start import random_games, winners_moves
+from gymposium_train.cold_start import random_games, texts_of, winners_moves
 
 NAME = "in-process"
 SIZES = {
-    "the main job's model": CONFIG.small,
+    "the main job's model": CONFIG.model.small,
     "five million parameters": SmallModel(hidden=256, layers=6, heads=8, feed_forward=704, vocabulary=1024),
 }
 TOLERANCE = 1e-4
@@ -39,21 +39,21 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def main(given: argparse.Namespace) -> None:
     finished = random_games(
-        load_game(CONFIG.game),
-        CONFIG.prompt,
-        reader(CONFIG.reply),
+        load_game(CONFIG.games[0]),
+        CONFIG.asking.prompt,
+        reader(CONFIG.asking.reply),
         matches=500,
         seed=CONFIG.seed,
         tag="texts",
         each=lambda played: None,
     )
-    texts = [text for pair in winners_moves(finished) for text in pair]
+    texts = list(texts_of(winners_moves(finished)))
     comparisons, shares = [], []
     for name, size in list(SIZES.items())[: 1 if given.small_only else None]:
         with tempfile.TemporaryDirectory() as directory:
             shares.append({"model": name, **outside(Path(directory), size, texts, given.matches, given.repeats)})
             plain = load_model(directory).model
-            lora = CONFIG.lora
+            lora = CONFIG.model.lora
             tuned = attach_lora(load_model(directory).model, rank=lora.rank, alpha=lora.alpha, seed=CONFIG.seed)
         for label, model, work in (
             (name, plain, NOTHING_SHARED),

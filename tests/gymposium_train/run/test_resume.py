@@ -49,23 +49,26 @@ def moments(run: RunDirectory, rng: random.Random) -> Iterator[tuple[str, Callab
         wanted = size(file) + rng.randint(1, most)
         return lambda: size(file) >= wanted
 
-    def staged(directory: Path) -> Callable[[], bool]:
-        """Somebody is writing it."""
-        return lambda: any(directory.parent.glob(f".{directory.name}*.partial"))
+    def saving() -> Callable[[], bool]:
+        """One more checkpoint than now, written or half written."""
+        before = len([*run.checkpoints.glob("*step-*")])
+        return lambda: len([*run.checkpoints.glob("*step-*")]) > before
 
     yield "random matches", grown(run.matches("cold_start"), 60_000)
-    yield "the small model", staged(run.base)
+    yield "the small model", lambda: is_begun(run.base)
     yield "imitation", grown(run.metrics_file, 5_000)
-    yield "the cold start's end", staged(run.cold_start)
+    yield "the cold start's end", lambda: is_begun(run.cold_start)
     yield "a measure", grown(run.matches("eval"), 4_000)
     yield "a match of the first step", grown(run.matches("train"), 9_000)
-    yield "a checkpoint", staged(run.checkpoints / "step-")
+    yield "a checkpoint", saving()
     yield "a step's metrics", grown(run.metrics_file, 1_500)
     yield "a point of the curve", grown(run.matches("eval"), 2_000)
-    yield (
-        "the result",
-        staged(run.adapter if (run.checkpoints / "step-00001/adapter_config.json").exists() else run.model),
-    )
+    yield "the result", lambda: is_begun(run.adapter) or is_begun(run.model)
+
+
+def is_begun(directory: Path) -> bool:
+    """Whether somebody is writing it, or has just done so."""
+    return directory.exists() or any(directory.parent.glob(f".{directory.name}.*.partial"))
 
 
 def size(file: Path) -> int:
