@@ -164,3 +164,13 @@ def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path)
     assert problems(*overrides) == ()
     found = problems(*overrides, models=True)
     assert [one.partition(":")[0] for one in found] == ["stages", "model.name"]
+
+
+def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("bitsandbytes")
+    overrides = ("model.load=4bit",)
+    assert problems(*overrides, models=True) == ()
+    monkeypatch.setattr("gymposium_agents.quantized.find_spec", lambda name: None)  # as where it is not installed
+    [found] = problems(*overrides, models=True)
+    assert found.startswith("model.load: bitsandbytes")
+    assert 'pip install "gymposium-agents[quantized]"' in found

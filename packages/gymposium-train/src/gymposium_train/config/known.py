@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from gymposium.errors import GymposiumError
@@ -49,11 +50,15 @@ def unknown(config: TrainConfig) -> Iterator[str]:
 
 
 def missing_models(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each model that is not there, the learner's or an opponent's; the hub may be asked. An opponent's
-    is loaded for that."""
+    """A sentence for each model that is not there, the learner's or an opponent's, and for what would load it; the hub
+    may be asked. An opponent's is loaded for that."""
     for where, name in _opponents(config):
         if _is_model(name):
             yield from _told(where, make_player, name)
+    if config.model.load == "4bit":
+        from gymposium_agents.quantized import four_bits  # brings torch
+
+        yield from _told("model.load", partial(four_bits, gpu=False))
     if config.model.name is not None:
         from gymposium_agents.loading import check_model  # brings torch
 
