@@ -49,11 +49,17 @@ class Training:
     """What is imitated beside a step's optimizer steps, where something is."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Why groups could not be rated, and how many."""
+    played_by: dict[str, Any] = field(default_factory=dict)
+    """Who plays, as it stood behind the rollout that was learned from last."""
 
     def play(self, step: int) -> Rollout:
-        """The matches of one step, by the policy as it is published now."""
+        """The matches of one step, by the policy as it is published now. Who plays is changed here alone: another
+        thread may be learning from an earlier rollout."""
         planned = self.who.plan(step)
-        return roll_out(planned, self.record, schedule=self.config.engine.schedule)
+        rollout = roll_out(planned, self.record, schedule=self.config.engine.schedule)
+        rollout.metrics |= self.who.note(rollout.groups)
+        rollout.who = self.who.state()
+        return rollout
 
     def learn(self, step: int, rollout: Rollout) -> dict[str, Any]:
         """One step of learning from a rollout. Returns its metrics; where there is nothing to learn from, there is no
@@ -62,7 +68,7 @@ class Training:
         begun = time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
-        noted = self.who.note(rollout.groups)
+        self.played_by = rollout.who
         groups, unrated = self._rate(rollout.groups)
         self._annotate(groups)
         episodes = [[sample.episode(critic=self._critic, k1=self._k1) for sample in group] for group in groups]
@@ -76,7 +82,6 @@ class Training:
         rows, too_long = rows_to_learn(taught, config.objective, longest)
         metrics: dict[str, Any] = {
             **rollout.metrics,
-            **noted,
             **reward_metrics(groups),
             **credit_metrics(taught, critic=self._critic),
             "rollout/groups": len(rollout.groups),
@@ -101,11 +106,12 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside the learner's tensors, as plain data."""
-        return {"who": self.who.state(), "credit": self.credit.state()}
+        return {"who": self.played_by, "credit": self.credit.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what `state` gave."""
         self.who.restore(state["who"])
+        self.played_by = state["who"]
         self.credit.restore(state["credit"])
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gymposium.driver import Played, Schedule, play
 from gymposium.games.protocol import Game
@@ -47,6 +48,8 @@ class Rollout:
     metrics: dict[str, float] = field(default_factory=dict)
     """How the matches went, by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Results are of
     the trajectories that are kept, and those of self-play stand under its own name alone: a win is somebody's loss."""
+    who: dict[str, Any] = field(default_factory=dict)
+    """`WhoPlays.state()` as it stood when all was played and noted."""
 
 
 def roll_out(planned: Sequence[Planned], each: Callable[[Played], object], *, schedule: Schedule = "rounds") -> Rollout:

@@ -1,0 +1,180 @@
+"""The loop: what is rated, credited and learned, and what a step reports; over a real small model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import Unrated
+from gymposium.games.registry import load_game
+from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.trajectories import Trajectory
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_train.config import Credit, Critic, Entropy, Kl, Optimizer, Rollout, Sft, Stage, TrainConfig
+from gymposium_train.credit.make import make_credit
+from gymposium_train.learner import Learner, Loss
+from gymposium_train.loop import Training
+from gymposium_train.rollout import WhoPlays
+from gymposium_train.trainee import make_trainee
+
+SMALL: dict[str, Any] = {
+    "games": ("tic_tac_toe",),
+    "seed": 3,
+    "steps": 4,
+    "rollout": Rollout(groups=4, group_size=8, growth=1.0),
+    "entropy": Entropy(weight=0.01),
+}
+
+
+SELF = (Stage(opponents={"self": 1.0}),)
+
+
+def brief(group: Sequence[Trajectory]) -> list[Reward]:
+    """The model is untrained, and its matches are all lost at the first reply; these rewards tell replies apart."""
+    return [Reward(-float(len(t.turns[0].text)), {"letters": float(len(t.turns[0].text))}) for t in group]
+
+
+@contextmanager
+def training(model: Path, directory: Path, reward: Any = brief, **settings: Any) -> Iterator[Training]:
+    config = TrainConfig(**{**SMALL, **settings})
+    base = load_model(model)
+    loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=1), base.chat)
+    learner = Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    games = [load_game(name) for name in config.games]
+    with make_trainee(config, directory, loaded, learner, games) as trainee:
+        trainee.publish()
+        yield Training(
+            config=config,
+            trainee=trainee,
+            who=WhoPlays(config, games, trainee.cast),
+            credit=make_credit(config.credit),
+            reward=CheckedReward("test", reward),
+        )
+
+
+def steps(mine: Training, *numbers: int) -> list[dict[str, Any]]:
+    found = []
+    for step in numbers:
+        metrics = mine.learn(step, mine.play(step))
+        mine.trainee.publish()
+        found.append({name: value for name, value in metrics.items() if not name.startswith("perf/")})
+    return found
+
+
+@pytest.mark.parametrize("kind", ["grpo", "rloo", "baseline", "rae", "gae", "gigpo"])
+def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Path, tmp_path: Path, kind: Any) -> None:
+    with training(model_directory, tmp_path, credit=Credit(kind=kind)) as mine:
+        (metrics,) = steps(mine, 0)
+    assert metrics["train/rows"] > 0
+    assert metrics["train/first_log_ratio"] <= 1e-4
+    assert metrics["train/mismatch_kl"] < 1e-8
+    assert metrics["train/policy_version"] > 0
+    assert metrics["rollout/reward"] == -metrics["rollout/reward/letters"] < 0.0
+    assert ("train/value_loss" in metrics) == (kind == "gae")
+
+
+def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp_path: Path) -> None:
+    settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": Credit(kind="rae")}
+    with training(model_directory, tmp_path / "a", **settings) as mine:
+        first, tensors, state = steps(mine, 0), mine.trainee.learner.tensors(), mine.state()
+        tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+        expected = steps(mine, 1, 2)
+    with training(model_directory, tmp_path / "b", **settings) as again:
+        again.trainee.learner.load(tensors)
+        again.restore(state)
+        again.trainee.publish()
+        assert steps(again, 1, 2) == expected
+    with training(model_directory, tmp_path / "c", **settings) as anew:
+        assert steps(anew, 0) == first
+
+
+def test_groups_that_are_paid_alike_teach_nothing_and_are_counted(model_directory: Path, tmp_path: Path) -> None:
+    def alike(group: Sequence[Trajectory]) -> list[Reward]:
+        return [Reward(0.5) for _ in group]
+
+    with training(model_directory, tmp_path, alike) as mine:
+        (metrics,) = steps(mine, 0)
+    assert metrics["rollout/groups_tied"] == metrics["rollout/groups"] == 4
+    assert metrics["train/rows"] == metrics["train/policy_version"] == 0
+    assert "train/policy_loss" not in metrics
+
+
+def test_groups_that_cannot_be_rated_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
+    def some(group: Sequence[Trajectory]) -> list[Reward]:
+        if group[0].seat == 1:
+            raise Unrated("the judge is out")
+        return [Reward(float(len(t.turns)), {"turns": float(len(t.turns))}) for t in group]
+
+    with training(model_directory, tmp_path, some) as mine:
+        (metrics,) = steps(mine, 0)
+        assert mine.unrated == {"the judge is out": 2}
+    assert (metrics["rollout/groups"], metrics["rollout/groups_unrated"]) == (4, 2)
+    assert metrics["rollout/reward"] == metrics["rollout/reward/turns"]
+
+
+def test_seats_of_one_match_never_share_a_baseline(model_directory: Path, tmp_path: Path) -> None:
+    """One seat is paid 1, the other -1, whatever they do: a baseline over both would pay one for being there. (Both
+    reply at once, since an untrained model's first reply ends the match.)"""
+
+    def by_seat(group: Sequence[Trajectory]) -> list[Reward]:
+        return [Reward(1.0 - 2.0 * t.seat) for t in group]
+
+    for kind in ("grpo", "baseline"):
+        settings = {"games": ("goofspiel(num_cards=3)",), "stages": SELF, "credit": Credit(kind=kind)}
+        with training(model_directory, tmp_path / kind, by_seat, **settings) as mine:
+            rollout = mine.play(0)
+            assert {group.seat for group in rollout.groups} == {0, 1}
+            metrics = mine.learn(0, rollout)
+        assert metrics.get("train/advantage_std", 0.0) == pytest.approx(0.0)
+
+
+def test_rows_that_are_too_long_are_left_out_and_counted(model_directory: Path, tmp_path: Path) -> None:
+    with training(model_directory, tmp_path, optimizer=Optimizer(max_row=10)) as mine:
+        (metrics,) = steps(mine, 0)
+    assert metrics["train/rows"] == 0
+    assert metrics["train/rows_too_long"] > 0
+
+
+def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Path, tmp_path: Path) -> None:
+    kl = Kl(weight=10.0, estimator="k1")
+    with training(model_directory, tmp_path, credit=Credit(kind="grpo", normalise=False), kl=kl) as mine:
+        steps(mine, 0, 1)
+        rollout = mine.play(2)
+        groups, _ = mine._rate(rollout.groups)
+        mine._annotate(groups)
+        samples = [sample for group in groups for sample in group]
+        moved = [sum(sum(span.old) - sum(span.reference) for span in sample.spans) for sample in samples]
+        assert max(map(abs, moved)) > 1e-3
+        for sample, distance in zip(samples, moved, strict=True):
+            paid = sample.episode(critic=False, k1=10.0).total
+            assert paid == pytest.approx(sample.reward.total - 10.0 * distance, abs=1e-6)
+
+
+def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: Path, tmp_path: Path) -> None:
+    with training(model_directory, tmp_path, sft=Sft(weight=0.5), optimizer=Optimizer(epochs=2, minibatches=2)) as mine:
+        chat, asked = mine.trainee.player.chat, []
+
+        def pairs(step: int) -> Iterator[Any]:
+            while True:
+                asked.append(step)
+                yield [(chat.prompt("x . o"), chat.reply("b2"))]
+
+        mine.imitate = pairs
+        (metrics,) = steps(mine, 0)
+        assert len(asked) == mine.trainee.learner.policy_version
+    assert metrics["train/sft_loss"] > 0.0
+
+
+def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_path: Path) -> None:
+    settings = {"credit": Credit(kind="gae"), "critic": Critic(warmup=1)}
+    with training(model_directory, tmp_path, **settings) as mine:
+        before = {name: p.clone() for name, p in mine.trainee.learner.named.items()}
+        steps(mine, 0)
+        assert all((p == before[name]).all() for name, p in mine.trainee.learner.named.items())
+        steps(mine, 1)
+        assert any((p != before[name]).any() for name, p in mine.trainee.learner.named.items())
