@@ -9,21 +9,19 @@ from typing import Any
 from gymposium.driver import Played
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
-from gymposium.streams import stream
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead
 from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
 from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import Learner
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
 from gymposium_train.rollout import Rollout, WhoPlays
 from gymposium_train.run.cold_start import beside
 from gymposium_train.run.measures import curve_point
-from gymposium_train.run.models import load, taught, trained
+from gymposium_train.run.models import taught, trained
+from gymposium_train.run.together import learning
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.trainee import make_trainee
 
@@ -38,9 +36,10 @@ def reinforce(run: UnderWay) -> None:
     result = directory.model if adapter is None else adapter
     if is_whole(result):
         return
-    loaded = _trainable(run)
-    learner = Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=directory.dumps)
-    with make_trainee(config, directory.path, loaded, learner, run.games) as trainee:
+    with (
+        learning(config, taught(directory, config), directory.dumps, run.world) as (loaded, learner),
+        make_trainee(config, directory.path, loaded, learner, run.games) as trainee,
+    ):
         training = Training(
             config=config,
             trainee=trainee,
@@ -61,17 +60,6 @@ def reinforce(run: UnderWay) -> None:
             save_lora(loaded.model, staging)
         run.asked.save(staging)
         directory.add_results(train_cpu_seconds=cpu)
-
-
-def _trainable(run: UnderWay) -> LoadedModel:
-    """The model behind its cold start, with a LoRA where one is to be trained."""
-    model = run.config.model
-    loaded = load(run.config, taught(run.directory, run.config))
-    if model.tune == "lora":
-        seed = stream(run.config.seed, "lora").getrandbits(48)
-        lora = model.lora
-        loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
-    return loaded
 
 
 def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, float]:
@@ -148,8 +136,8 @@ def _nothing_to_learn(steps: int, rollout: Rollout, training: Training) -> Gympo
     unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
         f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, or no "
-        f"row was short enough.{unrated} Replies were read as {rollout.readings}. Try a longer cold start, a weaker opponent, "
-        f"larger groups or, for replies that are cut off, a larger asking.max_tokens."
+        f"row was short enough.{unrated} Replies were read as {rollout.readings}. Try a longer cold start, a weaker "
+        f"opponent, larger groups or, for replies that are cut off, a larger asking.max_tokens."
     )
 
 
