@@ -7,6 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from gymposium_train.config import Asking
+from gymposium_train.config.reading import read_config
+from gymposium_train.config.sense import check
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -81,3 +87,42 @@ def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path)
     for one in found["comparisons"]:
         assert min(one["tokens_per_second"].values()) > 0
     assert 0 < found["driver"][0]["outside_the_model"][0] < 1
+
+
+LEARNING = ROOT / "benchmarks" / "learning" / "tasks"
+
+
+@pytest.mark.parametrize("file", sorted(LEARNING.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -> None:
+    config = read_config(file)
+    check(config, models=False)
+    assert config.control
+    assert config.asking == Asking()  # compact prompts, bare moves
+    assert config.model.name is None  # the benchmark names the model that all begin with
+    assert config.cold_start.data == ()
+
+
+def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Path) -> None:
+    """So little training misses what must be reached, and it says so. Done again, it has nothing left to do."""
+    settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.group_size=4 evaluation.every=1".split()
+    options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
+    options += [part for setting in settings for part in ("--set", setting)]
+    run("learning", *options, status=1)
+    written = (tmp_path / "learning.json").read_text(encoding="utf-8")
+    task = json.loads(written)["tasks"]["kuhn_poker-self-play"]
+    found = task["seeds"]["7"]
+    assert found["figures"].keys() == {"cold start", "trained", "control", "random play"}
+    for figures in found["figures"].values():
+        assert 0.0 < figures["kuhn_poker"]["legal mass"] <= 1.0 + 1e-6
+    assert found["figures"]["random play"]["kuhn_poker"]["exploitability"] == pytest.approx(11 / 24)
+    assert [seconds for seconds, _ in found["curves"]["kuhn_poker"]] == sorted(
+        seconds for seconds, _ in found["curves"]["kuhn_poker"]
+    )
+    assert len(found["curves"]["kuhn_poker"]) == 3  # behind the cold start, a step, and both
+    assert 0 < found["cpu_seconds"]["train"] < task["budget"]
+    assert found["about"]["command"].startswith("python -m benchmarks.learning kuhn_poker-self-play --seeds 7")
+    assert "must MISSED on 7" in (tmp_path / "learning.md").read_text(encoding="utf-8")
+    assert "<svg" in (tmp_path / "learning.html").read_text(encoding="utf-8")
+    assert (tmp_path / "learning.png").stat().st_size
+    run("learning", *options, status=1)
+    assert (tmp_path / "learning.json").read_text(encoding="utf-8") == written

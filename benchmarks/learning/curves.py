@@ -1,0 +1,64 @@
+"""Learning curves: all seeds over CPU seconds, a panel for each task and game."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from benchmarks.learning.measures import CURVES
+from benchmarks.learning.one import CONTROL, RANDOM
+from benchmarks.learning.tasks import Task
+from benchmarks.learning.verdict import Results, measured
+
+COLUMNS = 2
+_COLOURS = ("#2563eb", "#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
+
+
+def draw(tasks: list[Task], results: Results) -> Any:
+    """A matplotlib figure. Runs that failed have no curve."""
+    from matplotlib.figure import Figure
+
+    panels = [(task, game) for task in tasks for game in results[task.name]["config"]["games"]]
+    height = -(-len(panels) // COLUMNS)
+    figure = Figure(figsize=(6.0 * COLUMNS, 3.6 * height), layout="constrained")
+    places = [axes for row in figure.subplots(height, COLUMNS, squeeze=False) for axes in row]
+    for axes, (task, game) in zip(places, panels, strict=False):
+        _panel(axes, task, game, results)
+    for axes in places[len(panels) :]:
+        axes.remove()
+    return figure
+
+
+def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
+    _, figure, words = CURVES[game]
+    for (seed, found), colour in zip(measured(task, results).items(), _COLOURS, strict=False):
+        seconds, values = zip(*found["curves"][game], strict=True)
+        axes.plot(seconds, values, marker=".", color=colour, label=f"seed {seed}")
+        control = found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["control"]
+        axes.plot(control, found["figures"][CONTROL][game][figure], marker="x", color=colour, linestyle="none")
+        axes.axhline(found["figures"][RANDOM][game][figure], color="#9ca3af", linewidth=0.8, linestyle=":")
+    for goal in task.goals:
+        if (goal.game, goal.figure) == (game, figure) and goal.single is None:
+            for bar, style in ((goal.must, "--"), (goal.aim, "-.")):
+                if bar is not None:
+                    axes.axhline(bar, color="#111827", linewidth=0.8, linestyle=style)
+    axes.axvline(task.budget, color="#dc2626", linewidth=0.8)
+    axes.set_title(task.name if len(results[task.name]["config"]["games"]) == 1 else f"{task.name}: {game}")
+    axes.set_xlabel("CPU seconds, cold start included")
+    axes.set_ylabel(words, fontsize="small")
+    if measured(task, results):
+        axes.legend(fontsize="x-small", loc="best")
+
+
+LEGEND = (
+    "Greedy play: measured at both ends, by the run's short evaluations in between. Crosses: the control. Dashed: what "
+    "must be reached; dash-dotted: the aim; dotted: random play; red: the budget."
+)
+
+
+def as_svg(figure: Any) -> str:
+    """The figure as it stands in a page."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

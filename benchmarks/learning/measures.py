@@ -1,0 +1,104 @@
+"""What a player is worth in each game, as flat figures. Where a game is small they are exact, by traversal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gymposium import exact
+from gymposium.exact import Outcome
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium.scores import Estimate, Score
+from gymposium_agents.evaluate import evaluate
+
+PlayerAt = Callable[[float], Player]
+"""Makes the player that samples at a temperature; 0 is greedy."""
+Figures = dict[str, Any]
+"""Numbers by name. `NAME interval` is the 95 % interval of one that was counted in matches."""
+
+RANDOM_MATCHES = 2_000
+SEARCH_MATCHES = 400
+SEARCH = "mcts-25"
+ALONE_MATCHES = 200
+
+CURVES = {
+    "tic_tac_toe": ("eval/tic_tac_toe/random/win", "win", "wins against random play"),
+    "kuhn_poker": ("eval/kuhn_poker/random/return", "greedy return", "mean return of greedy play against random play"),
+    "connect_four": ("eval/connect_four/random/win", "win", "wins against random play"),
+    "2048": ("eval/2048/alone/return", "score", "mean score"),
+}
+"""What a run's learning curve shows of a game: the metric, the figure here that is the same measured better, words."""
+
+
+def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+    """All figures of a player in a game. What is played follows from `seed`; match ids begin with `tag`."""
+    return _FIGURES[game](game, player, seed, tag)
+
+
+def _tic_tac_toe(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+    found = exact.measure(load_game(name), player(0.0), seed)
+    value, response = found.as_played.against_random, found.as_played.response
+    assert response is not None  # nothing is hidden, and greedy play is computed
+    second, first = (_result(outcome) for outcome in response.value.seats)  # the response has the other seat
+    return {
+        "win": value.mean.win,
+        "draw": value.mean.draw,
+        "loss": value.mean.loss,
+        "first": first,
+        "second": second,
+        "held": sum(result != "loss" for result in (first, second)),
+        "forfeits": found.as_played.policy.forfeits,
+    }
+
+
+def _result(response: Outcome) -> str:
+    """How a match against its best response ends for a greedy player, who leaves nothing to chance."""
+    return "loss" if response.mean_return > 0 else "draw" if response.mean_return == 0 else "win"
+
+
+def _kuhn_poker(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+    game = load_game(name)
+    found, greedy = exact.measure(game, player(1.0), seed), exact.measure(game, player(0.0), seed)
+    restricted = found.restricted
+    return {
+        "exploitability": None if restricted is None else restricted.exploitability,
+        "legal mass": found.as_played.policy.legal_mass,
+        "return": found.as_played.against_random.mean.mean_return,
+        "greedy return": greedy.as_played.against_random.mean.mean_return,
+    }
+
+
+def _connect_four(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+    measured = player(0.0)
+    against_random = _matches(name, measured, "random", RANDOM_MATCHES, seed, tag)
+    against_search = _matches(name, measured, SEARCH, SEARCH_MATCHES, seed, tag)
+    return {
+        **_estimate("win", against_random.result_rate("win")),
+        **_estimate(f"win {SEARCH}", against_search.result_rate("win")),
+        "forfeits": against_random.forfeits + against_search.forfeits,
+    }
+
+
+def _2048(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+    score = _matches(name, player(0.0), None, ALONE_MATCHES, seed, tag)
+    return {**_estimate("score", score.mean_return()), "forfeits": score.forfeits}
+
+
+def _matches(name: str, player: Player, opponent: str | None, matches: int, seed: int, tag: str) -> Score:
+    against = None if opponent is None else make_player(opponent)
+    found = evaluate(player, against, load_game(name), matches=matches, seed=seed, tag=f"{tag}-{opponent}")
+    return found.overall
+
+
+def _estimate(name: str, found: Estimate) -> Figures:
+    return {name: found.value, f"{name} interval": [found.low, found.high]}
+
+
+_FIGURES: Mapping[str, Callable[[str, PlayerAt, int, str], Figures]] = {
+    "tic_tac_toe": _tic_tac_toe,
+    "kuhn_poker": _kuhn_poker,
+    "connect_four": _connect_four,
+    "2048": _2048,
+}

@@ -1,0 +1,141 @@
+"""One run of one task on one seed, and its measures: what `python -m benchmarks.learning` starts for each of them, each
+in a process of its own. A run that stands is not done again, an interrupted one is resumed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.learning.base import base, tokenizer_hash
+from benchmarks.learning.measures import CURVES, PlayerAt, figures
+from benchmarks.learning.tasks import TASKS, Task
+from benchmarks.report import about
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium_agents.durable import replace_text
+from gymposium_train.api import train
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.reading import config_from, read_config, read_data
+from gymposium_train.config.writing import as_data
+from gymposium_train.directory import RunDirectory
+from gymposium_train.progress import say
+
+COLD_START, TRAINED, CONTROL, RANDOM = "cold start", "trained", "control", "random play"
+"""Who is measured."""
+VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "gymposium-2048", "open_spiel", "torch", "transformers")
+
+
+def run_directory(runs: Path, task: Task, seed: int) -> Path:
+    """Where a run goes."""
+    return runs / f"{task.name}-{seed}"
+
+
+def measured_file(runs: Path, task: Task, seed: int) -> Path:
+    """What was measured of a run, beside what the run itself notes."""
+    return run_directory(runs, task, seed) / "measured.json"
+
+
+def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
+    """The task's file, with further settings in place of its own, for one seed and the model that all begin with."""
+    own = [Override(("seed",), seed, "--seeds"), Override(("model", "name"), str(base(runs, seed)), "--runs")]
+    return config_from(read_data(task.file), [*map(parse, settings), *own])
+
+
+def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:
+    """The finished run. Raises `BadOption` where another one stands in its place, or none and it may not be done."""
+    path, config = run_directory(runs, task, seed), config_of(task, seed, runs, settings)
+    run = RunDirectory(path)
+    if run.config_file.is_file() and read_config(run.config_file) != config:
+        raise BadOption(
+            f"{path} was made with other settings than {task.file.name} has now. Delete it, or name another folder "
+            f"for the runs with --runs."
+        )
+    if run.report.is_file():
+        return run
+    if not may_train:
+        raise BadOption(f"{path} is no finished run. Leave out --measure-only, and it is done.")
+    return train(resume=path) if run.config_file.is_file() else train(config, out=path)
+
+
+def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
+    """Everything that is shown of a run."""
+    config, results = read_config(run.config_file), run.results()
+    players: dict[str, PlayerAt] = {
+        COLD_START: partial(_language_model, run.cold_start, None),
+        TRAINED: partial(_trained, run, config),
+        CONTROL: partial(_language_model, run.control, None),
+        RANDOM: lambda temperature: make_player("random"),
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for who, player in players.items():
+        for game in config.games:
+            say(f"measures: {who} in {game}")
+            found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
+    return {
+        "config": as_data(config),
+        "tokenizer": tokenizer_hash(run.cold_start),
+        "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in ("cold_start", "train", "control")},
+        "figures": found,
+        "curves": {game: _curve(game, run, found) for game in config.games},
+    }
+
+
+def _trained(run: RunDirectory, config: TrainConfig, temperature: float) -> Player:
+    if config.model.tune == "full":
+        return _language_model(run.model, None, temperature)
+    return _language_model(run.cold_start, run.adapter, temperature)
+
+
+def _language_model(model: Path, adapter: Path | None, temperature: float) -> Player:
+    beside = "" if adapter is None else f"@{adapter}"
+    return make_player(f"lm:{model}{beside}?temperature={temperature}")
+
+
+def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> list[tuple[float, float]]:
+    """CPU seconds, cold start included, and the figure then: measured at the ends, by the run's short evaluations in
+    between."""
+    metric, figure, _ = CURVES[game]
+    results = run.results()
+    began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
+    between = [
+        (began + line["perf/cpu_seconds"], line[metric])
+        for line in run.metrics()
+        if line["stage"] == "train" and line.get(metric) is not None
+    ]
+    ends = found[COLD_START][game][figure], found[TRAINED][game][figure]
+    return [(began, ends[0]), *between, (began + trained, ends[1])]
+
+
+def main() -> None:
+    """One run, and `measured.json` in its directory."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("task", choices=[task.name for task in TASKS])
+    parser.add_argument("seed", type=int)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--command", required=True, help="what a reader types to have it again")
+    parser.add_argument("--measure-only", action="store_true", help="train nothing; measure again what stands")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
+    given = parser.parse_args()
+    task = next(task for task in TASKS if task.name == given.task)
+    file = measured_file(given.runs, task, given.seed)
+    run = learn(task, given.seed, given.runs, given.settings, may_train=not given.measure_only)
+    if file.is_file() and not given.measure_only:
+        return
+    found = {"about": {**about(*VERSIONS), "command": given.command}, **measure(task, run)}
+    replace_text(file, json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except GymposiumError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,91 @@
+"""The results as files: JSON, Markdown, PNG, and a page that needs nothing else. What was measured earlier stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+from benchmarks.learning import curves, table
+from benchmarks.learning.tasks import TASKS, Task
+from benchmarks.learning.verdict import Results
+from benchmarks.report import about, table as as_markdown, write
+from gymposium_train.config.reading import config_from
+from gymposium_train.config.writing import as_toml
+
+NAME = "learning"
+
+
+def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """A task's results: those of these seeds, and earlier ones of others that were made with the same settings."""
+    runs = {str(seed): run for seed, run in found.items()}
+    configs = [run.pop("config") for run in runs.values() if "config" in run]
+    before = earlier.get(task.name, {})
+    config = _of_no_seed(configs[0]) if configs else before.get("config")
+    kept = before["seeds"] if before and before["config"] == config else {}
+    return {"budget": task.budget, "config": config, "seeds": dict(sorted({**kept, **runs}.items()))}
+
+
+def _of_no_seed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What is the same on all seeds. All begin with the model in `base`, so its place says nothing."""
+    model = {name: setting for name, setting in config["model"].items() if name != "name"}
+    return {**{name: setting for name, setting in config.items() if name != "seed"}, "model": model}
+
+
+def read(out: Path) -> Results:
+    """What was published earlier; nothing where there is no such file yet."""
+    file = out / f"{NAME}.json"
+    if not file.is_file():
+        return {}
+    found: Results = json.loads(file.read_text(encoding="utf-8")).get("tasks", {})
+    return found
+
+
+def publish(out: Path, results: Results, *versions: str) -> None:
+    """Write everything anew, in the order of the tasks."""
+    tasks = [task for task in TASKS if results.get(task.name, {}).get("config")]
+    ordered = {task.name: results[task.name] for task in tasks}
+    out.mkdir(parents=True, exist_ok=True)
+    drawn = curves.draw(tasks, ordered)
+    drawn.savefig(out / f"{NAME}.png", dpi=110)
+    rows, misses, anchors = table.rows(tasks, ordered), [*table.misses(tasks, ordered)], [*table.anchors(tasks)]
+    made = {task.name: [*_made(ordered[task.name])] for task in tasks}
+    lists = {
+        "What was not reached": misses or ["Everything that must be reached was reached."],
+        "What others reach": anchors,
+        "How each was made": [f"{name}: {line}" for name, lines in made.items() for line in lines],
+    }
+    text = f"{table.LEGEND}\n\n{as_markdown(table.HEAD, rows)}\n![Learning curves]({NAME}.png)\n\n{curves.LEGEND}\n"
+    for heading, lines in lists.items():
+        text += f"\n## {heading}\n\n" + "".join(f"- {line}\n" for line in lines)
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape())
+    page = environment.get_template("page.html").render(
+        head=table.HEAD,
+        legend=table.LEGEND,
+        rows=rows,
+        misses=misses,
+        anchors=anchors,
+        curves=curves.as_svg(drawn),
+        curves_legend=curves.LEGEND,
+        tasks=tasks,
+        made=made,
+        configs={task.name: as_toml(config_from(ordered[task.name]["config"])) for task in tasks},
+    )
+    (out / f"{NAME}.html").write_text(page, encoding="utf-8")
+    write(out, NAME, {"about": about(*versions), "tasks": ordered}, text)
+
+
+def _made(found: Mapping[str, Any]) -> Iterator[str]:
+    """By which commands, when, with what, and whose tokenizer; once for seeds that agree."""
+    lines: dict[str, list[str]] = {}
+    for seed, run in found["seeds"].items():
+        if "failed" not in run:
+            facts = run["about"]
+            versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+            said = f"{facts['command']}, {facts['date']}; {versions}; tokenizer {run['tokenizer'][:12]}"
+            lines.setdefault(said, []).append(seed)
+    for said, seeds in lines.items():
+        yield f"seeds {', '.join(seeds)}: {said}"

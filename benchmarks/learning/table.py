@@ -1,0 +1,98 @@
+"""The table of all goals, and what there is to say beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.learning.measures import ALONE_MATCHES, RANDOM_MATCHES, SEARCH, SEARCH_MATCHES
+from benchmarks.learning.one import COLD_START, CONTROL, RANDOM, TRAINED
+from benchmarks.learning.tasks import Goal, Task
+from benchmarks.learning.verdict import Results, failed, is_missed, measured, spent, value, verdict
+
+HEAD = (
+    *("task", "figure", "trained, seed by seed", "must", "aim"),
+    *("cold start", "control", "random play", "CPU s", "budget", "verdict"),
+)
+LEGEND = (
+    f"The last iterate of each run, never its best, on seeds fixed beforehand. In square brackets 95 % intervals "
+    f"({RANDOM_MATCHES:,} games against random play, {SEARCH_MATCHES} against {SEARCH}, {ALONE_MATCHES} alone); "
+    f"figures without are exact, by traversal of the whole game; a legal mass is the least share of replies that are "
+    f"legal moves, and the exploitability is that of the legal moves alone. CPU seconds are process time of cold start "
+    f"and training, which the budget is for. The control spends those of the training on more imitation of winning "
+    f"random games, from the same cold start. All rows begin with the same small model and tokenizer, and with uniform "
+    f"random play alone."
+)
+
+
+def rows(tasks: list[Task], results: Results) -> list[list[str]]:
+    """A row for each goal of the tasks that there are results of."""
+    return [_row(goal, task, results) for task in tasks for goal in task.goals]
+
+
+def anchors(tasks: list[Task]) -> Iterator[str]:
+    """What others reach, task by task."""
+    told: set[str] = set()
+    for task in tasks:
+        for anchor in task.anchors:
+            if anchor not in told:
+                told.add(anchor)
+                yield f"{task.name.partition('-')[0]}: {anchor}."
+
+
+def misses(tasks: list[Task], results: Results) -> Iterator[str]:
+    """What was not reached, and what is known of why, in words."""
+    for task in tasks:
+        for seed, why in failed(task, results).items():
+            yield f"{task.name}, seed {seed}: the run stopped. {why}"
+        missed = [goal for goal in task.goals if is_missed(goal, task, results)]
+        for goal in missed:
+            yield f"{task.name}, {goal.what}: {verdict(goal, task, results)}."
+        if missed and task.tried:
+            yield f"{task.name}, what was tried: {task.tried}"
+
+
+def _row(goal: Goal, task: Task, results: Results) -> list[str]:
+    runs = measured(task, results)
+
+    def each(who: str) -> str:
+        return " / ".join(_cell(goal, who, task, seed, results) for seed in runs) or "–"
+
+    return [
+        task.name,
+        goal.what,
+        each(TRAINED),
+        "measured" if goal.must is None else number(goal, goal.must),
+        "–" if goal.aim is None else number(goal, goal.aim),
+        each(COLD_START),
+        each(CONTROL),
+        "–" if goal.single else each(RANDOM),
+        " / ".join(f"{spent(found):,.0f}" for found in runs.values()) or "–",
+        f"{task.budget:,.0f}",
+        verdict(goal, task, results),
+    ]
+
+
+def _cell(goal: Goal, who: str, task: Task, seed: str, results: Results) -> str:
+    found = value(goal, who, task, seed, results)
+    figures: dict[str, Any] = measured(task, results)[seed]["figures"][who][goal.game]
+    shown = "–" if found is None else number(goal, found)
+    if goal.single is not None:
+        return f"{shown} (it has {figures[goal.figure]:.3f})"
+    if f"{goal.figure} interval" in figures:
+        low, high = (number(goal, end) for end in figures[f"{goal.figure} interval"])
+        return f"{shown} [{low}, {high}]"
+    if goal.figure == "held":
+        return f"{shown} (first {figures['first']}, second {figures['second']})"
+    if goal.figure == "exploitability":
+        return f"{shown} (legal mass {figures['legal mass']:.4f})"
+    return shown
+
+
+def number(goal: Goal, found: float) -> str:
+    """A figure of this goal as it is written."""
+    if goal.single is not None:
+        return f"{found:+.1f}"
+    if goal.figure in ("score", "held"):
+        return f"{found:,.0f}"
+    return f"{found:.3f}"

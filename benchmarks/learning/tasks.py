@@ -1,0 +1,98 @@
+"""What is learned, for how many CPU seconds, and what must come of it. How it is learned stands in `tasks/*.toml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SEEDS = (201, 202, 203)
+"""Fixed before any run. Settings are chosen on other seeds."""
+_FILES = Path(__file__).parent / "tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One figure of a task, and what it is held against. It is one row of the table."""
+
+    game: str
+    figure: str
+    """By its name in `measures`."""
+    what: str
+    """The figure in words."""
+    must: float | None = None
+    """None: it is measured, and nothing must be reached."""
+    aim: float | None = None
+    falls: bool = False
+    """Whether less is better."""
+    single: str | None = None
+    """Another task. Then the figure is held against that task's, seed by seed, and `must` is how many points
+    (hundredths) it may be worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run for each seed, and its rows of the table."""
+
+    name: str
+    budget: float
+    """CPU seconds of cold start and training together."""
+    goals: tuple[Goal, ...]
+    anchors: tuple[str, ...] = ()
+    """What others reach, in words."""
+    tried: str = ""
+    """Where something is missed: what was tried, and why it stopped there. Shown with the results."""
+
+    @property
+    def file(self) -> Path:
+        """The config, as `gymposium train` takes it."""
+        return _FILES / f"{self.name}.toml"
+
+
+_TIC_TAC_TOE = (
+    "uniform random play wins 0.4365; MaskablePPO on the tensor 0.907 after 200,000 frames and 80 CPU s of learning",
+    "mcts-100 wins 0.924 and mcts-1000 0.944 in 1,000 games; nobody can win more than 0.9667",
+)
+_WIN = Goal("tic_tac_toe", "win", "wins of greedy play against random play, exact", 0.90, 0.95)
+_EXPLOITABILITY = Goal("kuhn_poker", "exploitability", "exploitability at temperature 1, exact", 0.10, 0.03, falls=True)
+
+TASKS = (
+    Task("tic_tac_toe-grpo", 2_400, (_WIN,), _TIC_TAC_TOE),
+    Task("tic_tac_toe-ppo", 2_400, (_WIN,), _TIC_TAC_TOE),
+    Task(
+        "tic_tac_toe-self-play",
+        3_600,
+        (Goal("tic_tac_toe", "held", "seats in which a perfect opponent does not win against greedy play", aim=2),),
+        ("a policy that never loses holds both seats; one that wins most often against random play need not",),
+    ),
+    Task(
+        "kuhn_poker-self-play",
+        2_400,
+        (_EXPLOITABILITY,),
+        ("uniform random play 0.458; OpenSpiel's PPO about 0.22; an equilibrium 0",),
+    ),
+    Task(
+        "connect_four",
+        3_600,
+        (
+            Goal("connect_four", "win", "wins of greedy play against random play, 2,000 games", 0.90, 0.95),
+            Goal("connect_four", "win mcts-25", "wins of greedy play against mcts-25, 400 games", aim=0.5),
+        ),
+        ("mcts-10 wins 0.880 against random play, and mcts-100 0.990, in 400 games",),
+    ),
+    Task("2048", 3_600, (Goal("2048", "score", "mean score of greedy play, 200 games", 2_500, 6_000),)),
+    Task(
+        "two-games",
+        4_800,
+        (
+            Goal("tic_tac_toe", "win", "points that wins are below the single run's", 5, single="tic_tac_toe-grpo"),
+            Goal(
+                "kuhn_poker",
+                "exploitability",
+                "points that exploitability is above the single run's",
+                5,
+                falls=True,
+                single="kuhn_poker-self-play",
+            ),
+        ),
+    ),
+)

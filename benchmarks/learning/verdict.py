@@ -1,0 +1,95 @@
+"""Whether a goal was reached: on every seed, by the last iterate, within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.learning.one import TRAINED
+from benchmarks.learning.tasks import Goal, Task
+
+Results = Mapping[str, Mapping[str, Any]]
+"""By task: its `config`, and under `seeds` what was measured of each run, or why it `failed`."""
+
+
+def measured(task: Task, results: Results) -> dict[str, dict[str, Any]]:
+    """Runs that were seen through, by seed."""
+    return {seed: found for seed, found in results[task.name]["seeds"].items() if "failed" not in found}
+
+
+def failed(task: Task, results: Results) -> dict[str, str]:
+    """Why the others stopped, by seed."""
+    return {seed: found["failed"] for seed, found in results[task.name]["seeds"].items() if "failed" in found}
+
+
+def spent(found: Mapping[str, Any]) -> float:
+    """CPU seconds of a run that the budget is for."""
+    return float(found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["train"])
+
+
+def value(goal: Goal, who: str, task: Task, seed: str, results: Results) -> float | None:
+    """A goal's figure for one of those who were measured. None where there is none: a single run that was not done, or
+    a player without a legal move."""
+    mine = _figure(goal, who, task.name, seed, results)
+    if goal.single is None:
+        return mine
+    theirs = _figure(goal, who, goal.single, seed, results)
+    if mine is None or theirs is None:
+        return None
+    return 100.0 * ((mine - theirs) if goal.falls else (theirs - mine))
+
+
+def _figure(goal: Goal, who: str, task: str, seed: str, results: Results) -> float | None:
+    found = results.get(task, {}).get("seeds", {}).get(seed, {})
+    figure: float | None = found["figures"][who][goal.game][goal.figure] if "figures" in found else None
+    return figure
+
+
+def is_missed(goal: Goal, task: Task, results: Results) -> bool:
+    """Whether there is something that must be reached, and it was not on some seed."""
+    return goal.must is not None and bool(failed(task, results) or over(task, results) or _below(goal, task, results))
+
+
+def over(task: Task, results: Results) -> list[str]:
+    """Seeds on which more was spent than the budget."""
+    return [seed for seed, found in measured(task, results).items() if spent(found) > task.budget]
+
+
+def verdict(goal: Goal, task: Task, results: Results) -> str:
+    """What came of a goal, in words."""
+    runs = measured(task, results)
+    said = [f"run failed on {_seeds(failed(task, results))}"] if failed(task, results) else []
+    if late := over(task, results):
+        said.append(f"OVER BUDGET on {_seeds(late)}")
+    if goal.must is None:
+        said.append("measured")
+    elif goal.single is not None and goal.single not in results:
+        said.append(f"not compared yet: {goal.single} was not done")
+    elif below := _below(goal, task, results):
+        said.append(f"must MISSED on {_seeds(below)} ({len(below)} of {len(runs)})")
+    elif runs:
+        said.append("must reached on every seed")
+    if goal.aim is not None:
+        good = _count(goal, task, results, lambda found: reaches(goal, found, goal.aim))
+        said.append(f"aim reached on {good} of {len(runs)}")
+    return "; ".join(said)
+
+
+def reaches(goal: Goal, found: float | None, bar: float | None) -> bool:
+    """Whether a figure is as good as `bar` asks."""
+    if found is None or bar is None:
+        return False
+    return found <= bar if goal.falls or goal.single is not None else found >= bar
+
+
+def _below(goal: Goal, task: Task, results: Results) -> list[str]:
+    runs = measured(task, results)
+    return [s for s in runs if not reaches(goal, value(goal, TRAINED, task, s, results), goal.must)]
+
+
+def _count(goal: Goal, task: Task, results: Results, good: Callable[[float | None], bool]) -> int:
+    return sum(good(value(goal, TRAINED, task, seed, results)) for seed in measured(task, results))
+
+
+def _seeds(seeds: Mapping[str, Any] | list[str]) -> str:
+    return ", ".join(seeds)
