@@ -11,6 +11,7 @@ from gymposium.errors import BadOption
 from gymposium.games.names import parse_name
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
+from gymposium_train.parallel.environment import helps
 
 if TYPE_CHECKING:
     from gymposium_train.directory import RunDirectory
@@ -27,7 +28,13 @@ def train(
     `resume`, whose own config holds. What comes back knows where everything stands; its `results()` are the measures.
 
     Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use, or is no run, and
-    `KeyboardInterrupt` where the run was interrupted, which `resume` goes on with."""
+    `KeyboardInterrupt` where the run was interrupted, which `resume` goes on with. Where torchrun started several
+    processes, the first one does the run; in the others this helps it to learn, whatever it is given, and comes back
+    when the run is done."""
+    if helps():
+        from gymposium_train.run.together import help_to_learn  # brings torch
+
+        return help_to_learn()
     from gymposium_train.run import resume_run, start_run  # brings torch
 
     if resume is not None:

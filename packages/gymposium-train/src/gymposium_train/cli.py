@@ -20,6 +20,7 @@ from gymposium_train.config.reading import config_from, merged, read_data
 from gymposium_train.config.sense import check
 from gymposium_train.config.writing import as_data, as_toml
 from gymposium_train.directory import RunDirectory
+from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_data, preset_names, preset_summary
 from gymposium_train.progress import say
 from gymposium_train.summary import lines, spent
@@ -88,6 +89,9 @@ def command(
     """
     if presets:
         _list_presets(as_json=as_json)
+        return
+    if helps():
+        _help()
         return
     if resume is not None:
         _refuse_beside_resume(ctx)
@@ -161,6 +165,14 @@ def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
         print_json(run.results())
     else:
         _show_results(run)
+
+
+def _help() -> None:
+    """In a process that torchrun started beside the one that does the run, and says everything."""
+    try:
+        train()
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
 
 
 def _show_results(run: RunDirectory) -> None:

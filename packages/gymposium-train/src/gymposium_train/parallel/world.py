@@ -13,6 +13,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from gymposium_train.parallel.environment import processes
+
 T = TypeVar("T")
 
 PATIENCE = timedelta(days=7)
@@ -69,16 +71,11 @@ ALONE = World()
 """One process, and nobody to tell."""
 
 
-def helps() -> bool:
-    """Whether torchrun started this process as another than the first."""
-    return int(os.environ.get("RANK", "0")) > 0
-
-
 @contextmanager
 def joined() -> Iterator[World]:
     """The processes that torchrun started, for as long as the block lasts; this one alone where it did not start
     it. Each takes a GPU of its own where there are any."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    size = processes()
     if size == 1:
         yield ALONE
         return

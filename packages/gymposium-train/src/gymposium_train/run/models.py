@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gymposium.streams import stream
 from gymposium_agents.loading import LoadedModel, load_chat, load_model
+from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
@@ -34,6 +36,15 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
     loaded = load_model(name, adapter, None if whole else config.model.load)
     if config.asking.thinking:
         loaded.chat = load_chat(name, thinking=True)
+    return loaded
+
+
+def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
+    """The model at `name` as reinforcement learning takes it up, with a LoRA where one is to be trained."""
+    loaded = load(config, name)
+    if config.model.tune == "lora":
+        lora, seed = config.model.lora, stream(config.seed, "lora").getrandbits(48)
+        loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
     return loaded
 
 

@@ -26,6 +26,7 @@ from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.measures import measure
 from gymposium_train.run.models import player_from, taught, trained
+from gymposium_train.run.together import check_processes, leading
 from gymposium_train.run.training import reinforce
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import Watchers
@@ -34,6 +35,7 @@ from gymposium_train.run.watching import Watchers
 def start_run(path: Path, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
     """Begin a run in a new directory and see it through."""
     check(config)
+    check_processes(config)
     directory = RunDirectory.create(path, config)
     _execute(directory, config, callbacks, resumed=False)
     return directory
@@ -42,6 +44,7 @@ def start_run(path: Path, config: TrainConfig, callbacks: Sequence[Callback] = (
 def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
     """Go on with a run that was interrupted."""
     directory, config = RunDirectory.open(path)
+    check_processes(config)
     _execute(directory, config, callbacks, resumed=True)
     return directory
 
@@ -53,9 +56,9 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
         torch.set_num_threads(1)  # a second thread costs a small model more than it brings
     loggers = make_loggers(config.loggers, _logger_start(directory, config, resumed))
     try:
-        with interruption() as stop, view() as shown:
+        with interruption() as stop, view() as shown, leading(directory) as world:
             watchers = Watchers(directory, shown, loggers, callbacks)
-            run = UnderWay(directory, config, shown, stop, watchers)
+            run = UnderWay(directory, config, shown, stop, watchers, world)
             _stages(run)
             write_report(directory, config)
             watchers.finished()

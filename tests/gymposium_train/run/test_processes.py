@@ -1,0 +1,110 @@
+"""A whole run on two processes ends with the numbers of one on one, and goes on from its checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.writing import as_toml
+from gymposium_train.directory import RunDirectory
+from gymposium_train.run import start_run
+from gymposium_train.run.together import check_processes
+
+OVERRIDES = (
+    "steps=3",
+    "engine.kind=own",
+    "optimizer.layout=padded",
+    "credit.kind=gae",
+    "kl.weight=0.05",
+    "kl.refresh=2",
+    "sft.weight=0.1",
+    "sft.batch=8",
+    'evaluation={opponents=["random"],matches=8}',
+    "optimizer.learning_rate=1e-3",
+)
+"""A critic, a reference that moves, imitation beside."""
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))
+
+
+def on_two(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*TORCHRUN, GYMPOSIUM, "train", *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def losses(run: RunDirectory) -> list[dict[str, float]]:
+    """What the steps of reinforcement learning showed, without what a clock measured and without the canary."""
+    dull = ("perf/", "sync/")
+    steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
+    return [
+        {name: value for name, value in step.items() if isinstance(value, int | float) and not name.startswith(dull)}
+        for step in sorted(steps, key=lambda step: int(step["step"]))
+    ]
+
+
+def without_seconds(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: without_seconds(value) for name, value in data.items() if "seconds" not in name}
+    return data
+
+
+def test_two_processes_end_with_the_numbers_of_one(quick_config: Any, tmp_path: Path) -> None:
+    config: TrainConfig = quick_config(*OVERRIDES)
+    alone = start_run(tmp_path / "alone", config)
+    file = tmp_path / "config.toml"
+    file.write_text(as_toml(config), encoding="utf-8")
+    done = on_two(str(file), "--out", str(tmp_path / "two"), "--json")
+    assert done.returncode == 0, done.stderr[-3000:]
+    two = RunDirectory(tmp_path / "two")
+    assert done.stdout.count('"evaluations"') == 1  # one process says what came of it
+    assert json.loads(done.stdout[done.stdout.index("{") :]) == two.results()
+    expected, found = losses(alone), losses(two)
+    assert len(found) == 3
+    for step, entry in zip(expected, found, strict=True):
+        assert entry == pytest.approx(step, rel=1e-3, abs=1e-4)
+    assert without_seconds(two.results()["evaluations"]) == without_seconds(alone.results()["evaluations"])
+    weights = load_file(alone.adapter / "adapter_model.safetensors")
+    there = load_file(two.adapter / "adapter_model.safetensors")
+    assert weights.keys() == there.keys()
+    assert max(float((weights[name] - there[name]).abs().max()) for name in weights) < 1e-4
+
+    # its last checkpoint is lost: another process alone does the last step again
+    last = max(two.checkpoints.iterdir())
+    (last / "COMPLETE").unlink()
+    for part in (two.adapter, two.report):
+        (part / "COMPLETE" if part.is_dir() else part).unlink()
+    done = on_two("--resume", str(two.path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Resuming behind step 2" in done.stderr
+    assert losses(two) == [pytest.approx(entry, rel=1e-6, abs=1e-8) for entry in found]
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("engine.kind=shared", "the model that learns is in parts"),
+        ("optimizer.layout=shared", "all must run the model equally often"),
+        ("model.load=4bit", "cannot be shared out"),
+    ],
+)
+def test_what_cannot_be_shared_out_is_refused(
+    quick_config: Any, monkeypatch: pytest.MonkeyPatch, override: str, said: str
+) -> None:
+    name = override.partition("=")[0]
+    config = quick_config(*(one for one in OVERRIDES if not one.startswith(name)), override)
+    check_processes(config)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(BadConfig, match=said):
+        check_processes(config)
+    check_processes(quick_config(*OVERRIDES))
