@@ -1,4 +1,4 @@
-"""The other side of `training_speed`: what one writes with PyTorch and transformers and no sharing of work."""
+"""The other side of the benchmarks: what one writes with PyTorch and transformers and no sharing of work."""
 
 from __future__ import annotations
 
@@ -9,20 +9,10 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from gymposium.streams import stream
-from gymposium_agents.engines.transformers import base_of
-from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import BASE, Completion, Sampling, TokenRequest
-from gymposium_train.config import Grpo
-from gymposium_train.learner import minibatches
-from gymposium_train.objective import entropy, ppo_clip
-from gymposium_train.rows import Row
 
 Round = Sequence[TokenRequest]
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
-
-MICRO_BATCH = 128
-"""Rows in one forward pass of the update."""
 
 
 def padded_left(requests: Round, pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -31,12 +21,6 @@ def padded_left(requests: Round, pad: int, device: torch.device) -> tuple[Tensor
     ids = torch.tensor([[pad] * (longest - len(r.prompt)) + list(r.prompt) for r in requests])
     mask = torch.tensor([[0] * (longest - len(r.prompt)) + [1] * len(r.prompt) for r in requests])
     return ids.to(device), mask.to(device)
-
-
-def generate_transformers(loaded: LoadedModel, rounds: Sequence[Round], sampling: Sampling) -> None:
-    """By transformers' own `generate`, left-padded."""
-    for requests in rounds:
-        sample_transformers(base_of(loaded.model), requests, sampling, pad=loaded.pad, stop=loaded.chat.end)
 
 
 def sample_transformers(model: Any, requests: Round, sampling: Sampling, *, pad: int, stop: int | None) -> None:
@@ -53,12 +37,6 @@ def sample_transformers(model: Any, requests: Round, sampling: Sampling, *, pad:
         eos_token_id=stop,
         pad_token_id=pad,
     )
-
-
-def generate_bare(loaded: LoadedModel, rounds: Sequence[Round], sampling: Sampling) -> list[list[Completion]]:
-    """By a batched prefill and one forward pass a token."""
-    model = base_of(loaded.model)
-    return [sample_bare(model, requests, sampling, pad=loaded.pad, stop=loaded.chat.end) for requests in rounds]
 
 
 @torch.inference_mode()
@@ -97,38 +75,8 @@ def sample_bare(model: Any, requests: Round, sampling: Sampling, *, pad: int, st
     return found
 
 
-def update_bare(loaded: LoadedModel, rows: Sequence[Row], settings: Grpo, seed: int) -> float:
-    """The first update of a run on these rows; the mean gradient norm over its optimizer steps."""
-    parameters = [p for p in loaded.model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate_at(0), weight_decay=0.0)
-    norms = []
-    total = sum(len(row.completion) for row in rows) / settings.minibatches
-    for epoch in range(settings.epochs):
-        for batch in minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch)):
-            optimizer.zero_grad(set_to_none=True)
-            for first in range(0, len(batch), MICRO_BATCH):
-                micro = batch[first : first + MICRO_BATCH]
-                logits, tokens, mask = logits_bare(loaded, [(row.prompt, row.completion) for row in micro])
-                logits = logits / settings.temperature
-                logprobs = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
-                width = mask.shape[1]
-                old = torch.tensor([[*row.logprobs, *[0.0] * (width - len(row.logprobs))] for row in micro])
-                advantages = torch.tensor([[row.advantage] for row in micro])
-                losses = ppo_clip(logprobs, old, advantages, settings.clip_low, settings.clip_high)
-                losses = losses - settings.entropy_at(0) * entropy(logits)
-                ((losses * mask).sum() / total).backward()  # type: ignore[no-untyped-call]
-            norms.append(float(torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)))
-            optimizer.step()
-    return sum(norms) / len(norms)
-
-
-def logits_bare(loaded: LoadedModel, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits [B, L, V] that predict each completion token, the tokens [B, L] and their mask."""
-    return logits_of(base_of(loaded.model), pairs, loaded.pad)
-
-
 def logits_of(model: Any, pairs: Sequence[Pair], pad: int) -> tuple[Tensor, Tensor, Tensor]:
-    """As `logits_bare`, of a transformers model."""
+    """Logits [B, L, V] that predict each completion token, the tokens [B, L] and their mask."""
     longest = max(len(prompt) + len(completion) for prompt, completion in pairs)
     width = max(len(completion) for _, completion in pairs)
     filled = torch.tensor([[*p, *c, *[pad] * (longest - len(p) - len(c))] for p, c in pairs], device=model.device)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from gymposium_train.config import Asking
 from gymposium_train.config.reading import read_config
@@ -49,10 +50,25 @@ def test_published_results_name_their_command_and_versions() -> None:
 
 
 def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path) -> None:
-    """The comparison is inside it: it stops where log-probabilities or gradients differ."""
-    small = "--repeats 1 --matches 64 --cold-start-steps 60 --cold-start-games 1000".split()
-    run("training_speed", *small, "--out", str(tmp_path))
-    assert json.loads((tmp_path / "training_speed.json").read_text(encoding="utf-8"))["about"]["versions"]["torch"]
+    """The comparison is inside it: it stops where log-probabilities or gradients differ. TRL's trainer runs beside it,
+    and the table of a GPU runs here for its parts' sake alone."""
+    run("training_speed", "step", "main-job", "memory", "gpu", "--tiny", "--repeats", "1", "--out", str(tmp_path))
+    step, job, memory, gpu = (
+        json.loads((tmp_path / f"training_speed-{name}.json").read_text(encoding="utf-8"))
+        for name in ("step", "main-job", "memory", "gpu")
+    )
+    assert step["contexts"]["state"]["rows"] == step["contexts"]["state"]["turns"]
+    assert step["contexts"]["full"]["rows"][0] < step["contexts"]["full"]["turns"][0], "turns do not stand in one row"
+    assert min(step["contexts"]["full"]["cpu_seconds"]["trl"]) > 0
+    assert set(job["imitation"]) == set(job["update"]) == {"ours", "bare"}
+    assert all(rise > 0 for side in memory["mib"].values() for rises in side for rise in rises)
+    assert min(gpu["contexts"]["full"]["sampled_tokens_per_second"]) > 0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_table_of_a_gpu_is_refused_where_there_is_none(tmp_path: Path) -> None:
+    run("training_speed", "gpu", "--out", str(tmp_path), status=2)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path) -> None:
@@ -104,7 +120,7 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
 
 def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Path) -> None:
     """So little training misses what must be reached, and it says so. Done again, it has nothing left to do."""
-    settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.group_size=4 evaluation.every=1".split()
+    settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.group_size=4 checkpoints.every=1".split()
     options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
     options += [part for setting in settings for part in ("--set", setting)]
     run("learning", *options, status=1)

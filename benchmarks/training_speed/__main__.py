@@ -1,0 +1,50 @@
+"""How fast training is, as ratios inside one run: one thread, CPU time, the sides taking turns, medians and ranges.
+
+step      a GRPO step of 64 games of tic-tac-toe with about a million parameters, against the floor and TRL
+main-job  generation, update and imitation of the default run, against the same in bare PyTorch
+memory    what an update needs at its peak, by vocabulary and length of prompt
+gpu       tokens per second, parts of a step and memory at half a billion parameters, where there is CUDA
+
+Without a name: the first three.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from benchmarks.report import RESULTS, write
+from benchmarks.training_speed import gpu, main_job, memory, step
+from benchmarks.training_speed.scale import Scale
+
+TABLES = {module.NAME: module.measure for module in (step, main_job, memory, gpu)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.training_speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}")
+    parser.add_argument("--repeats", type=int, default=5, help="times that each side is measured (default: 5)")
+    parser.add_argument("--tiny", action="store_true", help="all as small as can be, to see that it runs")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args()
+    wanted = given.tables or [name for name in TABLES if name != gpu.NAME]
+    if strange := set(wanted) - TABLES.keys():
+        parser.error(f"There is no table {', '.join(sorted(strange))}; there are {', '.join(TABLES)}.")
+    if gpu.NAME in wanted and not (given.tiny or torch.cuda.is_available()):
+        parser.error("There is no CUDA here, and the table gpu is about a GPU. With --tiny it runs on the CPU.")
+    torch.set_num_threads(1)
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    for name in wanted:
+        data, text = TABLES[name](Scale(given.repeats, given.tiny))
+        write(given.out, f"training_speed-{name}", data, text)
+
+
+if __name__ == "__main__":
+    main()
