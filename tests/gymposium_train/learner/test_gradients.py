@@ -168,3 +168,16 @@ def test_gradient_checkpointing_changes_memory_alone(loaded: LoadedModel, rows: 
         kept[checkpointing] = sum(saved)
     assert kept[True] < kept[False] / 2
     assert not loaded.model.is_activation_checkpointing
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_nothing_is_dropped_of_a_model_that_was_made_with_dropout(
+    loaded: LoadedModel, rows: list[Row], checkpointing: bool
+) -> None:
+    """The engine played without, and what learns must be what played."""
+    plain = update(learner(loaded, Loss(), layout="padded"), rows)
+    for layer in loaded.model.get_decoder().layers:
+        layer.self_attn.attention_dropout = 0.5
+    mine = learner(loaded, Loss(), layout="padded", checkpointing=checkpointing)
+    assert distance(update(mine, rows), plain) < CLOSE
+    assert not any(layer.training for layer in loaded.model.get_decoder().layers)

@@ -160,6 +160,22 @@ def test_the_reference_is_the_policy_as_it_was(loaded: LoadedModel, rows: list[R
     assert all(span.reference == pytest.approx(span.old, abs=1e-6) for row in rows for span in row.spans)
 
 
+def test_the_weight_of_the_distance_may_change_from_step_to_step(loaded: LoadedModel, rows: list[Row]) -> None:
+    def moved(weight: float | None) -> torch.Tensor:
+        mine = learner(loaded, kl=Kl(weight=0.5))
+        mine.annotate(rows)
+        for row in rows:
+            for span in row.spans:
+                span.reference = tuple(logprob - 1.0 for logprob in span.reference)
+        mine.update(rows, learning_rate=0.0, kl_weight=weight)
+        return torch.cat([p.grad.flatten() for p in mine.named.values() if p.grad is not None])
+
+    none, half = moved(0.0), moved(0.5)
+    torch.testing.assert_close(moved(None), half)
+    torch.testing.assert_close(moved(1.0) - none, 2.0 * (half - none), atol=1e-5, rtol=1e-3)
+    assert (half - none).abs().max() > 1e-3
+
+
 def test_imitation_weighs_repeated_pairs_and_lowers_the_loss(model_directory: Path) -> None:
     loaded = load_model(model_directory)
     mine = learner(loaded)

@@ -1,4 +1,4 @@
-"""A whole run on two processes ends with the numbers of one on one, and goes on from its checkpoints."""
+"""A whole run on two processes ends with the numbers of one, and one can go on from its checkpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.writing import as_toml
 from gymposium_train.directory import RunDirectory
-from gymposium_train.run import start_run
+from gymposium_train.run import resume_run, start_run
 from gymposium_train.run.together import check_processes
 
 OVERRIDES = (
@@ -59,7 +59,9 @@ def without_seconds(data: Any) -> Any:
     return data
 
 
-def test_two_processes_end_with_the_numbers_of_one(quick_config: Any, tmp_path: Path) -> None:
+def test_two_processes_end_with_the_numbers_of_one(
+    quick_config: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     config: TrainConfig = quick_config(*OVERRIDES)
     alone = start_run(tmp_path / "alone", config)
     file = tmp_path / "config.toml"
@@ -79,15 +81,12 @@ def test_two_processes_end_with_the_numbers_of_one(quick_config: Any, tmp_path: 
     assert weights.keys() == there.keys()
     assert max(float((weights[name] - there[name]).abs().max()) for name in weights) < 1e-4
 
-    # its last checkpoint is lost: another process alone does the last step again
-    last = max(two.checkpoints.iterdir())
-    (last / "COMPLETE").unlink()
-    for part in (two.adapter, two.report):
-        (part / "COMPLETE" if part.is_dir() else part).unlink()
-    done = on_two("--resume", str(two.path))
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "Resuming behind step 2" in done.stderr
-    assert losses(two) == [pytest.approx(entry, rel=1e-6, abs=1e-8) for entry in found]
+    # its last checkpoint is lost, and one process alone does the last step again
+    (max(two.checkpoints.iterdir()) / "COMPLETE").unlink()
+    (two.adapter / "COMPLETE").unlink()
+    resume_run(two.path)
+    assert "Resuming behind step 2" in capfd.readouterr().err
+    assert losses(two) == [pytest.approx(entry, rel=1e-3, abs=1e-4) for entry in found]
 
 
 @pytest.mark.parametrize(

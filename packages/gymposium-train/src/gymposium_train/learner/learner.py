@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,14 @@ from gymposium_train.rows import Row, Tokens, described
 
 Beside = Iterator[tuple[float, Sequence[Pair]]]
 """For each optimizer step a weight, and what is imitated in it beside what is reinforced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Of the terms beside the policy's loss, which change over the steps."""
+
+    entropy: float
+    kl: float
 
 
 class Learner:
@@ -130,14 +139,16 @@ class Learner:
         *,
         learning_rate: float,
         entropy_weight: float = 0.0,
+        kl_weight: float | None = None,
         seed: int = 0,
         policy_learns: bool = True,
         beside: Beside | None = None,
     ) -> dict[str, float]:
         """One step of reinforcement learning: passes over the rows, each in some optimizer steps. Rows carry their
         advantages, and weights that make the loss over all of them a mean. Where the policy does not learn, the critic
-        alone does. Returns what was seen, by metric name."""
+        alone does. `kl_weight` is that of the loss where it is left out. Returns what was seen, by metric name."""
         metrics, settings = Metrics(), self.settings
+        weights = Weights(entropy_weight, self.loss.kl.weight if kl_weight is None else kl_weight)
         turns = sum(len(row.spans) for row in rows)
         entropy = policy_learns and entropy_weight > 0.0
         for epoch in range(settings.epochs):
@@ -147,7 +158,7 @@ class Learner:
                     for _, found in self._passes.rows(part, entropy=entropy, frozen=not policy_learns):
                         if epoch == number == 0:
                             _note_start(mine, found)
-                        loss = self._loss(found, turns, entropy_weight, policy_learns, mine)
+                        loss = self._loss(found, turns, weights, policy_learns, mine)
                         (settings.minibatches * loss).backward()  # type: ignore[no-untyped-call]
                     if beside is not None:
                         weight, pairs = next(beside)
@@ -181,13 +192,13 @@ class Learner:
 
     # -- inside
 
-    def _loss(self, found: Pass, turns: int, entropy_weight: float, policy_learns: bool, metrics: Metrics) -> Tensor:
+    def _loss(self, found: Pass, turns: int, weights: Weights, policy_learns: bool, metrics: Metrics) -> Tensor:
         """A micro-batch's part of the loss; `turns` are those of all rows."""
         terms = []
         if policy_learns:
-            terms.append(self.loss.policy(found.flat, found.logprobs, metrics))
+            terms.append(self.loss.policy(found.flat, found.logprobs, weights.kl, metrics))
         if found.entropy is not None:
-            terms.append(-entropy_weight * _entropy(found, found.entropy, metrics))
+            terms.append(-weights.entropy * _entropy(found, found.entropy, metrics))
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(found.reads.detach() if alone else found.reads)
@@ -212,14 +223,18 @@ class Learner:
             yield
             return
         base = base_of(self.model)
-        was = self.model.training
         base.activation_checkpointing_enable({"use_reentrant": False})
-        self.model.train()
+        # transformers looks at each layer's own mode; what is inside of it stays as it is, so that nothing is dropped
+        layers = [module for module in base.modules() if getattr(module, "gradient_checkpointing", False)]
+        modes = [layer.training for layer in layers]
+        for layer in layers:
+            layer.training = True
         try:
             yield
         finally:
             base.activation_checkpointing_disable()
-            self.model.train(was)
+            for layer, mode in zip(layers, modes, strict=True):
+                layer.training = mode
 
     def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
         rates = [learning_rate]

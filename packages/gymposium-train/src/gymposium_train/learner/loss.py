@@ -51,7 +51,7 @@ class Loss:
         """Whether the policy before the update is to be asked for its log-probabilities."""
         return self.decoupled or (self.needs_reference and self.kl.estimator == "k1")
 
-    def policy(self, flat: Flat, logprobs: Tensor, metrics: Metrics) -> Tensor:
+    def policy(self, flat: Flat, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
         """The policy's loss and its KL term; `logprobs` [M] are those of the policy that learns."""
         settings = self.objective
         low, high = settings.clip_low, settings.clip_high
@@ -81,7 +81,7 @@ class Loss:
         if self.kl.estimator == "k1":  # it came off the rewards
             return total
         estimate = k2 if self.kl.estimator == "k2" else k3_straight_through
-        return total + self.kl.weight * (estimate(logprobs, flat.reference) * flat.weights).sum()
+        return total + kl_weight * (estimate(logprobs, flat.reference) * flat.weights).sum()
 
     def value(self, flat: Flat, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
         """The critic's loss: the mean over `turns`, those of all rows. `values` [T] are the critic's."""
