@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
-from gymposium_train.cold_start import Lesson, random_games, winners_moves
+from gymposium_train.cold_start import Lesson, all_moves, random_games, winners_moves
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
@@ -33,6 +33,17 @@ def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
                     expected.append(Lesson(({"role": "user", "content": prompt},), how.answer(turn.text)))
             match.apply(moves)
     assert winners_moves(finished) == expected
+
+
+def test_all_moves_are_those_of_winners_and_losers() -> None:
+    """Winners at poker never fold, so folding is learned from losers alone."""
+    game, how = load_game("kuhn_poker"), reader("move")
+    finished = random_games(game, "compact", how, matches=200, seed=1, tag="t", each=lambda played: None)
+    everything, winners = all_moves(finished), winners_moves(finished)
+    assert len(everything) == sum(len(played.turns) for played in finished) > len(winners)
+    facing_a_bet = [one for one in everything if "moves bet" in one.messages[0]["content"]]
+    assert {one.reply for one in facing_a_bet} == {"pass", "bet"}
+    assert {one.reply for one in winners if one in facing_a_bet} == {"bet"}
 
 
 def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:

@@ -24,7 +24,7 @@ from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
 from gymposium_agents.forward import Tokens
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import entropy_weight, learning_rate
+from gymposium_train.config.schedules import entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.episode import Credit
 from gymposium_train.reporting import credit_metrics, reward_metrics
 from gymposium_train.rollout import Group, Rollout, WhoPlays, roll_out
@@ -71,7 +71,8 @@ class Training:
         self.played_by = rollout.who
         groups, unrated = self._rate(rollout.groups)
         self._annotate(groups)
-        episodes = [[sample.episode(critic=self._critic, k1=self._k1) for sample in group] for group in groups]
+        k1 = self._k1(step)
+        episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
         credited = self.credit(episodes)
         taught: list[Sample] = []
         for group, deserved in zip(groups, credited, strict=True):
@@ -91,12 +92,14 @@ class Training:
             "train/rows_too_long": too_long,
             "train/learning_rate": learning_rate(config, step),
             "train/entropy_weight": entropy_weight(config, step),
+            "train/kl_weight": kl_weight(config, step),
         }
         if rows:
             metrics |= learner.update(
                 rows,
                 learning_rate=learning_rate(config, step),
                 entropy_weight=entropy_weight(config, step),
+                kl_weight=kl_weight(config, step),
                 seed=stream(config.seed, "update", step).getrandbits(48),
                 policy_learns=not self._critic or step >= config.critic.warmup,
                 beside=self._beside(step),
@@ -118,10 +121,9 @@ class Training:
     def _critic(self) -> bool:
         return self.trainee.learner.critic is not None
 
-    @property
-    def _k1(self) -> float:
-        kl = self.config.kl
-        return kl.weight if kl.estimator == "k1" else 0.0
+    def _k1(self, step: int) -> float:
+        """What a nat away from the reference costs where that comes off the rewards."""
+        return kl_weight(self.config, step) if self.config.kl.estimator == "k1" else 0.0
 
     def _rate(self, groups: Sequence[Group]) -> tuple[list[list[Sample]], int]:
         """The samples of each group that could be rated, and how many could not."""

@@ -1,15 +1,16 @@
-"""Cold start: a model learns to answer before it learns to win, by imitating the moves of winners among random players
-or files of chats."""
+"""Cold start: a model learns to answer before it learns to win, by imitating moves of random players or files of
+chats."""
 
 from gymposium_train.cold_start.chats import read_chats
 from gymposium_train.cold_start.imitation import batches, cosine, imitate
 from gymposium_train.cold_start.lessons import Lesson, Lessons, Pair, texts_of, tokenized
-from gymposium_train.cold_start.random_play import random_games, winners_moves
+from gymposium_train.cold_start.random_play import all_moves, random_games, winners_moves
 
 __all__ = [
     "Lesson",
     "Lessons",
     "Pair",
+    "all_moves",
     "batches",
     "cosine",
     "imitate",

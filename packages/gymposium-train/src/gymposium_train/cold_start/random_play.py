@@ -1,4 +1,4 @@
-"""Matches of uniform random players, the winners' moves kept, as lessons."""
+"""Matches of uniform random players, and those of their moves that are kept as lessons."""
 
 from __future__ import annotations
 
@@ -64,6 +64,11 @@ def random_games(
         for n in range(matches)
     )
     return list(recorded(play(jobs), each))
+
+
+def all_moves(finished: Sequence[Played]) -> list[Lesson]:
+    """Every move of every seat."""
+    return [turn.trace for played in finished for turn in played.turns]
 
 
 def winners_moves(finished: Sequence[Played]) -> list[Lesson]:

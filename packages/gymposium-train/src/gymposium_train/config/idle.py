@@ -36,7 +36,7 @@ USES = (
     Use(("objective.clip_low",), lambda c: c.objective.kind != "pg", "with objective.kind=ppo, gspo or cispo"),
     Use(("objective.constant",), lambda c: c.objective.aggregate == "constant", "with objective.aggregate=constant"),
     Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
-    Use(("kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"),
+    Use(("kl.estimator", "kl.final_share", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"),
     Use(("sft.batch",), lambda c: c.sft.weight > 0, "with an sft.weight above 0"),
     Use(
         ("mismatch.correction", "mismatch.cap", "mismatch.turns"),
@@ -61,6 +61,11 @@ USES = (
         ("cold_start.data",),
         lambda c: c.cold_start.steps > 0 or c.sft.weight > 0,
         "with cold_start.steps or an sft.weight above 0",
+    ),
+    Use(
+        ("cold_start.keep",),
+        lambda c: not c.cold_start.data and (c.cold_start.steps > 0 or c.sft.weight > 0),
+        "with random matches behind cold_start.steps or an sft.weight above 0",
     ),
     Use(
         ("cold_start.batch", "cold_start.learning_rate", "cold_start.warmup"),

@@ -63,6 +63,8 @@ class Kl(Part):
 
     weight: float = Field(default=0.0, ge=0.0)
     """In the loss, or in the rewards; 0: there is no reference."""
+    final_share: float = Field(default=1.0, ge=0.0, le=1.0)
+    """The weight goes linearly to this share of itself over the steps."""
     estimator: Literal["k1", "k2", "k3"] = "k2"
     """`k1` comes off the rewards, turn by turn; `k2` and `k3` (with k2's gradient: straight-through) stand in the
     loss (Schulman, 2020)."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from gymposium_train.config.part import Part
 
 
 class ColdStart(Part):
-    """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of winners among uniform
-    random players."""
+    """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of uniform random
+    players."""
 
     steps: int = Field(default=240, ge=0)
     """0 skips the cold start, as for a model that already knows how to answer."""
@@ -17,6 +19,9 @@ class ColdStart(Part):
     """Files of `gymposium synth` (chats, JSONL); left out, random players play."""
     games: int = Field(default=20_000, ge=1)
     """Random matches, shared evenly between the games."""
+    keep: Literal["winners", "all"] = "winners"
+    """Whose moves are kept. Winners' are better moves where nothing is hidden. Where cards are, they never fold: with
+    `all` the model begins with every legal move alike, and no good one is unlearned beforehand."""
     batch: int = Field(default=256, ge=1)
     """Replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)

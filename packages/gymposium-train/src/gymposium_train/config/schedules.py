@@ -23,6 +23,11 @@ def entropy_weight(config: TrainConfig, step: int) -> float:
     return config.entropy.weight * (1.0 - fallen)
 
 
+def kl_weight(config: TrainConfig, step: int) -> float:
+    """Weight of the distance to the reference in this step."""
+    return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress(config, step))
+
+
 def learning_rate(config: TrainConfig, step: int) -> float:
     """The learning rate of this step: a linear rise, then a linear fall."""
     settings: Optimizer = config.optimizer

@@ -13,6 +13,7 @@ from gymposium_agents.small import make_small_model
 from gymposium_train.cold_start import (
     Lesson,
     Pair,
+    all_moves,
     batches,
     imitate,
     random_games,
@@ -59,8 +60,7 @@ def start(run: UnderWay) -> None:
 
 
 def lessons(run: UnderWay) -> Lots:
-    """What the cold start imitates: the files that the config names, or winners' moves in random matches, which are
-    recorded."""
+    """What the cold start imitates: the files that the config names, or moves in random matches, which are recorded."""
     settings, asking = run.config.cold_start, run.config.asking
     if settings.data:
         return [read_chats(settings.data, thinking=asking.thinking)]
@@ -80,7 +80,7 @@ def lessons(run: UnderWay) -> Lots:
 def play_at_random(
     run: UnderWay, game: Game, number: int, matches: int, tag: str, each: Callable[[Played], object]
 ) -> list[Lesson]:
-    """The winners' moves in one game's share of `matches` random matches. The game is the run's number `number`."""
+    """The moves to imitate in one game's share of `matches` random matches. The game is the run's number `number`."""
     several = len(run.games) > 1
     finished = random_games(
         game,
@@ -92,7 +92,7 @@ def play_at_random(
         each=each,
         context=run.config.asking.context,
     )
-    return winners_moves(finished)
+    return winners_moves(finished) if run.config.cold_start.keep == "winners" else all_moves(finished)
 
 
 def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = False) -> list[list[Pair]]:
