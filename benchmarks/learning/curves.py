@@ -30,7 +30,7 @@ def draw(tasks: list[Task], results: Results) -> Any:
 
 
 def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
-    _, figure, words = CURVES[game]
+    figure, words = CURVES[game]
     for (seed, found), colour in zip(measured(task, results).items(), _COLOURS, strict=False):
         seconds, values = zip(*found["curves"][game], strict=True)
         axes.plot(seconds, values, marker=".", color=colour, label=f"seed {seed}")
@@ -51,8 +51,9 @@ def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
 
 
 LEGEND = (
-    "Greedy play: measured at both ends, by the run's short evaluations in between. Crosses: the control. Dashed: what "
-    "must be reached; dash-dotted: the aim; dotted: random play; red: the budget."
+    "Measured at both ends as in the table; in between by the run's short evaluations or, exploitability, exactly at "
+    "each checkpoint. Crosses: the control. Dashed: what must be reached; dash-dotted: the aim; dotted: random play; "
+    "red: the budget."
 )
 
 

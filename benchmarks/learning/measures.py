@@ -24,12 +24,12 @@ SEARCH = "mcts-25"
 ALONE_MATCHES = 200
 
 CURVES = {
-    "tic_tac_toe": ("eval/tic_tac_toe/random/win", "win", "wins against random play"),
-    "kuhn_poker": ("eval/kuhn_poker/random/return", "greedy return", "mean return of greedy play against random play"),
-    "connect_four": ("eval/connect_four/random/win", "win", "wins against random play"),
-    "2048": ("eval/2048/alone/return", "score", "mean score"),
+    "tic_tac_toe": ("win", "wins of greedy play against random play"),
+    "kuhn_poker": ("exploitability", "exploitability at temperature 1"),
+    "connect_four": ("win", "wins of greedy play against random play"),
+    "2048": ("score", "mean score of greedy play"),
 }
-"""What a run's learning curve shows of a game: the metric, the figure here that is the same measured better, words."""
+"""The figure that a learning curve shows of a game, and that in words."""
 
 
 def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
@@ -59,15 +59,15 @@ def _result(response: Outcome) -> str:
 
 
 def _kuhn_poker(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    game = load_game(name)
-    found, greedy = exact.measure(game, player(1.0), seed), exact.measure(game, player(0.0), seed)
-    restricted = found.restricted
-    return {
-        "exploitability": None if restricted is None else restricted.exploitability,
-        "legal mass": found.as_played.policy.legal_mass,
-        "return": found.as_played.against_random.mean.mean_return,
-        "greedy return": greedy.as_played.against_random.mean.mean_return,
-    }
+    found, legal_mass = exploitability(name, player(1.0), seed)
+    return {"exploitability": found, "legal mass": legal_mass}
+
+
+def exploitability(game: str, player: Player, seed: int) -> tuple[float | None, float]:
+    """Of a player's legal moves alone, where something is hidden, and its legal mass beside: the least share of its
+    replies, over all states, that are legal moves. None where it never plays one in some state."""
+    found = exact.measure(load_game(game), player, seed)
+    return (None if found.restricted is None else found.restricted.exploitability), found.as_played.policy.legal_mass
 
 
 def _connect_four(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:

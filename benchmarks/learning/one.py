@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.learning.base import base, tokenizer_hash
 from benchmarks.learning.measures import CURVES, PlayerAt, figures
+from benchmarks.learning.points import GAME, Points, read_points
 from benchmarks.learning.tasks import TASKS, Task
 from benchmarks.report import about
 from gymposium.errors import BadOption, GymposiumError
@@ -29,6 +30,12 @@ from gymposium_train.progress import say
 
 COLD_START, TRAINED, CONTROL, RANDOM = "cold start", "trained", "control", "random play"
 """Who is measured."""
+METRICS = {
+    "tic_tac_toe": "eval/tic_tac_toe/random/win",
+    "connect_four": "eval/connect_four/random/win",
+    "2048": "eval/2048/alone/return",
+}
+"""What a run's short evaluations say of a game, by the names of its metrics."""
 VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "gymposium-2048", "open_spiel", "torch", "transformers")
 
 
@@ -61,7 +68,10 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
         return run
     if not may_train:
         raise BadOption(f"{path} is no finished run. Leave out --measure-only, and it is done.")
-    return train(resume=path) if run.config_file.is_file() else train(config, out=path)
+    callbacks = [Points(run, config)] if GAME in config.games else []
+    if run.config_file.is_file():
+        return train(resume=path, callbacks=callbacks)
+    return train(config, out=path, callbacks=callbacks)
 
 
 def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
@@ -99,18 +109,20 @@ def _language_model(model: Path, adapter: Path | None, temperature: float) -> Pl
 
 
 def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> list[tuple[float, float]]:
-    """CPU seconds, cold start included, and the figure then: measured at the ends, by the run's short evaluations in
-    between."""
-    metric, figure, _ = CURVES[game]
+    """CPU seconds, cold start included, and the figure then: measured at the ends, by the run's short evaluations or at
+    its checkpoints in between."""
+    figure, _ = CURVES[game]
     results = run.results()
     began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
-    between = [
-        (began + line["perf/cpu_seconds"], line[metric])
-        for line in run.metrics()
-        if line["stage"] == "train" and line.get(metric) is not None
-    ]
+    between = read_points(run) if game == GAME else _evaluated(METRICS[game], run)
     ends = found[COLD_START][game][figure], found[TRAINED][game][figure]
-    return [(began, ends[0]), *between, (began + trained, ends[1])]
+    return [(began, ends[0]), *((began + seconds, value) for seconds, value in between), (began + trained, ends[1])]
+
+
+def _evaluated(metric: str, run: RunDirectory) -> list[tuple[float, float]]:
+    """CPU seconds of the training, and a metric of the run's short evaluations."""
+    lines = [line for line in run.metrics() if line["stage"] == "train" and line.get(metric) is not None]
+    return [(line["perf/cpu_seconds"], line[metric]) for line in lines]
 
 
 def main() -> None:

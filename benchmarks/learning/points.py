@@ -1,0 +1,62 @@
+"""Points of a learning curve that are exact: the policy of each checkpoint, measured when it is written. For Kuhn
+poker, whose traversal is cheap, and where play against random players says little of how far an equilibrium is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from safetensors.torch import load_file
+
+from benchmarks.learning.measures import exploitability
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium_agents.loading import load_model
+from gymposium_agents.player import over
+from gymposium_train.callbacks import Callback
+from gymposium_train.checkpoints import STATE, TENSORS
+from gymposium_train.config import TrainConfig
+from gymposium_train.directory import RunDirectory
+from gymposium_train.run.under_way import asked
+
+GAME = "kuhn_poker"
+WEIGHTS = "weights|"
+"""What names of learned weights begin with in a checkpoint."""
+
+
+class Points(Callback):
+    """Appends CPU seconds of the training and exploitability to `points.jsonl` of a run. The run does not count the
+    time that it takes."""
+
+    def __init__(self, run: RunDirectory, config: TrainConfig) -> None:
+        self._run, self._config = run, config
+
+    def on_checkpoint(self, path: Path) -> None:
+        """A line for a checkpoint."""
+        state = json.loads((path / STATE).read_text(encoding="utf-8"))
+        found, _ = exploitability(GAME, self._player(path), self._config.seed)
+        point = {"step": state["step"], "cpu_seconds": state["cpu_seconds"], "exploitability": found}
+        with open(_file(self._run), "a", encoding="utf-8") as file:
+            file.write(json.dumps(point) + "\n")
+
+    def _player(self, checkpoint: Path) -> Player:
+        if self._config.model.tune == "lora":
+            return make_player(f"lm:{self._run.cold_start}@{checkpoint}?temperature=1")
+        loaded = load_model(self._run.cold_start)
+        tensors = load_file(checkpoint / TENSORS)
+        weights = {name.removeprefix(WEIGHTS): w for name, w in tensors.items() if name.startswith(WEIGHTS)}
+        loaded.model.load_state_dict(weights, strict=False)  # tied weights have one name there
+        return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, asked(self._config, 1.0))
+
+
+def read_points(run: RunDirectory) -> list[tuple[float, float]]:
+    """CPU seconds and exploitability, without the last step's; of a step that was done twice, the last."""
+    if not _file(run).is_file():
+        return []
+    lines = [json.loads(line) for line in _file(run).read_text(encoding="utf-8").splitlines()]
+    found = {line["step"]: (line["cpu_seconds"], line["exploitability"]) for line in lines}
+    return [found[step] for step in sorted(found)[:-1]]
+
+
+def _file(run: RunDirectory) -> Path:
+    return run.path / "points.jsonl"
