@@ -67,7 +67,7 @@ def test_two_processes_end_with_the_numbers_of_one(
     file = tmp_path / "config.toml"
     file.write_text(as_toml(config), encoding="utf-8")
     done = on_two(str(file), "--out", str(tmp_path / "two"), "--json")
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0, done.stderr[-20_000:]
     two = RunDirectory(tmp_path / "two")
     assert done.stdout.count('"evaluations"') == 1  # one process says what came of it
     assert json.loads(done.stdout[done.stdout.index("{") :]) == two.results()

@@ -39,4 +39,4 @@ class Scorer(nn.Module):
             return states, None, None
         there = torch.tensor([one.ids[place] for one in strands for place in one.places], device=states.device)
         scored = score_tokens(self._head, states, there, temperature, entropy=entropy)
-        return states, scored.logprobs, scored.entropy
+        return states, scored.logprobs.clone(), scored.entropy  # no view of another tensor: FSDP2 hangs its hooks on it

@@ -90,6 +90,7 @@ class Together(Learner):
         *,
         learning_rate: float,
         entropy_weight: float = 0.0,
+        kl_weight: float | None = None,
         seed: int = 0,
         policy_learns: bool = True,
         beside: Beside | None = None,
@@ -99,6 +100,7 @@ class Together(Learner):
         how: dict[str, Any] = {
             "learning_rate": learning_rate,
             "entropy_weight": entropy_weight,
+            "kl_weight": kl_weight,
             "seed": seed,
             "policy_learns": policy_learns,
         }
