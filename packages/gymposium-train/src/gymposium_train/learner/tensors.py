@@ -24,7 +24,7 @@ def gather(stepper: Stepper, reference: Reference | None, counts: Mapping[str, i
     if reference is not None:
         found |= {f"reference|{name}": value for name, value in reference.weights.items()}
     found |= {f"counts|{name}": torch.tensor(count) for name, count in counts.items()}
-    return {name: full(tensor).contiguous() for name, tensor in found.items()}
+    return {name: full(tensor).cpu().contiguous() for name, tensor in found.items()}
 
 
 @torch.no_grad()
