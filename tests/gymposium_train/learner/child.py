@@ -25,17 +25,17 @@ RANK = 5
 PLAIN = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9}
 
 CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
-    "LoRA, padded, critic": ("lora", Loss(critic=Critic()), {"layout": "padded", "token_budget": 200}),
+    "LoRA, padded, critic": ("lora", Loss(critic=Critic()), {"layout": "padded", "token_budget": 400}),
     "LoRA, packed, reference": (
         "lora",
         Loss(Objective(kind="gspo"), kl=Kl(weight=0.3, estimator="k3")),
-        {"layout": "packed", "token_budget": 90},
+        {"layout": "packed", "token_budget": 250},
     ),
     "all weights, padded, critic": ("full", Loss(critic=Critic()), {"layout": "padded", "token_budget": 100_000}),
     "all weights, packed, checkpointing": (
         "full",
         Loss(Objective(kind="cispo")),
-        {"layout": "packed", "token_budget": 333, "checkpointing": True},
+        {"layout": "packed", "token_budget": 400, "checkpointing": True},
     ),
 }
 """What is trained, by what loss, and how rows go through the model."""
@@ -45,7 +45,7 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
         Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
         {"layout": "padded", "target_kl": 1.0},
     ),
-    "all weights": ("full", Loss(critic=Critic(detached=True)), {"layout": "packed", "max_grad_norm": 0.1}),
+    "all weights": ("full", Loss(critic=Critic(detached=True)), {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1}),
 }
 
 
