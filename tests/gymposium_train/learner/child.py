@@ -45,7 +45,11 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
         Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
         {"layout": "padded", "target_kl": 1.0},
     ),
-    "all weights": ("full", Loss(critic=Critic(detached=True)), {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1}),
+    "all weights": (
+        "full",
+        Loss(critic=Critic(detached=True)),
+        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1},
+    ),
 }
 
 
