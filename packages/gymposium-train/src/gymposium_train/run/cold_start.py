@@ -131,11 +131,10 @@ def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[
 
 def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> None:
     config, settings = run.config, run.config.cold_start
-    learner = Learner(loaded.model.train(), loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
     drawn = batches(pairs, settings.batch, config.seed)
     with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:
         for metrics in imitate(learner, drawn, settings, progress=lambda step: step / settings.steps):
             run.watchers.imitated(COLD_START, int(metrics.pop("step")), metrics)
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}")
             run.interruption.stop_here()
-    loaded.model.eval()

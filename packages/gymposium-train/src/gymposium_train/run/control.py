@@ -32,7 +32,7 @@ def control(run: UnderWay) -> None:
         return
     config = run.config
     loaded = load(config, taught(run.directory, config), whole=True)
-    learner = Learner(loaded.model.train(), loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
     budget = run.directory.results()["train_cpu_seconds"]
     began, cpu = time.process_time(), 0.0
 
