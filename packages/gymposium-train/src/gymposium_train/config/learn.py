@@ -38,7 +38,8 @@ class Objective(Part):
     `cispo`: clipped weights on the log-probabilities (MiniMax, 2025). `pg`: policy gradient with truncated importance
     weights."""
     clip_low: float = Field(default=0.2, ge=0.0)
-    """Ratios are held above 1 less this."""
+    """Ratios are held above 1 less this. The defaults suit `ppo`: a turn's mean varies less than its tokens, and the
+    paper of `gspo` has 3e-4 and 4e-4; that of `cispo` sets no lower bound, which is 1."""
     clip_high: float = Field(default=0.28, ge=0.0)
     """Ratios are held below 1 and this; with `pg`, weights are truncated there."""
     aggregate: Literal["token", "turn", "sequence", "constant"] = "token"
