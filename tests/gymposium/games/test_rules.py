@@ -116,7 +116,8 @@ def test_connect_four_on_any_board(board: tuple[int, int, int], rng: object) -> 
         assert drawn == cells[::-1]
         assert text[-1].split() == [str(c) for c in range(1, columns + 1)]
         assert len({len(line) for line in text[1:]}) == 1, "columns line up"
-        assert match.observe(1 - seat, "compact").text.split() == ["".join(r) for r in cells[::-1]]
+        compact = match.observe(1 - seat, "compact").text.splitlines()
+        assert [line.split() for line in compact] == cells[::-1]
     winner = match.returns().index(1.0) if 1.0 in match.returns() else None
     lines = {seat: longest_line(cells, "xo"[seat]) for seat in (0, 1)}
     assert [lines[seat] >= x_in_row for seat in (0, 1)] == [winner == 0, winner == 1]
