@@ -299,7 +299,8 @@ def test_wrong_names_say_what_to_write(text: str, error: type[GymposiumError], m
 
 
 def test_the_page_shows_a_judge_that_works(capsys: pytest.CaptureFixture[str]) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    [session] = re.findall(r"```pycon\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    example = "\n".join(line[4:] for line in session.splitlines())
 
     def answer(asked: Asked, number: int) -> Answer:
         return completion(scored({str(number): number / 4 for number in range(1, 5)}))
