@@ -94,6 +94,32 @@ def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: Loa
     assert error < 0.5 * sum((span.target - mean) ** 2 for span in spans)
 
 
+def test_a_critics_scale_makes_large_rewards_as_easy_as_small_ones(loaded: LoadedModel, rows: list[Row]) -> None:
+    def learned(scale: float) -> tuple[list[float], object, dict[str, torch.Tensor]]:
+        mine = learner(loaded, critic=Critic(scale=scale))
+        begun = {name: p.detach().clone() for name, p in mine.named.items()}
+        targets = [span.target for row in rows for span in row.spans]
+        for row in rows:
+            for span in row.spans:
+                span.target *= scale
+        for _ in range(3):
+            mine.annotate(rows)
+            metrics = mine.update(rows, learning_rate=ONE_STEP.learning_rate)
+        found = [span.value / scale for row in rows for span in row.spans]
+        moved = {name: p.detach() - begun[name] for name, p in mine.named.items()}
+        with torch.no_grad():
+            for name, p in mine.named.items():
+                p.copy_(begun[name])
+        for span, target in zip((span for row in rows for span in row.spans), targets, strict=True):
+            span.target = target
+        return found, metrics["train/value_loss"], moved
+
+    small, large = learned(1.0), learned(512.0)  # a power of two scales exactly
+    assert any(small[0])
+    assert small[:2] == large[:2]
+    assert all(torch.equal(small[2][name], large[2][name]) for name in small[2])
+
+
 def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[Row]) -> None:
     mine = learner(loaded, critic=Critic())
     assert mine.critic is not None

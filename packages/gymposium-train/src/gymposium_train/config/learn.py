@@ -92,6 +92,9 @@ class Critic(Part):
     """Of the head."""
     detached: bool = False
     """Whether the value loss leaves the model below the head alone."""
+    scale: float = Field(default=1.0, gt=0.0)
+    """What the head's 1 stands for, in units of reward, and what its errors are measured in: about how far returns are
+    spread. 1 suits wins and losses; scores in the hundreds need hundreds, or the values never get there."""
     warmup: int = Field(default=0, ge=0)
     """Steps at first in which only the critic learns."""
     clip: float | None = Field(default=None, gt=0.0)

@@ -9,16 +9,17 @@ from torch import Tensor, nn
 
 
 class ValueHead(nn.Module):
-    """Hidden states [T, H] to values [T], in float32. It begins at zero, so that advantages begin as returns: a random
-    critic would be a random reward (Yuan et al., 2025, arXiv 2503.01491)."""
+    """Hidden states [T, H] to values [T], in float32, `scale` for each 1 of the layer. It begins at zero, so that
+    advantages begin as returns: a random critic would be a random reward (Yuan et al., 2025, arXiv 2503.01491)."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, scale: float = 1.0) -> None:
         super().__init__()
         config = model.config.get_text_config(decoder=True)
+        self._scale = scale
         self.layer = nn.Linear(int(config.hidden_size), 1, dtype=torch.float32, device=model.device)
         nn.init.zeros_(self.layer.weight)
         nn.init.zeros_(self.layer.bias)
 
     def forward(self, states: Tensor) -> Tensor:
-        values: Tensor = self.layer(states.float())[..., 0]
+        values: Tensor = self._scale * self.layer(states.float())[..., 0]
         return values

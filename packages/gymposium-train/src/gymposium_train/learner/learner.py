@@ -76,7 +76,7 @@ class Learner:
         """The model to be played and saved, with all of its weights."""
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
-        self.critic = ValueHead(model) if self.loss.critic is not None else None
+        self.critic = ValueHead(model, self.loss.critic.scale) if self.loss.critic is not None else None
         self.reference = Reference(self.named) if self.loss.needs_reference else None
         self.policy_version = 0
         """Optimizer steps so far."""

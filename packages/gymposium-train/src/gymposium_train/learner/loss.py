@@ -86,7 +86,8 @@ class Loss:
     def value(self, flat: Flat, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
         """The critic's loss: the mean over `turns`, those of all rows. `values` [T] are the critic's."""
         assert self.critic is not None
-        loss = value_loss(values, flat.targets, flat.values, self.critic.clip).sum() / turns
+        error = value_loss(values, flat.targets, flat.values, self.critic.clip)
+        loss = error.sum() / self.critic.scale**2 / turns
         metrics.add("train/value_loss", loss.item(), len(values) / turns)
         return self.critic.weight * loss
 
