@@ -48,6 +48,7 @@ GAE = "credit.kind=gae"
             ("rollout.group_size=1", "credit.kind=rae", "reward=ruler(m?base_url=http://127.0.0.1:9/v1)"),
             "reward=ruler(m?base_url=http://127.0.0.1:9/v1) compares the matches of a group",
         ),
+        (("reward=clipped(1)",), "credit.kind=grpo looks at whole matches"),
         (("credit.kind=gigpo", "asking.context=full"), "asking.context = full: credit.kind=gigpo compares turns"),
         (("objective.aggregate=constant",), "objective.constant is missing"),
         (("model.tune=full", "model.load=4bit"), "model.load = 4bit: quantized weights cannot be trained"),

@@ -38,7 +38,7 @@ def test_list(gymposium: Run) -> None:
     assert goofspiel["env_id"] == "TextGoofspiel-v0"
     assert goofspiel["information"] == "imperfect"
     assert "mcts-N" in [player["form"] for player in data["players"]]
-    assert [reward["name"] for reward in data["rewards"]][:3] == ["returns", "score", "weighted"]
+    assert [reward["name"] for reward in data["rewards"]][:4] == ["returns", "score", "clipped", "weighted"]
     text = gymposium("list").stdout
     assert "weighted(CRITERION=WEIGHT,...)" in text
     for game in data["games"]:

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from gymposium_train.config.part import Part
 
+BY_TURN = ("gae", "gigpo")
+"""The kinds of credit that look at single turns, so that it matters to them when a match paid."""
+
 
 class Credit(Part):
     """Who deserves what: rewards to an advantage for each turn."""

@@ -10,6 +10,7 @@ from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium_train.config.idle import idle
 from gymposium_train.config.known import missing_models, unknown
+from gymposium_train.config.learn import BY_TURN
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.whole import TrainConfig
 
@@ -67,6 +68,11 @@ def _credit(config: TrainConfig) -> Iterator[str]:
         yield (
             f"rollout.group_size = 1: reward={config.reward} compares the matches of a group, and one alone "
             f"has nothing to be compared with. Take 2 or more; 4 to 8 are usual."
+        )
+    if config.reward.startswith("clipped") and credit not in BY_TURN:
+        yield (
+            f"reward={config.reward} holds what each turn is paid within bounds, and credit.kind={credit} looks at "
+            f"whole matches. Take credit.kind=gae or gigpo, or another reward, such as returns."
         )
     if credit == "gigpo" and config.asking.context != "state":
         yield (

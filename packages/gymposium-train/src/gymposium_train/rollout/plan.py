@@ -17,6 +17,7 @@ from gymposium.rewards.match import score_of
 from gymposium.streams import draw, stream
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.learn import BY_TURN
 from gymposium_train.config.schedules import group_size
 from gymposium_train.rollout.cast import Cast
 from gymposium_train.rollout.curriculum import ALONE, PAST, SELF, Curriculum, check_stages
@@ -25,9 +26,6 @@ from gymposium_train.rollout.results import has_score
 
 if TYPE_CHECKING:
     from gymposium_train.rollout.gather import Group
-
-NOTED_PAY = ("gae", "gigpo")
-"""The kinds of credit that look at single turns, so that it matters to them when a match paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class WhoPlays:
                 seed=match_seed,
                 player_seed=stream(seed, "train", step, number, member).getrandbits(48),
                 on_illegal=self._on_illegal,
-                note_pay=config.credit.kind in NOTED_PAY,
+                note_pay=config.credit.kind in BY_TURN,
             )
             for member in range(group_size(config, step))
         )

@@ -57,6 +57,13 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         entry_point="gymposium.rewards.match:Score",
     )
     yield RewardSpec(
+        name="clipped",
+        form="clipped(MOST)",
+        pattern=r"clipped(?:\((?P<most>.*)\))?",
+        summary="The game's own returns, with what each turn is paid held within ±MOST; for credit by turn.",
+        entry_point="gymposium.rewards.clipped:Clipped",
+    )
+    yield RewardSpec(
         name="weighted",
         form="weighted(CRITERION=WEIGHT,...)",
         pattern=r"weighted(?:\((?P<weights>.*)\))?",

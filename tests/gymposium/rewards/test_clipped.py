@@ -1,0 +1,87 @@
+"""`clipped(most)`: what a turn is paid stays within bounds, penalties come off, and what cannot be told is refused."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import load_game, make_player, make_reward
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadOption, BadReward
+from gymposium.rewards.protocol import Reward, turn_rewards
+from gymposium.trajectories import Trajectory
+
+
+def random_match(game: str, seed: int, noted: bool = True) -> Trajectory:
+    loaded = load_game(game)
+    [match] = play([MatchJob("m", loaded, [make_player("random")] * loaded.seats, seed, note_pay=noted)])
+    return Trajectory.of(match, seed % loaded.seats)
+
+
+def reward_of(trajectory: Trajectory, name: str) -> Reward:
+    [reward] = make_reward(name)([trajectory])
+    return reward
+
+
+def paid_as(trajectory: Trajectory, before: Sequence[float], utility: float) -> Trajectory:
+    """The same turns, with what the match had paid before each, and in the end."""
+    turns = [replace(trajectory.turns[0], before=b, penalty=0.0) for b in before]
+    return replace(trajectory, turns=turns, utilities=(utility,))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(["2048", "tic_tac_toe", "leduc_poker", "pig"]), st.sampled_from([0.5, 3.0, 1e6]), st.integers(0, 99)
+)
+def test_every_turn_is_paid_what_the_match_paid_within_the_bounds(game: str, most: float, seed: int) -> None:
+    mine = random_match(game, seed)
+    whole = turn_rewards(reward_of(mine, "returns"), mine)
+    held = reward_of(mine, f"clipped({most})")
+    assert turn_rewards(held, mine) == tuple(max(-most, min(most, pay)) for pay in whole)
+    assert held.parts["utility"] == mine.utilities[mine.seat]
+
+
+def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() -> None:
+    mine = paid_as(random_match("2048", 0), [0.0, 4.0, 4.0, 516.0], utility=0.0)
+    turns = [mine.turns[0], replace(mine.turns[1], penalty=30.0), *mine.turns[2:]]
+    punished = replace(mine, turns=turns, penalties={0: 30.0}, forfeit=0)
+    reward = reward_of(punished, "clipped(16)")
+    assert reward.turns == (4.0, -30.0, 16.0, -16.0)
+    assert reward.total == -26.0
+    assert reward.parts == {"utility": 0.0, "clipped": 4.0, "penalties": -30.0}
+
+
+def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
+    """A critic's value takes the place of `cut`, so what is left of the last turn is what it was paid."""
+    mine = paid_as(random_match("2048", 0), [0.0, 8.0], utility=0.0)
+    cut = replace(mine, truncated=True, paid=12.0, forfeit=0)
+    reward = reward_of(cut, "clipped(5)")
+    assert reward.turns == (5.0, -5.0)
+    assert turn_rewards(reward, cut)[-1] - reward.cut == 4.0
+
+
+def test_who_was_never_asked_gets_nothing() -> None:
+    reward = reward_of(replace(random_match("tic_tac_toe", 0), turns=()), "clipped(1)")
+    assert (reward.total, reward.turns) == (0.0, ())
+
+
+def test_a_match_that_did_not_note_its_pay_is_refused() -> None:
+    with pytest.raises(BadReward, match=r"did not note it: play it with MatchJob\(note_pay=True\)"):
+        make_reward("clipped(1)")([random_match("2048", 1, noted=False)])
+
+
+@pytest.mark.parametrize("text", ["clipped", "clipped()", "clipped(0)", "clipped(-1)", "clipped(inf)", "clipped(much)"])
+def test_bounds_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(BadOption, match=r"write clipped\(MOST\) with a number above 0"):
+        make_reward(text)
+
+
+def test_the_order_of_a_group_is_kept() -> None:
+    group = [random_match("2048", seed) for seed in range(4)]
+    random.Random(0).shuffle(group)
+    together = make_reward("clipped(4)")(group)
+    assert together == [reward_of(one, "clipped(4)") for one in group]
