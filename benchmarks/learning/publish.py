@@ -40,7 +40,7 @@ def read(out: Path) -> Results:
     file = out / f"{NAME}.json"
     if not file.is_file():
         return {}
-    found: Results = json.loads(file.read_text(encoding="utf-8")).get("tasks", {})
+    found: Results = json.loads(file.read_text(encoding="utf-8"))["tasks"]
     return found
 
 
@@ -54,7 +54,7 @@ def publish(out: Path, results: Results, *versions: str) -> None:
     rows, misses, anchors = table.rows(tasks, ordered), [*table.misses(tasks, ordered)], [*table.anchors(tasks)]
     made = {task.name: [*_made(ordered[task.name])] for task in tasks}
     lists = {
-        "What was not reached": misses or ["Everything that must be reached was reached."],
+        "What was not reached or not done": misses or ["Everything that must be reached was reached."],
         "What others reach": anchors,
         "How each was made": [f"{name}: {line}" for name, lines in made.items() for line in lines],
     }

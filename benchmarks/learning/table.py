@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.learning.measures import ALONE_MATCHES, RANDOM_MATCHES, SEARCH, SEARCH_MATCHES
 from benchmarks.learning.one import COLD_START, CONTROL, RANDOM, TRAINED
-from benchmarks.learning.tasks import Goal, Task
+from benchmarks.learning.tasks import SEEDS, TASKS, Goal, Task
 from benchmarks.learning.verdict import Results, failed, is_missed, measured, spent, value, verdict
 
 HEAD = (
@@ -19,7 +19,7 @@ LEGEND = (
     f"({RANDOM_MATCHES:,} games against random play, {SEARCH_MATCHES} against {SEARCH}, {ALONE_MATCHES} alone); "
     f"figures without are exact, by traversal of the whole game; a legal mass is the least share of replies that are "
     f"legal moves, and the exploitability is that of the legal moves alone. CPU seconds are process time of cold start "
-    f"and training, which the budget is for. The control spends those of the training on more imitation of winning "
+    f"and training, which the budget is for. The control spends those of the training on more imitation of the same "
     f"random games, from the same cold start. All rows begin with the same small model and tokenizer, and with uniform "
     f"random play alone."
 )
@@ -41,7 +41,10 @@ def anchors(tasks: list[Task]) -> Iterator[str]:
 
 
 def misses(tasks: list[Task], results: Results) -> Iterator[str]:
-    """What was not reached, and what is known of why, in words."""
+    """What was not reached, and what is known of why, in words; and what was not done yet."""
+    for task in TASKS:
+        if left := [str(seed) for seed in SEEDS if task not in tasks or str(seed) not in results[task.name]["seeds"]]:
+            yield f"{task.name}: not done yet on {', '.join(left)}."
     for task in tasks:
         for seed, why in failed(task, results).items():
             yield f"{task.name}, seed {seed}: the run stopped. {why}"

@@ -136,6 +136,8 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Pat
     assert len(found["curves"]["kuhn_poker"]) == 3  # behind the cold start, a step, and both
     assert 0 < found["cpu_seconds"]["train"] < task["budget"]
     assert found["about"]["command"].startswith("python -m benchmarks.learning kuhn_poker-self-play --seeds 7")
-    assert "must MISSED on 7" in (tmp_path / "learning.md").read_text(encoding="utf-8")
+    text = (tmp_path / "learning.md").read_text(encoding="utf-8")
+    assert "must MISSED on 7" in text
+    assert "connect_four: not done yet on 201, 202, 203." in text
     assert "<svg" in (tmp_path / "learning.html").read_text(encoding="utf-8")
     assert (tmp_path / "learning.png").stat().st_size
