@@ -45,8 +45,10 @@ def read(out: Path) -> Results:
 
 
 def publish(out: Path, results: Results, *versions: str) -> None:
-    """Write everything anew, in the order of the tasks."""
+    """Write everything anew, in the order of the tasks; nothing where no run of any was seen through."""
     tasks = [task for task in TASKS if results.get(task.name, {}).get("config")]
+    if not tasks:
+        return
     ordered = {task.name: results[task.name] for task in tasks}
     out.mkdir(parents=True, exist_ok=True)
     drawn = curves.draw(tasks, ordered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import random
@@ -96,23 +97,15 @@ def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: Loa
 
 def test_a_critics_scale_makes_large_rewards_as_easy_as_small_ones(loaded: LoadedModel, rows: list[Row]) -> None:
     def learned(scale: float) -> tuple[list[float], object, dict[str, torch.Tensor]]:
-        mine = learner(loaded, critic=Critic(scale=scale))
-        begun = {name: p.detach().clone() for name, p in mine.named.items()}
-        targets = [span.target for row in rows for span in row.spans]
-        for row in rows:
-            for span in row.spans:
-                span.target *= scale
+        mine = learner(LoadedModel(copy.deepcopy(loaded.model), loaded.chat), critic=Critic(scale=scale))
+        own = copy.deepcopy(rows)
+        spans = [span for row in own for span in row.spans]
+        for span in spans:
+            span.target *= scale
         for _ in range(3):
-            mine.annotate(rows)
-            metrics = mine.update(rows, learning_rate=ONE_STEP.learning_rate)
-        found = [span.value / scale for row in rows for span in row.spans]
-        moved = {name: p.detach() - begun[name] for name, p in mine.named.items()}
-        with torch.no_grad():
-            for name, p in mine.named.items():
-                p.copy_(begun[name])
-        for span, target in zip((span for row in rows for span in row.spans), targets, strict=True):
-            span.target = target
-        return found, metrics["train/value_loss"], moved
+            mine.annotate(own)
+            metrics = mine.update(own, learning_rate=ONE_STEP.learning_rate)
+        return [span.value / scale for span in spans], metrics["train/value_loss"], dict(mine.named)
 
     small, large = learned(1.0), learned(512.0)  # a power of two scales exactly
     assert any(small[0])

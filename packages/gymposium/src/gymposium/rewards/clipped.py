@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from gymposium.errors import BadOption, BadReward
-from gymposium.rewards.by_turn import returns_by_turn
-from gymposium.rewards.protocol import Reward
+from gymposium.rewards.match import Returns
+from gymposium.rewards.protocol import Reward, turn_rewards
 from gymposium.trajectories import Trajectory
 
 FORM = "clipped(MOST)"
@@ -31,27 +31,21 @@ class Clipped:
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         """Raises `BadReward` where a match did not note what it paid."""
-        return [self._reward(trajectory) for trajectory in group]
+        for trajectory in group:
+            if any(turn.before is None for turn in trajectory.turns):
+                raise BadReward(
+                    "clipped(...) holds what each turn is paid within bounds, and this match did not note it: play it "
+                    "with MatchJob(note_pay=True)."
+                )
+        return [self._reward(t, whole) for t, whole in zip(group, Returns()(group), strict=True)]
 
-    def _reward(self, trajectory: Trajectory) -> Reward:
-        paid = self._paid(trajectory)
+    def _reward(self, trajectory: Trajectory, whole: Reward) -> Reward:
+        penalties = [turn.penalty for turn in trajectory.turns]
+        paid = [pay + cost for pay, cost in zip(turn_rewards(whole, trajectory), penalties, strict=True)]
         held = [self._held(pay) for pay in paid]
-        turns = tuple(pay - turn.penalty for pay, turn in zip(held, trajectory.turns, strict=True))
-        utility = trajectory.utilities[trajectory.seat]
-        missing = utility - trajectory.paid if trajectory.truncated and trajectory.paid is not None else 0.0
-        parts = {"utility": utility, "clipped": math.fsum(held), "penalties": 0.0 - trajectory.penalty}
-        cut = held[-1] - self._held(paid[-1] - missing) if held else 0.0
-        return Reward(math.fsum(turns), parts, turns, cut)
-
-    def _paid(self, trajectory: Trajectory) -> list[float]:
-        """By turn, without penalties."""
-        if any(turn.before is None for turn in trajectory.turns):
-            raise BadReward(
-                "clipped(...) holds what each turn is paid within bounds, and this match did not note it: play it "
-                "with MatchJob(note_pay=True)."
-            )
-        found = returns_by_turn(trajectory) or (trajectory.returns[trajectory.seat],) * len(trajectory.turns)
-        return [pay + turn.penalty for pay, turn in zip(found, trajectory.turns, strict=True)]
+        turns = tuple(pay - cost for pay, cost in zip(held, penalties, strict=True))
+        cut = held[-1] - self._held(paid[-1] - whole.cut) if held else 0.0
+        return Reward(math.fsum(turns), {**whole.parts, "clipped": math.fsum(held)}, turns, cut)
 
     def _held(self, pay: float) -> float:
         return min(max(pay, -self.most), self.most)
