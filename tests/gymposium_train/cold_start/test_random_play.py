@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
-from gymposium_train.cold_start import Lesson, all_moves, random_games, winners_moves
+from gymposium_train.cold_start import Lesson, all_moves, paid_moves, random_games, winners_moves
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
@@ -76,6 +76,41 @@ def test_alone_the_best_matches_are_kept() -> None:
     )
     best = sorted(finished, key=lambda p: -p.returns[0])[:2]
     assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
+
+
+def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -> None:
+    game = load_game("2048")
+    finished = random_games(
+        game, "compact", reader("move"), matches=3, seed=1, tag="t", each=lambda played: None, note_pay=True
+    )
+    expected = []
+    for played in finished:
+        match = game.new(played.job.seed)  # play it again, looking at the score
+        for turn in played.turns:
+            before = match.returns()[0]
+            match.apply({0: turn.text})
+            if match.returns()[0] > before:
+                expected.append(turn.trace)
+    assert paid_moves(finished) == expected
+    assert 0 < len(expected) < len(all_moves(finished))
+
+
+def test_at_the_end_alone_the_last_move_of_a_winner_is_paid_for() -> None:
+    game = load_game("tic_tac_toe")
+    finished = random_games(
+        game, "compact", reader("move"), matches=20, seed=1, tag="t", each=lambda played: None, note_pay=True
+    )
+    assert paid_moves(finished) == [p.turns[-1].trace for p in finished if p.result(p.turns[-1].seat) == "win"]
+
+
+def test_paid_moves_say_what_they_are_missing() -> None:
+    with pytest.raises(GymposiumError, match=r"cold_start\.keep"):
+        paid_moves([])
+    unnoted = random_games(
+        load_game("tic_tac_toe"), "compact", reader("move"), matches=1, seed=1, tag="t", each=lambda played: None
+    )
+    with pytest.raises(ValueError, match="note_pay"):
+        paid_moves(unnoted)
 
 
 def test_without_a_winner_there_is_nothing_to_imitate() -> None:

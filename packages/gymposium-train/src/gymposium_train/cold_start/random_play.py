@@ -13,7 +13,9 @@ from gymposium.players.random import RandomPlayer
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
 from gymposium.records import recorded
+from gymposium.rewards.by_turn import returns_by_turn
 from gymposium.streams import stream
+from gymposium.trajectories import Trajectory
 from gymposium_agents.context import Exchange, context as context_called
 from gymposium_train.cold_start.lessons import Lesson
 
@@ -56,11 +58,12 @@ def random_games(
     tag: str,
     each: Callable[[Played], object],
     context: str = "state",
+    note_pay: bool = False,
 ) -> list[Played]:
-    """Finished matches of random authors, each also handed to `each`."""
+    """Finished matches of random authors, each also handed to `each`. `note_pay` is what `paid_moves` needs."""
     author = RandomAuthor(style, reader, context)
     jobs = (
-        MatchJob(f"{tag}-{n}", game, [author] * game.seats, stream(seed, tag, n).getrandbits(48))
+        MatchJob(f"{tag}-{n}", game, [author] * game.seats, stream(seed, tag, n).getrandbits(48), note_pay=note_pay)
         for n in range(matches)
     )
     return list(recorded(play(jobs), each))
@@ -69,6 +72,26 @@ def random_games(
 def all_moves(finished: Sequence[Played]) -> list[Lesson]:
     """Every move of every seat."""
     return [turn.trace for played in finished for turn in played.turns]
+
+
+def paid_moves(finished: Sequence[Played]) -> list[Lesson]:
+    """Every move that its seat was paid for before its next turn.
+
+    Raises `ValueError` where the matches did not note what they paid, `GymposiumError` where no move was paid for."""
+    lessons = []
+    for played in finished:
+        for seat in sorted({turn.seat for turn in played.turns}):
+            trajectory = Trajectory.of(played, seat)
+            pays = returns_by_turn(trajectory)
+            if pays is None:
+                raise ValueError("what a move was paid is known of matches that were played with note_pay=True alone")
+            lessons += [turn.trace for turn, pay in zip(trajectory.turns, pays, strict=True) if pay > 0]
+    if not lessons:
+        raise GymposiumError(
+            f"No move of {len(finished)} random matches was paid for, so there is nothing to imitate. Play more of "
+            f"them (cold_start.games), or keep other moves (cold_start.keep)."
+        )
+    return lessons
 
 
 def winners_moves(finished: Sequence[Played]) -> list[Lesson]:

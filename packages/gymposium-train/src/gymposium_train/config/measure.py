@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
 
 from gymposium_train.config.part import Part
+
+Keep = Literal["winners", "all", "paid"]
+KEPT: Mapping[Keep, str] = {"winners": "winners' moves", "all": "all moves", "paid": "the moves that were paid for"}
+"""Which moves `cold_start.keep` keeps, in words."""
 
 
 class ColdStart(Part):
@@ -19,9 +24,10 @@ class ColdStart(Part):
     """Files of `gymposium synth` (chats, JSONL); left out, random players play."""
     games: int = Field(default=20_000, ge=1)
     """Random matches, shared evenly between the games."""
-    keep: Literal["winners", "all"] = "winners"
-    """Whose moves are kept. Winners' are better moves where nothing is hidden. Where cards are, they never fold: with
-    `all` the model begins with every legal move alike, and no good one is unlearned beforehand."""
+    keep: Keep = "winners"
+    """Which moves are kept. Winners' are better moves where nothing is hidden. Where cards are, they never fold: with
+    `all` the model begins with every legal move alike, and no good one is unlearned beforehand. With `paid`, those that
+    were paid for before the seat's next turn, in games that pay on the way: the model begins by seeing what pays."""
     batch: int = Field(default=256, ge=1)
     """Replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from gymposium.driver import Played
@@ -16,12 +16,14 @@ from gymposium_train.cold_start import (
     all_moves,
     batches,
     imitate,
+    paid_moves,
     random_games,
     read_chats,
     texts_of,
     tokenized,
     winners_moves,
 )
+from gymposium_train.config import Keep
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import Learner
 from gymposium_train.progress import say
@@ -31,6 +33,13 @@ from gymposium_train.run.watching import COLD_START
 
 TOKENIZER_LESSONS = 10_000
 """So many lessons, shared between the games, are what a small model's tokenizer is trained on."""
+
+KEPT: Mapping[Keep, Callable[[Sequence[Played]], list[Lesson]]] = {
+    "winners": winners_moves,
+    "all": all_moves,
+    "paid": paid_moves,
+}
+"""What is kept of finished matches, by `cold_start.keep`."""
 
 Lots = list[list[Lesson]]
 """What is imitated: a lot for each game that random players played, or one of all files."""
@@ -81,7 +90,7 @@ def play_at_random(
     run: UnderWay, game: Game, number: int, matches: int, tag: str, each: Callable[[Played], object]
 ) -> list[Lesson]:
     """The moves to imitate in one game's share of `matches` random matches. The game is the run's number `number`."""
-    several = len(run.games) > 1
+    several, keep = len(run.games) > 1, run.config.cold_start.keep
     finished = random_games(
         game,
         run.config.asking.prompt,
@@ -91,8 +100,9 @@ def play_at_random(
         tag=f"{tag}-{game.name}" if several else tag,
         each=each,
         context=run.config.asking.context,
+        note_pay=keep == "paid",
     )
-    return winners_moves(finished) if run.config.cold_start.keep == "winners" else all_moves(finished)
+    return KEPT[keep](finished)
 
 
 def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = False) -> list[list[Pair]]:

@@ -1,7 +1,8 @@
 """The control: what the same CPU time does when it is spent on more SFT, from the same cold start.
 
-Fresh random matches of every game, winners' moves, the whole model, one cosine over the budget; where the cold start
-was made from files, the files again. It runs behind the reinforcement learning, when its budget is known to the second.
+Fresh random matches of every game, of which the moves are kept that the cold start keeps, the whole model, one cosine
+over the budget; where the cold start was made from files, the files again. It runs behind the reinforcement learning,
+when its budget is known to the second.
 """
 
 from __future__ import annotations
