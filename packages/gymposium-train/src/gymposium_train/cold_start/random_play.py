@@ -21,6 +21,8 @@ from gymposium_train.cold_start.lessons import Lesson
 
 BEST_SHARE = 0.25
 """In a game that is played alone, moves of this share of the matches are kept: those with the best score."""
+UNPAID = 4
+"""Where moves are kept that were paid for, so is one in so many of the others."""
 
 _PAST = "random author"
 
@@ -75,23 +77,25 @@ def all_moves(finished: Sequence[Played]) -> list[Lesson]:
 
 
 def paid_moves(finished: Sequence[Played]) -> list[Lesson]:
-    """Every move that its seat was paid for before its next turn.
+    """Every move that its seat was paid for before its next turn, and one in `UNPAID` of the others: without them a
+    model does not learn to answer where no move pays.
 
     Raises `ValueError` where the matches did not note what they paid, `GymposiumError` where no move was paid for."""
-    lessons = []
+    paid, others = [], []
     for played in finished:
         for seat in sorted({turn.seat for turn in played.turns}):
             trajectory = Trajectory.of(played, seat)
             pays = returns_by_turn(trajectory)
             if pays is None:
                 raise ValueError("what a move was paid is known of matches that were played with note_pay=True alone")
-            lessons += [turn.trace for turn, pay in zip(trajectory.turns, pays, strict=True) if pay > 0]
-    if not lessons:
+            for turn, pay in zip(trajectory.turns, pays, strict=True):
+                (paid if pay > 0 else others).append(turn.trace)
+    if not paid:
         raise GymposiumError(
             f"No move of {len(finished)} random matches was paid for, so there is nothing to imitate. Play more of "
             f"them (cold_start.games), or keep other moves (cold_start.keep)."
         )
-    return lessons
+    return paid + others[::UNPAID]
 
 
 def winners_moves(finished: Sequence[Played]) -> list[Lesson]:

@@ -10,7 +10,11 @@ from pydantic import Field
 from gymposium_train.config.part import Part
 
 Keep = Literal["winners", "all", "paid"]
-KEPT: Mapping[Keep, str] = {"winners": "winners' moves", "all": "all moves", "paid": "the moves that were paid for"}
+KEPT: Mapping[Keep, str] = {
+    "winners": "winners' moves",
+    "all": "all moves",
+    "paid": "the moves that were paid for, and one in four others,",
+}
 """Which moves `cold_start.keep` keeps, in words."""
 
 
@@ -27,7 +31,8 @@ class ColdStart(Part):
     keep: Keep = "winners"
     """Which moves are kept. Winners' are better moves where nothing is hidden. Where cards are, they never fold: with
     `all` the model begins with every legal move alike, and no good one is unlearned beforehand. With `paid`, those that
-    were paid for before the seat's next turn, in games that pay on the way: the model begins by seeing what pays."""
+    were paid for before the seat's next turn, and one in four of the others, in games that pay on the way: the model
+    begins by seeing what pays."""
     batch: int = Field(default=256, ge=1)
     """Replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)
