@@ -113,7 +113,8 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
     config = read_config(file)
     check(config, models=False)
     assert config.control
-    assert config.asking == Asking()  # compact prompts, bare moves
+    sampled = config.asking.temperature  # how sharply is a setting of the algorithm, like a learning rate
+    assert config.asking == Asking(temperature=sampled)  # compact prompts, bare moves
     assert config.model.name is None  # the benchmark names the model that all begin with
     assert config.cold_start.data == ()
 
