@@ -81,7 +81,8 @@ def paid_moves(finished: Sequence[Played]) -> list[Lesson]:
     model does not learn to answer where no move pays.
 
     Raises `ValueError` where the matches did not note what they paid, `GymposiumError` where no move was paid for."""
-    paid, others = [], []
+    paid: list[Lesson] = []
+    others: list[Lesson] = []
     for played in finished:
         for seat in sorted({turn.seat for turn in played.turns}):
             trajectory = Trajectory.of(played, seat)
