@@ -113,8 +113,8 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
     config = read_config(file)
     check(config, models=False)
     assert config.control
-    sampled = config.asking.temperature  # how sharply is a setting of the algorithm, like a learning rate
-    assert config.asking == Asking(temperature=sampled)  # compact prompts, bare moves
+    asked = config.asking  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
+    assert asked == Asking(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
     assert config.model.name is None  # the benchmark names the model that all begin with
     assert config.cold_start.data == ()
 
