@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 
 from gymposium.scores import rate
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.measure import KEPT
+from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.directory import RunDirectory
 from gymposium_train.summary import ANCHOR, lines, player_name, spent
 
@@ -46,7 +46,7 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
         training=training_curves(metrics),
         spent=spent(results),
         imitated=results.get("cold_start"),
-        kept=KEPT[config.cold_start.keep],
+        kept=IN_WORDS[config.cold_start.keep],
     )
     directory.report.write_text(page, encoding="utf-8")
 

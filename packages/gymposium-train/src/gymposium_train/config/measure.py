@@ -10,7 +10,7 @@ from pydantic import Field
 from gymposium_train.config.part import Part
 
 Keep = Literal["winners", "all", "paid"]
-KEPT: Mapping[Keep, str] = {
+IN_WORDS: Mapping[Keep, str] = {
     "winners": "winners' moves",
     "all": "all moves",
     "paid": "the moves that were paid for, and one in four others,",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymposium.games.registry import load_game
-from gymposium_train.config.measure import KEPT
+from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.config.play import Stage
 from gymposium_train.config.schedules import group_size
 from gymposium_train.config.whole import TrainConfig
@@ -18,7 +18,7 @@ def outline(config: TrainConfig) -> dict[str, str]:
     games = [load_game(name) for name in config.games]
     found = {"games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games), **_models(config)}
     cold = config.cold_start
-    played = f"{KEPT[cold.keep]} of {cold.games:,} random matches"
+    played = f"{IN_WORDS[cold.keep]} of {cold.games:,} random matches"
     source = f"the chats in {', '.join(cold.data)}" if cold.data else played
     found["cold start"] = f"{cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none"
     found["steps"] = _steps(config)
