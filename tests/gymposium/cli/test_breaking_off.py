@@ -14,7 +14,7 @@ import threading
 
 from gymposium import GameSpec, OpponentSpec, hookimpl
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.tic_tac_toe import TicTacToe
+from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.players.protocol import Reply
 from gymposium.reading import READERS
 

@@ -28,7 +28,7 @@ def gymposium_games():
 
 def game(spec, params):
     from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-    from gymposium.games.openspiel.goofspiel import Goofspiel
+    from gymposium.games.cards.goofspiel import Goofspiel
     engine = engine_game("goofspiel", {"num_cards": 2, "imp_info": True, "players": 2})
     return OpenSpielGame(spec, params, engine, Goofspiel(2, "random"))
 """

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
+from gymposium.games.cards.gin_rummy import GinRummyGame
 from gymposium.games.openspiel.adapter import OpenSpielMatch
-from gymposium.games.openspiel.gin_rummy import GinRummyGame
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.reading import READERS, read
 

@@ -16,7 +16,7 @@ from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
 from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame
-from gymposium.games.openspiel.kuhn_poker import KuhnPoker
+from gymposium.games.poker.kuhn_poker import KuhnPoker
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.players.mcts import MctsPlayer, Thought
 from gymposium.players.protocol import Ask, Sitting

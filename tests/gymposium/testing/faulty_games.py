@@ -8,8 +8,8 @@ from typing import Any
 
 from gymposium import GameSpec, Parameter, hookimpl
 from gymposium.errors import BadParameter
+from gymposium.games.cards.goofspiel import game as goofspiel
 from gymposium.games.openspiel.adapter import OpenSpielGame
-from gymposium.games.openspiel.goofspiel import game as goofspiel
 
 
 def fragile(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:

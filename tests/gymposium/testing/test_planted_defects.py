@@ -651,7 +651,7 @@ def test_cards_that_differ_do_not_tell_of_a_parameter(tmp_path: Path) -> None:
 
 HEAVY_GAME = """
 from gymposium import GameSpec, hookimpl
-from gymposium.games.openspiel.tic_tac_toe import game as tic_tac_toe
+from gymposium.games.lines.tic_tac_toe import game as tic_tac_toe
 
 def heavy(spec, params):
     import jax

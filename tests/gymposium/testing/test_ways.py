@@ -155,7 +155,7 @@ def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path:
 
 TWO_GAMES = """
 from gymposium import GameSpec, hookimpl
-from gymposium.games.openspiel.tic_tac_toe import game as fine
+from gymposium.games.lines.tic_tac_toe import game as fine
 
 def two(spec, params):
     raise TypeError("of no use")

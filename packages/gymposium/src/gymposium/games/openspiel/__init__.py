@@ -1,1 +1,1 @@
-"""OpenSpiel games: one adapter, and one small hand-checked file of words per game."""
+"""OpenSpiel games: one adapter. The words of each game stand with its kind (`gymposium.games.lines` …)."""

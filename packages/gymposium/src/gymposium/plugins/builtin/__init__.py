@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gymposium.plugins.builtin import board_games, hidden_games
+from gymposium.plugins.builtin.games import GAMES
 from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec
 
 
 @hookimpl
 def gymposium_games() -> Iterable[GameSpec]:
-    yield from board_games.GAMES
-    yield from hidden_games.GAMES
+    yield from GAMES
 
 
 @hookimpl

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.hearts_deals import redeal
 from gymposium.games.protocol import Event, Style
+from gymposium.games.tricks.hearts_deals import redeal
 
 if TYPE_CHECKING:
     import pyspiel

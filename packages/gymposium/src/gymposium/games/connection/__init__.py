@@ -1,0 +1,1 @@
+"""Games of connection: one's stones are to be joined."""

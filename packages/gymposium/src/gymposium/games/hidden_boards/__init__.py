@@ -1,0 +1,1 @@
+"""Board games on which not everything is seen."""

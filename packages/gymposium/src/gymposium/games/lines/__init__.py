@@ -1,0 +1,1 @@
+"""Games of lines: so many in a row win."""

@@ -1,0 +1,1 @@
+"""Games of pieces that move: to take the other's, or to arrive."""

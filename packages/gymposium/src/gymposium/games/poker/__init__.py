@@ -1,0 +1,1 @@
+"""Poker: bets on hidden cards."""

@@ -1,0 +1,1 @@
+"""Games of territory: squares are enclosed, taken or left without a move."""

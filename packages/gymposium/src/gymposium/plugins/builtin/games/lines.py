@@ -1,0 +1,26 @@
+"""Games of lines: so many in a row win."""
+
+from __future__ import annotations
+
+from gymposium.plugins.specs import GameSpec, Parameter
+
+GAMES = (
+    GameSpec(
+        name="tic_tac_toe",
+        title="Tic-tac-toe",
+        summary="Three in a row on a 3 by 3 board.",
+        entry_point="gymposium.games.lines.tic_tac_toe:game",
+    ),
+    GameSpec(
+        name="connect_four",
+        title="Connect Four",
+        summary="Drop discs into columns; four in a row win.",
+        entry_point="gymposium.games.lines.connect_four:game",
+        parameters=(
+            Parameter(name="rows", default=6, low=4, high=12, help="Height of the board."),
+            Parameter(name="columns", default=7, low=4, high=12, help="Width of the board."),
+            Parameter(name="x_in_row", default=4, low=3, high=6, help="Discs in a row that win."),
+        ),
+        examples=({}, {"rows": 5, "columns": 4, "x_in_row": 3}),
+    ),
+)

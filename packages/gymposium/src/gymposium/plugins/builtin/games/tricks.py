@@ -1,0 +1,42 @@
+"""Trick-taking card games."""
+
+from __future__ import annotations
+
+from gymposium.plugins.specs import GameSpec, Parameter
+
+GAMES = (
+    GameSpec(
+        name="hearts",
+        title="Hearts",
+        summary="Take no hearts and not the queen of spades, or all of them; four players.",
+        entry_point="gymposium.games.tricks.hearts:game",
+        seats=4,
+        parameters=(
+            Parameter(name="pass_cards", default=True, help="Three cards are passed in a direction that is drawn."),
+            Parameter(name="no_pts_on_first_trick", default=True, help="No hearts and no Qs on the first trick."),
+            Parameter(name="can_lead_any_club", default=False, help="The first lead may be any club, not only 2c."),
+            Parameter(name="jd_bonus", default=False, help="Jd takes 10 points off."),
+            Parameter(name="avoid_all_tricks_bonus", default=False, help="Taking no trick takes 5 points off."),
+            Parameter(name="must_break_hearts", default=True, help="Hearts cannot be led before they are broken."),
+            Parameter(name="qs_breaks_hearts", default=True, help="Qs breaks hearts as a heart does."),
+            Parameter(
+                name="can_lead_hearts_instead_of_qs",
+                default=False,
+                help="Who holds only hearts and Qs may lead hearts that are not broken.",
+            ),
+        ),
+        examples=(
+            {},
+            {"pass_cards": False, "jd_bonus": True, "avoid_all_tricks_bonus": True},
+            {
+                "can_lead_any_club": True,
+                "no_pts_on_first_trick": False,
+                "qs_breaks_hearts": False,
+                "can_lead_hearts_instead_of_qs": True,
+            },
+        ),
+        information="imperfect",
+        chance=True,
+        utility="general_sum",
+    ),
+)
