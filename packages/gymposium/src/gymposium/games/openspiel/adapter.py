@@ -198,7 +198,7 @@ class OpenSpielMatch:
         self._draw_chance()
 
     def returns(self) -> tuple[float, ...]:
-        return tuple(self.state.returns())
+        return tuple([value + 0.0 for value in self.state.returns()])  # gomoku.cc has draws of -0.0
 
     def fork(self, rng: random.Random) -> OpenSpielMatch:
         return OpenSpielMatch(self.game, self.state.clone(), list(self.events), None, rng)

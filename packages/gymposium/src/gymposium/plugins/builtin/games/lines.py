@@ -23,4 +23,17 @@ GAMES = (
         ),
         examples=({}, {"rows": 5, "columns": 4, "x_in_row": 3}),
     ),
+    GameSpec(
+        name="gomoku",
+        title="Gomoku",
+        summary="Put stones on any point; five in a row win.",
+        entry_point="gymposium.games.lines.gomoku:game",
+        parameters=(
+            Parameter(name="size", default=15, low=5, high=19, help="Rows and columns of the board."),
+            Parameter(name="connect", default=5, low=3, high=7, help="Stones in a line that decide; more count too."),
+            Parameter(name="anti", default=False, help="Whether such a line loses, not wins."),
+            Parameter(name="wrap", default=False, help="Whether lines go on over the edges, as on a torus."),
+        ),
+        examples=({}, {"size": 7, "connect": 4, "anti": True}, {"size": 9, "wrap": True}),
+    ),
 )
