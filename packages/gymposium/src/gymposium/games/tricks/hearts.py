@@ -8,36 +8,33 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.protocol import Event, Style
+from gymposium.games.protocol import Style
+from gymposium.games.tricks.deals import world
 from gymposium.games.tricks.hearts_deals import redeal
+from gymposium.games.tricks.trick import (
+    NAMES,
+    RANKS,
+    SEATS,
+    SUIT_NAMES,
+    Trick,
+    by_suit,
+    plain_order,
+    short,
+    told,
+    voids,
+)
 
 if TYPE_CHECKING:
     import pyspiel
 
     from gymposium.plugins.specs import GameSpec
 
-_RANKS, _SUITS = "23456789TJQKA", "cdhs"
-_CARDS = [f"{rank}{suit}" for rank in _RANKS for suit in _SUITS]
-_SEATS = ("North", "East", "South", "West")
+_CARDS = [f"{rank}{suit}" for rank in RANKS for suit in "cdhs"]
+_DEALT = [card.upper() for card in _CARDS]
+_SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
+_ORDER = plain_order(_CARDS, [card[1] for card in _CARDS])
 _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
 """How many seats further on the cards go, for each of the engine's directions."""
-_SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
-
-
-class Trick(NamedTuple):
-    """Cards in the order in which they were played, from the leader's on."""
-
-    leader: int
-    cards: list[str]
-
-    def winner(self) -> int:
-        """Who takes it, or would as it stands."""
-        led = self.cards[0][1]
-        best = max(range(len(self.cards)), key=lambda i: (self.cards[i][1] == led, _RANKS.index(self.cards[i][0])))
-        return (self.leader + best) % 4
-
-    def players(self) -> list[tuple[int, str]]:
-        return [((self.leader + i) % 4, card) for i, card in enumerate(self.cards)]
 
 
 class Hearts:
@@ -69,7 +66,7 @@ class Hearts:
         return _CARDS
 
     def rules(self, seat: int, style: Style) -> str:
-        me = _SEATS[seat]
+        me = SEATS[seat]
         breaks = "a heart or Qs" if self.queen_breaks else "a heart"
         if style == "compact":
             notes = [
@@ -128,22 +125,17 @@ class Hearts:
         tricks = view.tricks
         if style == "compact":
             legal = " ".join([_CARDS[action] for action in state.legal_actions(seat)])
-            played = [f"{_SEATS[trick.leader][0]} {' '.join(trick.cards)}" for trick in tricks]
             gave, got = " ".join(view.passed) or "none", " ".join(view.received) or "none"
             way = view.way.lower() if _WAYS[view.way] else "none"
             mine = "" if over else f"hand {' '.join(view.hand) or 'none'}\npass {way} gave {gave} got {got}\n"
-            points = " ".join([f"{name[0]} {n}" for name, n in zip(_SEATS, view.points, strict=True)])
+            points = " ".join([f"{name[0]} {n}" for name, n in zip(SEATS, view.points, strict=True)])
             end = f"result {result:+d}\n" if over else ""
-            return f"{mine}tricks {', '.join(played) or 'none'}\npoints {points}\n{end}legal {legal or 'none'}\n"
+            return f"{mine}tricks {short(tricks)}\npoints {points}\n{end}legal {legal or 'none'}\n"
         lines = []
         if not over:
-            lines += [f"Your hand: {_by_suit(view.hand) or 'empty'}.", *self._passing(view, seat)]
-        names = [*_SEATS[:seat], "you", *_SEATS[seat + 1 :]]
-        for number, trick in enumerate(tricks, start=1):
-            cards = ", ".join([f"{names[s]} {card}" for s, card in trick.players()])
-            winner = trick.winner()
-            took = f"; {names[winner]} {'take' if winner == seat else 'takes'} it"
-            lines.append(f"Trick {number}: {cards}{took if len(trick.cards) == 4 else ' (under way)'}.")
+            lines += [f"Your hand: {by_suit(view.hand, _SHOWN) or 'empty'}.", *self._passing(view, seat)]
+        names = NAMES[seat]
+        lines += told(tricks, seat)
         if tricks:
             lines.append(f"Points: {', '.join([f'{name} {n}' for name, n in zip(names, view.points, strict=True)])}.")
         if over:
@@ -156,22 +148,22 @@ class Hearts:
         way = _WAYS[view.way]
         if not way:
             return ["Nobody passes cards in this hand."] if self.pass_cards else []
-        to, source = _SEATS[(seat + way) % 4], _SEATS[(seat - way) % 4]
-        told = f"Pass {view.way.lower()}, to {to}. "
+        to, source = SEATS[(seat + way) % 4], SEATS[(seat - way) % 4]
+        line = f"Pass {view.way.lower()}, to {to}. "
         if view.received:
-            return [f"{told}You passed {' '.join(view.passed)} and got {' '.join(view.received)} from {source}."]
+            return [f"{line}You passed {' '.join(view.passed)} and got {' '.join(view.received)} from {source}."]
         left = 3 - len(view.passed)
         if left:
-            told += f"Chosen so far: {' '.join(view.passed) or 'none'}; {left} more to choose."
+            line += f"Chosen so far: {' '.join(view.passed) or 'none'}; {left} more to choose."
         else:
-            told += f"You chose {' '.join(view.passed)}; others have yet to choose."
-        return [told]
+            line += f"You chose {' '.join(view.passed)}; others have yet to choose."
+        return [line]
 
     def _known(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
         """What the tricks show."""
         void = [
-            f"{names[seat]} in {', '.join([name for suit, name in _SUIT_NAMES.items() if suit in suits])}"
-            for seat, suits in enumerate(voids(tricks))
+            f"{names[seat]} in {', '.join([name for suit, name in SUIT_NAMES.items() if suit in suits])}"
+            for seat, suits in enumerate(voids(tricks, _ORDER))
             if suits
         ]
         lines = [f"Out of a suit, as seen: {'; '.join(void) or 'nobody'}."]
@@ -180,17 +172,6 @@ class Hearts:
             broken = any(card[1] == "h" or (card == "Qs" and self.queen_breaks) for card in played)
             lines.append(f"Hearts are {'broken' if broken else 'not broken'}.")
         return lines
-
-
-def voids(tricks: Sequence[Trick]) -> list[set[str]]:
-    """For each seat, the suits that it has failed to follow."""
-    out: list[set[str]] = [set(), set(), set(), set()]
-    for trick in tricks:
-        led = trick.cards[0][1]
-        for seat, card in trick.players():
-            if card[1] != led:
-                out[seat].add(led)
-    return out
 
 
 class _View(NamedTuple):
@@ -210,11 +191,12 @@ def _read(view: str) -> _View:
     hand: list[str] = []
     passed: list[str] = []
     received: list[str] = []
-    tricks: list[Trick] = []
+    leader = 0
+    played: list[str] = []
     points = [0, 0, 0, 0]
     for line in lines:
         if line == "Hand: ":
-            for suit in "shdc":
+            for suit in SUIT_NAMES:
                 ranks = next(lines)[2:]
                 hand += [rank + suit for rank in ranks if ranks != "none"]
         elif line.startswith("Passed Cards: "):
@@ -224,11 +206,11 @@ def _read(view: str) -> _View:
         elif line == "Tricks:":
             next(lines)  # `N  E  S  W  N  E  S`: three columns for each seat
             while trick := next(lines):
-                cards = trick.lstrip(" ")
-                tricks.append(Trick((len(trick) - len(cards)) // 3, [_card(card) for card in cards.split()]))
+                leader = leader if played else (len(trick) - len(trick.lstrip(" "))) // 3
+                played += [_card(card) for card in trick.split()]
         elif line == "Points:":
             points = [int(next(lines)[3:]) for _ in range(4)]
-    return _View(way, hand, passed, received, tricks, points)
+    return _View(way, hand, passed, received, _ORDER.tricks(played, leader), points)
 
 
 def _cards(line: str) -> list[str]:
@@ -238,10 +220,6 @@ def _cards(line: str) -> list[str]:
 
 def _card(card: str) -> str:
     return card[0] + card[1].lower()
-
-
-def _by_suit(hand: Sequence[str]) -> str:
-    return ", ".join([" ".join(suit) for suit in ([card for card in hand if card[1] == s] for s in "shdc") if suit])
 
 
 class HeartsGame(OpenSpielGame):
@@ -257,15 +235,7 @@ class HeartsGame(OpenSpielGame):
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         history = match.state.history()
         leader = next((event.seat for event in match.events[65 if history[0] else 53 :]), match.state.current_player())
-        dealt = redeal(history, seat, leader, self.params, rng)
-        state = self.start()
-        events = match.events.copy()
-        for index, action in enumerate(dealt):
-            if action != history[index]:
-                word = _CARDS[action]
-                events[index] = Event(events[index].seat, word.upper() if index < 53 else word)
-            state.apply_action(action)
-        return OpenSpielMatch(self, state, events, None, rng)
+        return world(match, redeal(history, seat, leader, self.params, rng), _DEALT, rng)
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         # Without passing the engine has one legal direction, but still gives all four a chance (hearts.cc,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from math import comb
 from typing import Any
+
+from gymposium.games.tricks.deals import deal
 
 _QUEEN, _TWO = 43, 0  # of spades, of clubs
 _HEARTS = 2
@@ -22,10 +22,10 @@ _NO_POINTS = _PLAIN - {_QUEEN}
 def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, Any], rng: random.Random) -> list[int]:
     """Another history. `history` is the engine's: direction, 52 cards dealt in turn, passes, cards played;
     `leader` plays first; `params` are the engine's."""
-    way, deal = history[0], history[1:53]
+    way, dealt = history[0], history[1:53]
     passes = [list(history[53 + 3 * p : 56 + 3 * p]) for p in range(4)] if way else []
     plays = history[65:] if way else history[53:]
-    own = deal[seat::4]
+    own = dealt[seat::4]
     others = [p for p in range(4) if p != seat]
     if way and len(history) < 65:  # nobody has got cards yet
         rest = [card for card in range(52) if card not in own]
@@ -78,14 +78,14 @@ def _hands(
         if p != seat:
             holds[p].append(card)
     lacks = _lacks(tricks, params)
-    free: dict[tuple[int, ...], list[int]] = {}
-    for card in range(52):
-        if card not in where and card not in holds[seat]:
-            may = tuple(p for p in range(4) if p != seat and card not in lacks[p])
-            free.setdefault(may, []).append(card)
-    _fill(
-        holds, [p for p in range(4) if p != seat], sorted(free.items(), key=lambda item: (len(item[0]), item[0])), rng
-    )
+    others = [p for p in range(4) if p != seat]
+    free = {
+        card: tuple([place for place, p in enumerate(others) if card not in lacks[p]])
+        for card in range(52)
+        if card not in where and card not in holds[seat]
+    }
+    for p, cards in zip(others, deal(free, [13 - len(holds[p]) for p in others], rng), strict=True):
+        holds[p] += cards
     return holds
 
 
@@ -105,41 +105,3 @@ def _lacks(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any
                     lacks[p] |= _NO_POINTS
             broken = broken or card % 4 == _HEARTS or (card == _QUEEN and params["qs_breaks_hearts"])
     return lacks
-
-
-def _fill(
-    holds: list[list[int]],
-    others: Sequence[int],
-    groups: Sequence[tuple[tuple[int, ...], list[int]]],
-    rng: random.Random,
-) -> None:
-    """Deal out the free cards, each group to the players who may have it, until all hold 13."""
-    a, b, c = others
-
-    @cache
-    def ways(index: int, x: int, y: int, z: int) -> int:
-        """In how many ways the groups from `index` on fill x, y and z places."""
-        if index == len(groups):
-            return int(x == y == z == 0)
-        return sum(weight for _, weight in splits(index, x, y, z))
-
-    def splits(index: int, x: int, y: int, z: int) -> Iterator[tuple[tuple[int, int, int], int]]:
-        may, cards = groups[index]
-        n = len(cards)
-        for i in range(min(x, n) + 1 if a in may else 1):
-            for j in range(min(y, n - i) + 1 if b in may else 1):
-                k = n - i - j
-                if k <= (z if c in may else 0):
-                    later = ways(index + 1, x - i, y - j, z - k)
-                    if later:
-                        yield (i, j, k), comb(n, i) * comb(n - i, j) * later
-
-    x, y, z = (13 - len(holds[p]) for p in others)
-    for index, (_, cards) in enumerate(groups):
-        choices, weights = zip(*splits(index, x, y, z), strict=True)
-        [(i, j, k)] = rng.choices(choices, weights)
-        rng.shuffle(cards)
-        holds[a] += cards[:i]
-        holds[b] += cards[i : i + j]
-        holds[c] += cards[i + j :]
-        x, y, z = x - i, y - j, z - k

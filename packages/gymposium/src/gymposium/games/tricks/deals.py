@@ -1,0 +1,84 @@
+"""Other deals of the cards that a seat cannot see, each that fits as likely as any other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from math import comb
+from typing import TypeVar
+
+from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.protocol import CHANCE, Event
+
+Card = TypeVar("Card")
+Places = tuple[int, ...]
+"""Numbers of the places that a card may go to."""
+
+
+def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
+    """Deal out the cards until every place is full: `rooms` says how many go to each, `cards` where each may go.
+    All ways to do so are equally likely."""
+    groups: dict[Places, list[Card]] = {}
+    for card, places in cards.items():
+        groups.setdefault(places, []).append(card)
+    order = sorted(groups.items(), key=lambda group: (len(group[0]), group[0]))
+
+    @cache
+    def ways(index: int, rooms: Places) -> int:
+        """In how many ways the groups from `index` on fill the rooms."""
+        if index == len(order):
+            return int(not any(rooms))
+        return sum(weight for _, weight in splits(index, rooms))
+
+    def splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
+        """How many cards of a group may go to each place, and in how many ways the cards from there on can go."""
+        places, group = order[index]
+        for shares in _shares(len(group), places, rooms):
+            weight = ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
+            left = len(group)
+            for share in shares:
+                weight *= comb(left, share)
+                left -= share
+            if weight:
+                yield shares, weight
+
+    hands: list[list[Card]] = [[] for _ in rooms]
+    rest = tuple(rooms)
+    for index, (_, group) in enumerate(order):
+        choices, weights = zip(*splits(index, rest), strict=True)
+        [shares] = rng.choices(choices, weights)
+        rng.shuffle(group)
+        start = 0
+        for hand, share in zip(hands, shares, strict=True):
+            hand += group[start : start + share]
+            start += share
+        rest = tuple([room - share for room, share in zip(rest, shares, strict=True)])
+    return hands
+
+
+def _shares(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
+    """All ways to split a count over the rooms from `place` on, none in rooms that are not among `places`."""
+    if place == len(rooms):
+        if not count:
+            yield ()
+        return
+    later = sum([rooms[p] for p in places if p > place])
+    most = min(count, rooms[place]) if place in places else 0
+    for share in range(max(0, count - later), most + 1):
+        for shares in _shares(count - share, places, rooms, place + 1):
+            yield (share, *shares)
+
+
+def world(match: OpenSpielMatch, history: Sequence[int], dealt: Sequence[str], rng: random.Random) -> OpenSpielMatch:
+    """The match as it would be with other actions of the same seats; `dealt` has the engine's names of the cards."""
+    game = match.game
+    names = game.names or []
+    state = game.start()
+    events = match.events.copy()
+    for index, (action, was) in enumerate(zip(history, match.state.history(), strict=True)):
+        if action != was:
+            seat = events[index].seat
+            events[index] = Event(seat, dealt[action] if seat == CHANCE else names[action])
+        state.apply_action(action)
+    return OpenSpielMatch(game, state, events, None, rng)

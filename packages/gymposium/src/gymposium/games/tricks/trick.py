@@ -1,0 +1,100 @@
+"""What trick games have in common: the cards of each suit, tricks and who takes them, and how they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+RANKS = "23456789TJQKA"
+SEATS = ("North", "East", "South", "West")
+"""The engine's seats 0 to 3; turns go round in this order."""
+NAMES = tuple([(*SEATS[:seat], "you", *SEATS[seat + 1 :]) for seat in range(4)])
+"""For each seat, what it is told the seats are called."""
+SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
+"""In the order in which a hand is told."""
+_TOLD = 2**14
+"""How many tricks to keep in words: each is told many times, at every later decision."""
+
+
+class Trick(NamedTuple):
+    """Cards in the order in which they were played, each with its seat."""
+
+    seats: tuple[int, ...]
+    cards: tuple[str, ...]
+    winner: int | None
+    """Who took it; None while it is under way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Which suit each card counts as, and how high it is in that suit, under one trump or none."""
+
+    suit: Mapping[str, str]
+    height: Mapping[str, int]
+    trump: str = ""
+
+    def tricks(self, cards: Sequence[str], leader: int, seats: tuple[int, ...] = (0, 1, 2, 3)) -> list[Trick]:
+        """The tricks that these cards make, played by `seats` in turn; whoever takes one leads to the next."""
+        tricks = []
+        for start in range(0, len(cards), len(seats)):
+            trick = _trick(self, tuple(cards[start : start + len(seats)]), leader, seats)
+            tricks.append(trick)
+            leader = leader if trick.winner is None else trick.winner
+        return tricks
+
+    def best(self, cards: Sequence[str]) -> int:
+        """Which of the cards takes the trick, the first being led: the highest trump, or else of the suit led."""
+        suits = [self.suit[card] for card in cards]
+        counts = self.trump if self.trump in suits else suits[0]
+        return max(range(len(cards)), key=lambda i: self.height[cards[i]] if suits[i] == counts else -1)
+
+
+def plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RANKS, trump: str = "") -> Order:
+    """Every card counts as what it is. `suits` has the suit of each card in `pack`; a rank is the other letter."""
+    suit = dict(zip(pack, suits, strict=True))
+    return Order(suit, {card: ranks.index(card.replace(suit[card], "")) for card in pack}, trump)
+
+
+@lru_cache(_TOLD)
+def _trick(order: Order, cards: tuple[str, ...], leader: int, seats: tuple[int, ...]) -> Trick:
+    at = seats.index(leader)
+    turn = (*seats[at:], *seats[:at])[: len(cards)]
+    return Trick(turn, cards, turn[order.best(cards)] if len(cards) == len(seats) else None)
+
+
+def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
+    """For each seat, the suits that it has failed to follow."""
+    out: list[set[str]] = [set(), set(), set(), set()]
+    for trick in tricks:
+        led = order.suit[trick.cards[0]]
+        for seat, card in zip(trick.seats, trick.cards, strict=True):
+            if order.suit[card] != led:
+                out[seat].add(led)
+    return out
+
+
+def by_suit(hand: Collection[str], suits: Sequence[Sequence[str]]) -> str:
+    """A hand in words, suit by suit; `suits` has the cards of each in the order in which they are told."""
+    told = [" ".join([card for card in suit if card in hand]) for suit in suits]
+    return ", ".join([suit for suit in told if suit])
+
+
+def told(tricks: Sequence[Trick], seat: int) -> list[str]:
+    """A line for each trick, for this seat."""
+    return [_line(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
+
+
+@lru_cache(_TOLD)
+def _line(number: int, trick: Trick, seat: int) -> str:
+    names = NAMES[seat]
+    cards = ", ".join([f"{names[s]} {card}" for s, card in zip(trick.seats, trick.cards, strict=True)])
+    if trick.winner is None:
+        return f"Trick {number}: {cards} (under way)."
+    return f"Trick {number}: {cards}; {names[trick.winner]} {'take' if trick.winner == seat else 'takes'} it."
+
+
+def short(tricks: Sequence[Trick]) -> str:
+    """`N 2c Ac 4c Kc, E …`: for each trick its leader, and the cards in order."""
+    return ", ".join([f"{SEATS[trick.seats[0]][0]} {' '.join(trick.cards)}" for trick in tricks]) or "none"
