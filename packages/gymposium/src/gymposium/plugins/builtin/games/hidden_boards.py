@@ -27,4 +27,32 @@ GAMES = (
         examples=({}, {"obstype": "reveal-numturns"}, {"gameversion": "abrupt"}),
         information="imperfect",
     ),
+    GameSpec(
+        name="dark_hex",
+        title="Dark hex",
+        summary="Hex where you do not see the other's stones.",
+        entry_point="gymposium.games.hidden_boards.dark_hex:game",
+        parameters=(
+            Parameter(name="num_rows", default=3, low=2, high=11, help="Rows of the board; x joins first and last."),
+            Parameter(name="num_cols", default=3, low=2, high=11, help="Columns; o joins first and last."),
+            Parameter(
+                name="obstype",
+                default="reveal-nothing",
+                choices=("reveal-nothing", "reveal-numturns"),
+                help="Whether you are told each time that your opponent tries a cell.",
+            ),
+            Parameter(
+                name="gameversion",
+                default="cdh",
+                choices=("cdh", "adh"),
+                help="After trying a taken cell you try again (cdh, classical) or lose your turn (adh, abrupt).",
+            ),
+        ),
+        examples=(
+            {},
+            {"num_rows": 4, "obstype": "reveal-numturns"},
+            {"num_rows": 5, "num_cols": 5, "gameversion": "adh"},
+        ),
+        information="imperfect",
+    ),
 )

@@ -1,0 +1,127 @@
+"""Dark hex in words: hex in which nobody sees the other's stones, except by trying a cell that has one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import action_names, any_of, letters
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_TAKEN = {
+    "cdh": "you are told that it is taken, and you try another one, until you have put a stone",
+    "adh": "you are told that it is taken, and your turn is over",
+}
+_TAKEN_COMPACT = {"cdh": "you try again", "adh": "your turn is lost"}
+_TOLD = {
+    ("cdh", "reveal-nothing"): " You are not told how often your opponent tried.",
+    ("adh", "reveal-nothing"): "",  # turns alternate, so there is nothing to count
+    ("cdh", "reveal-numturns"): " You are told each time that your opponent tries a cell, not which one.",
+    ("adh", "reveal-numturns"): " You are told each time that your opponent tries a cell, not which one.",
+}
+
+
+class DarkHex:
+    """Words for `dark_hex` on a board of any size, without the swap rule."""
+
+    def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, obstype: str, gameversion: str) -> None:
+        self.num_rows, self.num_cols = num_rows, num_cols
+        self.obstype, self.gameversion = obstype, gameversion
+        self._names = action_names(engine)
+        self._columns = letters(num_cols)
+        self.move_pattern = re.compile(f"[{self._columns}]{any_of(num_rows)}")
+        width = len(str(num_rows))
+        self._labels = [str(row).rjust(width) for row in range(1, num_rows + 1)]
+        self._indents = [f"{' ' * row}{label} " for row, label in enumerate(self._labels)]
+        self._header = f"{' ' * width} {' '.join(self._columns)}"
+        self._footer = f"{' ' * width}{self._columns}"
+        down = f"top (row 1) to bottom (row {num_rows})"
+        across = f"left (column a) to right (column {self._columns[-1]})"
+        self._goals = ((down, across), (across, down))
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def rules(self, seat: int, style: Style) -> str:
+        mine, theirs = self._goals[seat]
+        if style == "compact":
+            unknown = ", ? is a try of your opponent" if self.obstype == "reveal-numturns" else ""
+            return (
+                f"dark hex, a move is a cell with a dot, b2 touches b1 c1 a2 c2 a3 b3, you are {_MARKS[seat]} and "
+                f"join {mine}, your opponent {theirs}\n"
+                f"on a taken cell {_TAKEN_COMPACT[self.gameversion]}; tried: ! was taken{unknown}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        last = f"{self._columns[-1]}{self.num_rows}"
+        # On a board of two rows or columns the example would name cells that are not there.
+        example = (
+            "b2 touches b1 and c1 above, a2 and c2 beside it, a3 and b3 below"
+            if self.num_rows > 2 and self.num_cols > 2
+            else "b1 touches a1 beside it, a2 and b2 below, and a2 touches a1 and b1 above and b2 beside it"
+        )
+        return (
+            f"Dark hex on a board of {self.num_rows} rows and {self.num_cols} columns of hexagonal cells. x and o take "
+            f"turns to put a stone on an empty cell; x moves first. Stones never move. x wins with a chain of "
+            f"touching x stones from {self._goals[0][0]}, o with one of o stones from {self._goals[0][1]}. There are "
+            f"no draws.\n"
+            f"You do not see your opponent's stones. If you try a cell on which your opponent has a stone, "
+            f"{_TAKEN[self.gameversion]}.{_TOLD[self.gameversion, self.obstype]} Your opponent is not told what you "
+            f"tried.\n"
+            f"A cell is named by its column (a to {self._columns[-1]}, from the left) and its row (1 to "
+            f"{self.num_rows}, from the top): a1 is the first cell of the first row, {last} the last of the last. Each "
+            f"row is shifted half a cell to the right of the row above it, so a cell touches up to six others: "
+            f"{example}. A dot is a cell that you know nothing about: it is empty, or your opponent has it.\n"
+            f"You play {_MARKS[seat]}, move {order} and join {mine}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        view: list[str] = state.information_state_string(seat).split("\n")  # the rows, the count of tries, the tries
+        rows, tries = view[: self.num_rows], view[-1].split()  # `0,4` is a try of seat 0, `1,?` a hidden one of seat 1
+        cells, mark = "".join(rows), _MARKS[seat]
+        told = [turn.partition(",")[2] for turn in tries]
+        over = state.is_terminal()
+        if style == "compact":
+            tried = " ".join([t if t == "?" else self._names[int(t)] + "!" * (cells[int(t)] != mark) for t in told])
+            drawn = "\n".join([label + row for label, row in zip(self._labels, rows, strict=True)])
+            end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
+            return f"{drawn}\n{self._footer}\ntried {tried or 'none'}\n{end}"
+        drawn = "\n".join([indent + " ".join(row) for indent, row in zip(self._indents, rows, strict=True)])
+        turn = ", to move" if state.current_player() == seat else ""
+        end = f"The match is over: you {'win' if state.player_return(seat) > 0 else 'lose'}.\n" if over else ""
+        you = "you " if self.obstype == "reveal-numturns" else ""
+        past = ", ".join(
+            [
+                "your opponent ?"
+                if t == "?"
+                else f"{you}{self._names[int(t)]}{'' if cells[int(t)] == mark else ' (taken)'}"
+                for t in told
+            ]
+        )
+        whose = "Tries" if you else "Your tries"
+        return (
+            f"You are {mark}{turn}. The board as you know it:\n{self._header}\n{drawn}\n"
+            f"{whose} so far: {past or 'none'}.\n{end}"
+        )
+
+
+class DarkHexGame(OpenSpielGame):
+    """The engine's view holds the count of both players' tries even where it is not to be told (`dark_hex.cc`,
+    InformationStateString)."""
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        board, _, tries = state.information_state_string(seat).rsplit("\n", 2)
+        told = f"\nreturns {state.returns()}" if state.is_terminal() else ""
+        return f"{board}\n{tries}{told}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> DarkHexGame:
+    engine = engine_game("dark_hex", params)
+    return DarkHexGame(spec, params, engine, DarkHex(engine, **params))
