@@ -22,4 +22,25 @@ GAMES = (
         ),
         examples=({}, {"rows": 5, "columns": 5}, {"rows": 7, "columns": 7}),
     ),
+    GameSpec(
+        name="dots_and_boxes",
+        title="Dots and boxes",
+        summary="Draw lines between dots; the fourth side of a box makes it yours, and you draw again.",
+        entry_point="gymposium.games.territory.dots_and_boxes:game",
+        parameters=(
+            Parameter(name="num_rows", default=3, low=1, high=9, help="Rows of boxes."),
+            Parameter(name="num_cols", default=3, low=1, high=9, help="Columns of boxes."),
+            Parameter(
+                name="utility_margin",
+                default=False,
+                help="The result is how many boxes one is ahead, instead of win, draw or loss.",
+            ),
+        ),
+        examples=(
+            {},
+            {"num_rows": 4, "num_cols": 4},
+            {"num_rows": 5, "num_cols": 5},
+            {"num_rows": 2, "num_cols": 4, "utility_margin": True},
+        ),
+    ),
 )

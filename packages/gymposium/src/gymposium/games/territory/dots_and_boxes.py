@@ -1,0 +1,111 @@
+"""Dots and boxes in words. Dots are named by column and row, row 1 at the top; a line by the two dots that it joins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x", "2": "o"} | dict.fromkeys("┌┬┐├┼┤└┴┘", "+"))
+"""The engine's drawing of lines, dots and owned boxes, in plain characters."""
+
+
+class DotsAndBoxes:
+    """Words for `dots_and_boxes` on a board of any size."""
+
+    def __init__(self, num_rows: int, num_cols: int, utility_margin: bool) -> None:
+        self.rows, self.columns, self.margin = num_rows, num_cols, utility_margin
+        self.dots = letters(num_cols + 1)
+        dot = f"[{self.dots}]{any_of(num_rows + 1)}"
+        self.move_pattern = re.compile(dot * 2)
+        across = [f"{a}{row}{b}{row}" for row in range(1, num_rows + 2) for a, b in zip(self.dots, self.dots[1:])]
+        down = [f"{column}{row}{column}{row + 1}" for row in range(1, num_rows + 1) for column in self.dots]
+        self._names = across + down
+        width = len(str(num_rows + 1))
+        labels = [label for row in range(1, num_rows + 2) for label in (f"{row:{width}} ", " " * (width + 1))]
+        self._labels = labels[:-1]
+        """What stands before each line of the board: every other one has dots."""
+        self._header = " " * (width + 1) + "   ".join(self.dots)
+        self._footer = " " * (width + 1) + " ".join(self.dots)
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            goal = "; your result is your boxes less your opponent's" if self.margin else ""
+            return (
+                f"dots and boxes, a move is a line from a dot to the next one right or below: a1b1 or a1a2; "
+                f"a box closed moves again; you are {_MARKS[seat]}{goal}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        last = f"{self.dots[-1]}{self.rows + 1}"
+        result = (
+            "Your result is the number of your boxes less the number of your opponent's."
+            if self.margin
+            else "Whoever has more boxes then wins; equal numbers are a draw."
+        )
+        return (
+            f"Dots and boxes with {self.rows} rows and {self.columns} columns of boxes. x and o take turns to draw one "
+            f"line between two dots that are next to each other, across or down; x moves first. It does not matter who "
+            f"drew a line. Whoever draws the fourth side of a box owns that box (one line may complete two) and must "
+            f"then draw another line, unless none is left. The game ends when all {len(self._names)} lines are drawn. "
+            f"{result}\n"
+            f"A dot is named by its column (a to {self.dots[-1]}, from the left) and its row (1 to {self.rows + 1}, "
+            f"from the top): a1 is top left, {last} bottom right. A move is written as the two dots that the line "
+            f"joins, the left or the upper one first: a1b1 is the first line of the top row, a1a2 the first line of "
+            f"the left side. On the board + is a dot, and x or o in a box says whose it is.\n"
+            f"You play {_MARKS[seat]} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board: str = state.observation_string(seat).translate(_DRAWN)
+        lines = board.split("\n")
+        if style == "compact":  # of each edge between two dots one character is enough
+            drawn = "\n".join([label + line[::2] for label, line in zip(self._labels, lines)])
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            return f"{drawn}\n{self._footer}\nlegal {legal or 'none'}\n"
+        drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
+        turn = ", to move" if state.current_player() == seat else ""
+        boxes = f"Boxes: x {board.count('x')}, o {board.count('o')}."
+        return f"You are {_MARKS[seat]}{turn}. {boxes} The board:\n{self._header}\n{drawn}\n"
+
+
+class DotsAndBoxesGame(OpenSpielGame):
+    """The engine's board alone does not tell whose turn it is, which both seats know. Its tensor tells who drew each
+    line, which matters to nobody, and not which side is the seat's own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: DotsAndBoxes) -> None:
+        super().__init__(spec, params, engine, words)
+        self.tensor_shape = (5, words.rows + 1, words.columns + 1)
+        # dots_and_boxes.h counts the lines right on square boards alone
+        self.max_decisions = len(words.move_names(engine))
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}{state.current_player()}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """Planes with a place for each dot: whether a line leads right from it, and down; whether the box to its lower
+        right is x's, and o's; and a last one that is 0 for x and 1 for o."""
+        parts = np.asarray(state.observation_tensor(seat), np.float32).reshape(3, -1, 3)  # nobody's, x's, o's
+        nobodys, xs, os = parts[0], parts[1], parts[2]
+        planes = (1 - nobodys[:, 0], 1 - nobodys[:, 1], xs[:, 2], os[:, 2], np.full(len(nobodys), seat))
+        values: list[float] = np.concatenate(planes).tolist()
+        return values
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> DotsAndBoxesGame:
+    engine = engine_game("dots_and_boxes", params)
+    return DotsAndBoxesGame(spec, params, engine, DotsAndBoxes(**params))
