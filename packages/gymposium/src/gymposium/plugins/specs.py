@@ -103,6 +103,7 @@ class GameSpec:
     """One line for lists."""
     entry_point: str
     seats: int = 2
+    """Where the game has a parameter named `players`, the number of seats is that, and this its default."""
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets that the prompts are tested against; the defaults first."""

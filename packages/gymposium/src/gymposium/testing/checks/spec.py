@@ -121,7 +121,8 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
         _need(holds, f"{game.name}: {what}", do)
 
     need(isinstance(spec, GameSpec), f"spec is {spec!r}", "keep the spec that the game was made with.")
-    need(game.seats == spec.seats, f"{game.seats} seats, the spec says {spec.seats}", "let the two agree.")
+    seats = game.params.get("players", spec.seats)
+    need(game.seats == seats, f"{game.seats} seats, the spec says {seats}", "let the two agree.")
     if not game.name.startswith("openspiel:"):
         params = dict(game.params)
         need(params.keys() == {p.name for p in spec.parameters}, f"params are {params}", "keep all that were given.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec, Parameter
 
 GAMES = (
     GameSpec(
@@ -18,6 +18,26 @@ GAMES = (
         title="Leduc poker",
         summary="Six cards, two betting rounds, one public card.",
         entry_point="gymposium.games.poker.leduc_poker:game",
+        information="imperfect",
+        chance=True,
+    ),
+    GameSpec(
+        name="universal_poker",
+        title="Texas hold'em",
+        summary="Two cards of your own, five for everybody, four rounds of betting; one hand.",
+        entry_point="gymposium.games.poker.universal_poker:game",
+        parameters=(
+            Parameter(name="players", default=2, low=2, high=6, help="Players at the table; at limit at most 4."),
+            Parameter(
+                name="betting",
+                default="nolimit",
+                choices=("nolimit", "limit"),
+                help="Raises by the pot and all-in (nolimit), or of a fixed size and number (limit).",
+            ),
+            Parameter(name="stack", default=200, low=40, high=20_000, help="Chips of each player; not at limit."),
+            Parameter(name="small_blind", default=1, low=1, high=10, help="Half the big blind, in chips."),
+        ),
+        examples=({}, {"betting": "limit"}, {"players": 3, "stack": 60}, {"players": 6, "small_blind": 5}),
         information="imperfect",
         chance=True,
     ),

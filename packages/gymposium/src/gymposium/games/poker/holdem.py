@@ -1,0 +1,142 @@
+"""Texas hold'em as it stands on the table: seats, blinds, sizes of bets, and what lies open of a hand. With two players
+seat 0 is the big blind and seat 1 the dealer; with more, seat 0 is the small blind and the last seat the dealer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+CARDS = [f"{rank}{suit}" for rank in "23456789TJQKA" for suit in "cdhs"]
+_SEATS = {
+    2: ("BB", "SB"),
+    3: ("SB", "BB", "BTN"),
+    4: ("SB", "BB", "CO", "BTN"),
+    5: ("SB", "BB", "UTG", "CO", "BTN"),
+    6: ("SB", "BB", "UTG", "HJ", "CO", "BTN"),
+}
+ROUNDS = ("Before the flop", "Flop", "Turn", "River")
+_TURNED_UP = (0, 3, 1, 1)
+TURNED_UP = sum(_TURNED_UP)
+"""Cards on the board at the end."""
+RAISES = (3, 4, 4, 4)
+"""The most raises in each round at limit: before the flop the big blind is the first of four bets."""
+_NO_STACK = 2**31 - 1
+"""What every player owns at limit, to the engine."""
+_VIEW = re.compile(r"\[Money: ([\d ]+)\].*\[Sequences: ([^\]]*)\]")
+_STEP = re.compile(r"[fcr]\d*")
+
+
+class Step(NamedTuple):
+    """One move, and the chips that the seat has put in by it during the round; 0 where it puts in none."""
+
+    seat: int
+    move: str
+    chips: int
+
+
+class Hand(NamedTuple):
+    """What lies open of a hand."""
+
+    rounds: list[list[Step]]
+    board: list[list[int]]
+    """The cards turned up before each round; the order of the flop tells nothing, so it is sorted."""
+    spent: list[int]
+    folded: set[int]
+
+    def shown(self) -> list[int]:
+        """Who shows cards, once the hand is over."""
+        left = [seat for seat in range(len(self.spent)) if seat not in self.folded]
+        return left if len(left) > 1 else []
+
+
+class Table:
+    """The rules of one table: who sits where, and what may be bet."""
+
+    def __init__(self, players: int, betting: str, stack: int, small_blind: int) -> None:
+        self.players, self.small, self.big = players, small_blind, 2 * small_blind
+        self.limit = betting == "limit"
+        self.stack = _NO_STACK if self.limit else stack
+        self.seats = _SEATS[players]
+        self.first = 1 if players == 2 else 2
+        """Who acts first before the flop; later it is the first seat still in the hand."""
+        self.blinds = [{"SB": self.small, "BB": self.big}.get(seat, 0) for seat in self.seats]
+        self.sizes = (self.big, self.big, 2 * self.big, 2 * self.big)
+        """Of a raise in each round, at limit."""
+        self.most_lost = self.big + sum([s * n for s, n in zip(self.sizes, RAISES)]) if self.limit else stack
+
+    def engine_params(self) -> dict[str, Any]:
+        later = " ".join(["1"] * (len(ROUNDS) - 1))
+        params: dict[str, Any] = {
+            "numPlayers": self.players,
+            "numRounds": len(ROUNDS),
+            "numSuits": 4,
+            "numRanks": 13,
+            "numHoleCards": 2,
+            "numBoardCards": " ".join(map(str, _TURNED_UP)),
+            "firstPlayer": f"{self.first + 1} {later}",
+            "blind": " ".join(map(str, self.blinds)),
+            "betting": "limit" if self.limit else "nolimit",
+            "bettingAbstraction": "fcpa",
+        }
+        if self.limit:
+            params |= {"raiseSize": " ".join(map(str, self.sizes)), "maxRaises": " ".join(map(str, RAISES))}
+        else:
+            params["stack"] = " ".join([str(self.stack)] * self.players)
+        return params
+
+    def max_decisions(self) -> int:
+        """In each round everybody acts once, and all others anew after each raise. The pot is at least twice the
+        highest bet, so that a raise by the pot makes that three times as high; all-in may be one raise more."""
+        raises, bet = (sum(RAISES), 0) if self.limit else (0, self.big)
+        while not self.limit and bet < self.stack:
+            raises, bet = raises + 1, 3 * bet
+        return self.players * len(ROUNDS) + (self.players - 1) * raises
+
+    def pot(self, spent: Sequence[int], seat: int) -> int:
+        """Chips that `pot` takes: what the seat lacks, and as much as is in the pot with it."""
+        lacks = max(spent) - spent[seat]
+        return lacks + sum(spent) + lacks
+
+    def read(self, view: str, history: Sequence[int]) -> Hand:
+        """The hand from the engine's information state, `[Round 1]…[Sequences: cr6c|c]`, in which a raise has the
+        chips put in during the whole hand; and from the history, since the view has the board sorted."""
+        found = _VIEW.search(view)
+        assert found is not None, "the engine's view of universal_poker has changed"
+        spent, folded = self.blinds.copy(), set[int]()
+        rounds: list[list[Step]] = []
+        board: list[list[int]] = []
+        index = 2 * self.players
+        for number, steps in enumerate(found[2].split("|")):
+            cards = sorted(history[index : index + _TURNED_UP[number]], reverse=True)
+            if len(cards) < _TURNED_UP[number]:
+                break  # the hand is over by folding, or these cards are about to be dealt
+            board.append(cards)
+            index += _TURNED_UP[number]
+            before = spent.copy() if number else [0] * self.players
+            seat, done = 0 if number else self.first, []
+            for step in _STEP.findall(steps):
+                while seat in folded:
+                    seat = (seat + 1) % self.players
+                move = self._played(step, seat, spent, number)
+                if move == "fold":
+                    folded.add(seat)
+                done.append(Step(seat, move, 0 if move in ("fold", "check") else spent[seat] - before[seat]))
+                seat = (seat + 1) % self.players
+                index += 1
+            rounds.append(done)
+        return Hand(rounds, board, [self.stack - int(money) for money in found[1].split()], folded)
+
+    def _played(self, step: str, seat: int, spent: list[int], number: int) -> str:
+        """The name of a move; its chips are added to `spent`."""
+        top = max(spent)
+        if step == "f":
+            return "fold"
+        if step == "c":
+            lacks, spent[seat] = top - spent[seat], top
+            return "call" if lacks else "check"
+        if self.limit:
+            spent[seat] = top + self.sizes[number]
+            return "raise"
+        by_pot, spent[seat] = spent[seat] + self.pot(spent, seat), int(step[1:])
+        return "pot" if spent[seat] == by_pot else "all-in"

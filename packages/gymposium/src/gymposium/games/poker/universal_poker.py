@@ -1,0 +1,243 @@
+"""Texas hold'em in words: one hand, on the engine's general poker."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import BadParameter
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, Hand, Table
+from gymposium.games.protocol import CHANCE, Event, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_FOLD, _CALL = 0, 1
+_MOST_AT_LIMIT = 4
+"""With more players at limit the engine crashes: it makes up as many stacks as there are rounds (ACPC's game.c)."""
+_DONE = {
+    "fold": ("folds", "fold"),
+    "check": ("checks", "check"),
+    "call": ("calls", "call"),
+    "raise": ("raises", "raise"),
+    "pot": ("bets the pot", "bet the pot"),
+    "all-in": ("goes all-in", "go all-in"),
+}
+
+
+class UniversalPoker:
+    """Words for `universal_poker` as Texas hold'em."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._moves = ("fold", "call", "raise") if table.limit else ("fold", "call", "pot", "all-in")
+        self.move_pattern = re.compile("|".join(["check", *self._moves]))
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None  # the engine's call is a check where there is nothing to match
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        if action == _CALL and _FOLD not in state.legal_actions():
+            return "check"
+        return self._moves[action]
+
+    def rules(self, seat: int, style: Style) -> str:
+        table = self.table
+        seats, me, kind = table.seats, table.seats[seat], "Limit" if table.limit else "No-limit"
+        if style == "compact":
+            if table.limit:
+                sizes = f"raises {_numbers(table.sizes)}, at most {_numbers(RAISES)} a round"
+            else:
+                sizes = f"stacks {table.stack}, pot is a raise by the pot"
+            return (
+                f"{kind.lower()} texas hold'em, seats {' '.join(seats)}, {seats[-1]} deals, blinds {table.small} "
+                f"{table.big}, {sizes}, you are {me}\n"
+                f"behind a move stand the chips that its player has put in during the round, blinds included\n"
+            )
+        if table.players == 2:
+            around = "The seats are SB (small blind), who is the dealer, and BB (big blind)."
+            order = "Before the flop SB acts first, later BB."
+        else:
+            between = "".join([f"{name}, " for name in seats[2:-1]])
+            around = f"The seats in turn are SB (small blind), BB (big blind), {between}and BTN, who is the dealer."
+            order = f"Before the flop {seats[table.first]} acts first and BB last, later the first seat still in."
+        stacks = "Nobody can run out of chips" if table.limit else f"Everybody has {_chips(table.stack)}"
+        return (
+            f"{kind} Texas hold'em for {table.players} players, one hand, with 52 cards: 2 3 4 5 6 7 8 9 T J Q K A of "
+            f"clubs (c), diamonds (d), hearts (h) and spades (s). {around}\n"
+            f"{stacks}. SB puts {_chips(table.small)} into the pot and BB {_chips(table.big)}. Each player gets two "
+            f"cards, which only that player sees. There are four rounds of betting: before the flop; after the flop, "
+            f"three cards turned up for everybody; after a fourth, the turn; and after a fifth, the river. {order}\n"
+            f"fold gives up the hand, and is possible only where somebody has put in more than you. Where nobody has, "
+            f"check passes the turn on; otherwise call puts in what you lack. {self._raises()} A round ends when "
+            f"everybody still in has acted and has put in the same. Behind a move you will see in brackets what its "
+            f"player has put in during the round, blinds included.\n"
+            f"If all others fold, whoever is left takes the pot. Otherwise those left show their cards after the last "
+            f"round, and the best five cards out of a player's two and the five turned up take the pot. From best to "
+            f"worst: straight flush, four of a kind, full house, flush, straight, three of a kind, two pair, one "
+            f"pair, high card. Between two of the same kind the higher ranks decide, first those that make the kind, "
+            f"then the others. An ace may also stand below the 2 in a straight. Suits are equal. Equal hands share "
+            f"the pot evenly, in fractions of chips if need be.\n"
+            f"Your result is the chips that you win or lose, from -{table.most_lost} to "
+            f"{table.most_lost * (table.players - 1)}.\n"
+            f"You are {me}.\n"
+        )
+
+    def _raises(self) -> str:
+        table = self.table
+        if table.limit:
+            small, _, big, _ = table.sizes
+            first, *_, later = RAISES
+            return (
+                f"raise puts in what you lack and {_chips(small)} more, after turn and river {_chips(big)} more. "
+                f"Before the flop there are at most {first} raises, counting everybody's, and {later} in each later "
+                f"round."
+            )
+        return (
+            "pot is a raise by the size of the pot: it puts in what you lack, and then as much as the pot holds with "
+            "that. all-in puts in all the chips that you have left. There are no other raises. pot is not possible "
+            "where you have too few chips for it; where it takes exactly what you have left, it is listed and all-in "
+            "is not. When somebody is all-in and everybody still in has called, the other cards are turned up without "
+            "further betting."
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        history, player = state.history(), state.current_player()
+        hand = self.table.read(state.information_state_string(seat), history)
+        over = player < 0
+        costs = [] if over else self._costs(hand, player, state.legal_actions())
+        shown = [(s, told(holding(history, s))) for s in hand.shown()] if over else []
+        result = f"{state.player_return(seat):+g}" if over else None
+        if style == "compact":
+            legal = " ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            lines = [f"cards {told(holding(history, seat))}", *self._compact(hand, shown)]
+            lines.append(f"costs {' '.join(costs) or 'none'}" if result is None else f"result {result}")
+            return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
+        names = [*self.table.seats[:seat], "you", *self.table.seats[seat + 1 :]]
+        lines = [f"You are {self.table.seats[seat]}. Your cards: {told(holding(history, seat))}."]
+        lines += self._course(hand, names, seat)
+        if shown:
+            lines.append(f"Cards shown: {', '.join([f'{names[s]} {cards}' for s, cards in shown])}.")
+        if result is not None:
+            lines.append(f"The hand is over. Your result: {result}.")
+        elif player == seat:
+            lines.append(f"You are to act. Chips that it takes: {', '.join(costs)}.")
+        else:
+            lines.append(f"{names[player]} is to act.")
+        return "\n".join(lines) + "\n"
+
+    def _costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
+        """What each legal move but fold and check takes: `call 2`."""
+        table, spent = self.table, hand.spent
+        lacks = max(spent) - spent[player]
+        chips = {
+            "call": lacks,
+            "raise": lacks + table.sizes[len(hand.rounds) - 1],
+            "pot": table.pot(spent, player),
+            "all-in": table.stack - spent[player],
+        }
+        return [f"{name} {chips[name]}" for name in [self._moves[action] for action in legal] if chips.get(name)]
+
+    def _compact(self, hand: Hand, shown: Sequence[tuple[int, str]]) -> list[str]:
+        names = self.table.seats
+        lines = [f"board {' '.join(map(told, hand.board[1:])) or 'none'}"]
+        for number, steps in enumerate(hand.rounds):
+            past = [f"{names[seat]} {move}{f' {chips}' if chips else ''}" for seat, move, chips in steps]
+            lines.append(f"{ROUNDS[number].lower()} {', '.join(past) or 'none'}")
+        lines.append(f"pot {sum(hand.spent)} of {_shares(names, hand.spent, ' ')}")
+        if shown:
+            lines.append(f"shown {', '.join([f'{names[seat]} {cards}' for seat, cards in shown])}")
+        return lines
+
+    def _course(self, hand: Hand, names: Sequence[str], me: int) -> list[str]:
+        lines = []
+        for number, steps in enumerate(hand.rounds):
+            past = [
+                f"{names[seat]} {_DONE[move][seat == me]}{f' ({chips})' if chips else ''}"
+                for seat, move, chips in steps
+            ]
+            head = f"{ROUNDS[number]} {told(hand.board[number])}".rstrip()
+            lines.append(f"{head}: {', '.join(past)}." if past else f"{head}: no moves.")
+        lines.append(f"Pot: {_chips(sum(hand.spent))} ({_shares(names, hand.spent, ', ')}).")
+        if not self.table.limit:
+            lines.append(f"Chips left: {_shares(names, [self.table.stack - n for n in hand.spent], ', ')}.")
+        return lines
+
+
+def holding(history: Sequence[int], seat: int) -> list[int]:
+    """A seat's two cards, the higher first: the engine deals both to the first seat, then both to the next."""
+    return sorted(history[2 * seat : 2 * seat + 2], reverse=True)
+
+
+def told(cards: Sequence[int]) -> str:
+    return " ".join([CARDS[card] for card in cards])
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _shares(names: Sequence[str], chips: Sequence[int], between: str) -> str:
+    return between.join([f"{name} {n}" for name, n in zip(names, chips)])
+
+
+def _chips(number: int) -> str:
+    return "1 chip" if number == 1 else f"{number} chips"
+
+
+class UniversalPokerGame(OpenSpielGame):
+    """Hold'em as everybody at the table sees it, for any number of players."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: Table) -> None:
+        super().__init__(spec, params, engine_game("universal_poker", table.engine_params()), UniversalPoker(table))
+        self.table = table
+        self.resamples = True  # by `sample` below: the engine's own is for two players
+        start = self.start()
+        self._dealt = [start.action_to_string(CHANCE, card) for card in range(len(CARDS))]
+        self.max_decisions = table.max_decisions()
+        dealt = 2 * table.players + TURNED_UP
+        if dealt + self.max_decisions >= self.engine.max_game_length():
+            # The engine counts on others to call before the next raise (MaxGameLength), and its tensor of all moves
+            # fails where a hand is longer than that.
+            self._tensor_is_board = True
+            self.tensor_shape = tuple(self.engine.observation_tensor_shape())
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        """The engine's, and what it leaves out: which cards were turn and river, and the cards shown at the end."""
+        history = state.history()
+        hand = self.table.read(state.information_state_string(seat), history)
+        shown = [told(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
+        return f"{super().view_of(state, seat)}\n{' '.join(map(told, hand.board[2:]))}\n{' '.join(shown)}"
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Deal the cards that the seat cannot see anew, each deal as likely as any other."""
+        state, history = match.state, match.state.history()
+        hand = self.table.read(state.information_state_string(seat), history)
+        known = {seat, *(hand.shown() if state.is_terminal() else ())}
+        seen = {card for s in known for card in holding(history, s)}.union(*hand.board)
+        hidden = [2 * s + i for s in range(self.seats) if s not in known for i in (0, 1)]
+        cards = rng.sample([card for card in range(len(CARDS)) if card not in seen], len(hidden))
+        events = match.events.copy()
+        for index, card in zip(hidden, cards):
+            history[index] = card
+            events[index] = Event(CHANCE, self._dealt[card])
+        world = self.start()
+        for action in history:
+            world.apply_action(action)
+        return OpenSpielMatch(self, world, events, None, rng)
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
+    if params["betting"] == "limit":
+        if params["players"] > _MOST_AT_LIMIT:
+            raise BadParameter(
+                f"players={params['players']}: limit is for at most {_MOST_AT_LIMIT} players. Choose betting=nolimit."
+            )
+        if params["stack"] != next(p.default for p in spec.parameters if p.name == "stack"):
+            raise BadParameter(f"stack={params['stack']}: at limit nobody has a stack. Leave it out.")
+    return UniversalPokerGame(spec, params, Table(**params))
