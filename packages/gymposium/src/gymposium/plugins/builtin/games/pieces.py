@@ -16,4 +16,10 @@ GAMES = (
         ),
         examples=({}, {"rows": 5, "columns": 5}),
     ),
+    GameSpec(
+        name="chess",
+        title="Chess",
+        summary="Checkmate the opponent's king.",
+        entry_point="gymposium.games.pieces.chess:game",
+    ),
 )

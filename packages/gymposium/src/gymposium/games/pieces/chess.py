@@ -1,0 +1,169 @@
+"""Chess in words. The engine's player 0 is Black, so seat 1 is White and begins.
+
+Moves are written as in UCI: the squares that a piece leaves and goes to, and a letter for a promotion. Each move then
+has one name, whatever else could go there and whether it gives check. The other standard, SAN, has several that people
+use (Nf3, Ngf3, Nf3+), of which a strict reader takes one; it tells who is mated; and the engine needs ten times as
+long for it as for all the rest of a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyspiel
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    from gymposium.plugins.specs import GameSpec
+
+_COLOURS = ("Black", "White")
+_QUIET, _TIMES = 100, 3
+"""Moves without a capture or pawn move, and times that a position occurs, that make a draw (chess.cc)."""
+_CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
+_ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
+"""The rights to castle, as a FEN writes them, that a move from or to a square ends."""
+_EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
+_LONGEST = 11_800
+"""No match is longer: there are at most 118 captures and pawn moves (96 moves of pawns and 30 captures, but at least 8
+are both), with at most 99 other moves before each; after the last of fewer, 100 more (the engine says 17,695)."""
+
+_RULES = f"""\
+Chess. White (capital letters) and Black (small letters) have each a king (K, k), a queen (Q, q), two rooks (R, r), \
+two bishops (B, b), two knights (N, n) and eight pawns (P, p). They take turns to move one of their pieces; White \
+moves first.
+A piece goes to a square that is empty or holds an opponent's piece, which is then captured and removed. A rook goes \
+any number of squares along a row or column, a bishop along a diagonal, a queen along any of them; none of these may \
+jump over a piece. A king goes one square in any direction. A knight goes two squares along a row or column and one to \
+the side, and may jump.
+A pawn goes one square straight forward (White up the board, Black down) if that is empty, or two from where it \
+started if both are. It captures one square diagonally forward, and cannot capture otherwise. A pawn that has just \
+gone two squares may be captured en passant, in the next move only: an opponent's pawn that could have captured it had \
+it gone one square goes to the square that it passed over. A pawn that reaches the last row becomes a queen, rook, \
+bishop or knight of its colour, as its player likes.
+Castling: a king that has not moved goes two squares towards a rook that has not moved, and this rook to the square \
+that the king passed over. All squares between them must be empty; the king may not be attacked, nor any square that \
+it passes over or goes to. The right to castle with a rook is lost for good once it or the king has moved, or it was \
+captured.
+A king that is attacked is in check. No move may leave your own king in check. Who is in check and has no legal move \
+is checkmated and loses. Who is not in check and has none is stalemated: a draw. It is also a draw, at once and \
+without a claim,
+- when a position occurs {_TIMES} times: the same pieces on the same squares, the same player to move, the same \
+rights to castle and to capture en passant;
+- after {_QUIET} moves in a row, counting both players', without a capture or a pawn move, unless the last gives \
+checkmate;
+- when what is left cannot checkmate: besides the kings nothing, one knight, or only bishops that all stand on squares \
+of one colour.
+A square is named by its column (a to h, from the left) and its row (1 to 8, from the bottom): a1 is bottom left. An \
+empty square is shown as a dot. A move is written as the square that the piece leaves and the square that it goes to, \
+whether or not it captures: g1f3. Castling is written as the king's move: e1g1. A promotion has the letter of the new \
+piece behind it (q, r, b or n): a7a8q.
+"""
+
+
+class Chess:
+    """Words for `chess`."""
+
+    move_pattern = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?")
+
+    def __init__(self, engine: pyspiel.Game) -> None:
+        white = engine.new_initial_state()
+        black = white.child(white.string_to_action("Nf3"))
+        # On these boards a piece that goes from a pawn's last row but one to the last is named as a pawn: a7a8q.
+        self._names = [
+            [pyspiel.chess.action_to_move(action, board).to_lan() for action in range(engine.num_distinct_actions())]
+            for board in (black.board(), white.board())
+        ]
+        self._ends = [
+            {
+                action: ends
+                for action, name in enumerate(names)
+                if (ends := _ENDS.get(name[:2], "") + _ENDS.get(name[2:4], ""))
+            }
+            for names in self._names
+        ]
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        name = self._names[seat][action]
+        # A pawn that becomes a queen has the same action as another piece that goes there.
+        return name if name[4:] != "q" else str(pyspiel.chess.action_to_move(action, state.board()).to_lan())
+
+    def rules(self, seat: int, style: Style) -> str:
+        colour = _COLOURS[seat]
+        if style == "compact":
+            return (
+                f"chess, you are {colour}; the position as FEN, and the moves since the last capture, pawn move or "
+                f"lost right to castle, with it; a move is from, to and the letter of a promotion (UCI); draw "
+                f"when a position occurs {_TIMES} times, or after {_QUIET} moves of both players without capture or "
+                f"pawn move\n"
+            )
+        return f"{_RULES}You play {colour} and move {('second', 'first')[seat]}, {('down', 'up')[seat]} the board.\n"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        fen: str = state.observation_string(seat)
+        since = " ".join(self.since(state))
+        if style == "compact":
+            legal = " ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            return f"{fen}\nsince {since or 'none'}\nlegal {legal or 'none'}\n"
+        board, _, rights, passed, quiet, number = fen.split()
+        rows = [" ".join(row) for row in board.translate(_EMPTY).split("/")]
+        drawn = "\n".join([f"{8 - i} {row}" for i, row in enumerate(rows)])
+        player, times = state.current_player(), state.num_repetitions(state)
+        turn = ", to move" if player == seat else ""
+        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        return (
+            f"You are {_COLOURS[seat]}{turn}.{over} Move {number}. The board:\n{drawn}\n  a b c d e f g h\n"
+            f"Rights to castle: {' '.join([_CASTLING[right] for right in rights if right != '-']) or 'none'}. "
+            f"En passant square: {passed if passed != '-' else 'none'}. "
+            f"Moves without capture or pawn move: {quiet}. Times that this position has occurred: {times}.\n"
+            f"Moves since the last capture, pawn move or lost right to castle, with it, or since the start: "
+            f"{since or 'none'}.\n"
+        )
+
+    def since(self, state: pyspiel.State) -> list[str]:
+        """The moves behind every position that could still be repeated. The first is the one before which none could;
+        it tells whether there was an en passant square."""
+        history = state.history()
+        quiet = int(state.observation_string(0).split()[4])
+        start, rights = max(len(history) - quiet - 1, 0), set(_CASTLING)
+        for turn, action in enumerate(history):
+            if not rights:
+                break
+            lost = self._ends[1 - turn % 2].get(action)
+            if lost and not rights.isdisjoint(lost):
+                rights.difference_update(lost)
+                start = max(start, turn)
+        moves = [self._names[1 - turn % 2][action] for turn, action in enumerate(history[start:], start)]
+        if moves and moves[0][4:] == "q":
+            moves[0] = state.moves_history()[start].to_lan()
+        return moves[:1] + [move[:4] for move in moves[1:]]  # only the first can be a promotion
+
+
+def _result(state: pyspiel.State) -> str:
+    for seat, value in enumerate(state.returns()):
+        if value < 0:
+            return f"{_COLOURS[seat]} is checkmated"
+    return "a draw"
+
+
+class ChessGame(OpenSpielGame):
+    """The engine's view leaves out which positions have occurred before, which both seats know."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Chess) -> None:
+        super().__init__(spec, params, engine, words)
+        self._words = words
+        self.max_decisions = _LONGEST
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)} {' '.join(self._words.since(state))}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ChessGame:
+    engine = engine_game("chess", params)
+    return ChessGame(spec, params, engine, Chess(engine))
