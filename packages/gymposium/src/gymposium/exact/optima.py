@@ -5,9 +5,9 @@ By traversal of the game, so only for two seats that move in turn, nothing hidde
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
+from gymposium.exact.minimax import Minimax, check_solvable, children
 from gymposium.exact.outcome import Outcome
 from gymposium.exact.size import MAX_POSITIONS, TooLarge
 from gymposium.games.protocol import Game, Match
@@ -18,11 +18,10 @@ Preference = Callable[[Outcome], tuple[float, ...]]
 class _Traversal:
     """Values of one seat's best policy against random replies, positions remembered by their view."""
 
-    def __init__(self, seat: int, prefer: Preference, safe: bool) -> None:
-        self._seat, self._prefer, self._safe = seat, prefer, safe
+    def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
+        self._seat, self._prefer = seat, prefer
         self._values: dict[tuple[str, int], Outcome] = {}
-        self._minimax: dict[tuple[str, int], float] = {}
-        self._rng = random.Random(0)  # never drawn from: there is no chance
+        self._minimax = Minimax(game, seat, MAX_POSITIONS) if safe else None
 
     def value(self, match: Match) -> Outcome:
         seats = match.to_move()
@@ -32,36 +31,16 @@ class _Traversal:
         if key not in self._values:
             if len(self._values) >= MAX_POSITIONS:
                 raise TooLarge(f"{match.game.name} has more than {MAX_POSITIONS} positions.")
-            self._values[key] = self._combine(seats[0], self._children(match))
+            self._values[key] = self._combine(seats[0], [child for _, child in children(match)])
         return self._values[key]
 
-    def _combine(self, mover: int, children: list[Match]) -> Outcome:
+    def _combine(self, mover: int, ahead: list[Match]) -> Outcome:
         if mover == self._seat:
-            if self._safe:
-                worth = [self.minimax(child) for child in children]
-                children = [c for c, w in zip(children, worth, strict=True) if w == max(worth)]
-            return max((self.value(child) for child in children), key=self._prefer)
-        return Outcome.mean([self.value(child) for child in children])
-
-    def minimax(self, match: Match) -> float:
-        """The seat's return under best play of both."""
-        seats = match.to_move()
-        if not seats:
-            return match.returns()[self._seat]
-        key = (match.view(0), seats[0])
-        if key not in self._minimax:
-            values = [self.minimax(child) for child in self._children(match)]
-            self._minimax[key] = max(values) if seats[0] == self._seat else min(values)
-        return self._minimax[key]
-
-    def _children(self, match: Match) -> list[Match]:
-        (seat,) = match.to_move()
-        children = []
-        for move in match.legal_moves(seat) or ():
-            child = match.fork(self._rng)
-            child.apply({seat: move})
-            children.append(child)
-        return children
+            if self._minimax is not None:
+                worth = [self._minimax.value(match) for match in ahead]
+                ahead = [match for match, w in zip(ahead, worth, strict=True) if w == max(worth)]
+            return max((self.value(match) for match in ahead), key=self._prefer)
+        return Outcome.mean([self.value(match) for match in ahead])
 
 
 def optima_against_random(game: Game) -> dict[str, Outcome]:
@@ -69,9 +48,7 @@ def optima_against_random(game: Game) -> dict[str, Outcome]:
     minimax value of every position (they never lose a game that cannot be lost).
 
     Raises `TooLarge` where the game cannot be traversed."""
-    spec = game.spec
-    if game.seats != 2 or spec.information != "perfect" or spec.chance or spec.dynamics != "sequential":
-        raise TooLarge(f"{game.name}: exact optima need two seats in turn, nothing hidden and no chance.")
+    check_solvable(game)
 
     def wins(v: Outcome) -> tuple[float, ...]:
         return (v.win, v.draw)
@@ -86,5 +63,5 @@ def optima_against_random(game: Game) -> dict[str, Outcome]:
     }
     found = {}
     for name, (prefer, safe) in kinds.items():
-        found[name] = Outcome.mean([_Traversal(seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
+        found[name] = Outcome.mean([_Traversal(game, seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
     return found

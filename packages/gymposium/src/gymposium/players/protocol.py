@@ -192,6 +192,14 @@ class Ask:
         except Exception as error:  # noqa: BLE001 - whatever an engine may raise
             self._sitting.fail(error)
 
+    @property
+    def view(self) -> str:
+        """What the seat knows, as a key (`Match.view`): equal where it cannot tell two positions apart."""
+        try:
+            return self._sitting.match.view(self.seat)
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
+            self._sitting.fail(error)
+
     def tensor(self) -> np.ndarray:
         """What the seat sees as float32, shape `game.tensor_shape`."""
         try:

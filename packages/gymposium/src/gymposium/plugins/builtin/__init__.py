@@ -24,11 +24,53 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium.players.random:RandomPlayer",
     )
     yield OpponentSpec(
+        name="greedy",
+        form="greedy",
+        pattern="greedy",
+        summary="The move that is paid best at once, or any where none is: one move of foresight.",
+        entry_point="gymposium.players.greedy:GreedyPlayer",
+    )
+    yield OpponentSpec(
         name="mcts",
         form="mcts-N",
         pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # more is no number to the engine
         summary="Monte Carlo tree search with N simulations a move; information-set search where cards are hidden.",
         entry_point="gymposium.players.mcts:MctsPlayer",
+    )
+    yield OpponentSpec(
+        name="exact",
+        form="exact",
+        pattern="exact",
+        summary="Best play by minimax, in small games where nothing is hidden or left to chance.",
+        entry_point="gymposium.players.exact:ExactPlayer",
+    )
+    yield OpponentSpec(
+        name="cfr",
+        form="cfr-N",
+        pattern=r"cfr-(?P<iterations>[1-9][0-9]{0,5})",
+        summary="Nearly an equilibrium, by N iterations of CFR+, in small games that hide something.",
+        entry_point="gymposium.players.cfr:CfrPlayer",
+    )
+    yield OpponentSpec(
+        name="hold",
+        form="hold-N",
+        pattern=r"hold-(?P<total>[1-9][0-9]{0,3})",
+        summary="Pig: rolls until the turn is worth N, then stops.",
+        entry_point="gymposium.players.thumb:hold",
+    )
+    yield OpponentSpec(
+        name="match-prize",
+        form="match-prize",
+        pattern="match-prize",
+        summary="Goofspiel: bids what the prize is worth.",
+        entry_point="gymposium.players.thumb:match_prize",
+    )
+    yield OpponentSpec(
+        name="stand",
+        form="stand-N",
+        pattern=r"stand-(?P<total>[1-9][0-9]?)",
+        summary="Blackjack: draws below N, then stands.",
+        entry_point="gymposium.players.thumb:stand",
     )
     yield OpponentSpec(
         name="human",
