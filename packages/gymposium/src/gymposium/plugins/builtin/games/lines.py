@@ -36,4 +36,10 @@ GAMES = (
         ),
         examples=({}, {"size": 7, "connect": 4, "anti": True}, {"size": 9, "wrap": True}),
     ),
+    GameSpec(
+        name="ultimate_tic_tac_toe",
+        title="Ultimate Tic-tac-toe",
+        summary="Nine boards of tic-tac-toe; each mark decides in which board the opponent plays.",
+        entry_point="gymposium.games.lines.ultimate_tic_tac_toe:game",
+    ),
 )

@@ -1,0 +1,133 @@
+"""Ultimate tic-tac-toe in words. Boards, and squares within a board, are numbered 1 to 9 alike, row by row from the top
+left, so that the number of a square is the number of the board that it sends to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import spaced
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+_RULES = (
+    "Ultimate tic-tac-toe: nine boards of tic-tac-toe, laid out 3 by 3. x and o take turns to mark an empty square; x "
+    "moves first. Three of your marks in a row (across, down or diagonally) in a board win that board; a board that is "
+    "full without that is drawn. In a finished board, won or drawn, nobody plays any more. Three boards in a row "
+    "(across, down or diagonally) that you have won win the game. When all nine boards are finished without that, the "
+    "game is a draw.\n"
+    "Boards, and the squares within each board, are numbered alike, row by row: 1 2 3 at the top, 4 5 6, then 7 8 9 at "
+    "the bottom. The number of the square that is marked is the number of the board where the opponent must play next. "
+    "If that board is finished, the opponent first chooses an unfinished board, then marks a square in it; the game "
+    "begins with such a choice by x. A board that was chosen must be played in.\n"
+    "A mark is written as board/square: 5/3 marks the top right square of the central board and sends the opponent to "
+    "board 3, at the top right. The choice of a board is written as the word board and its number: board 5. An empty "
+    "square is shown as a dot.\n"
+)
+_FULL = """\
+  1       2       3
+{0}
+------+-------+------
+  4       5       6
+{1}
+------+-------+------
+  7       8       9
+{2}
+"""
+_BOARDS = (0, 1, 2, 9, 10, 11, 18, 19, 20)
+"""Where each board begins among the engine's rows of three squares."""
+_END = 109
+"""Where its last row ends."""
+_KEPT = 20_000
+"""How many summaries of the nine boards are kept; few of the 4 ** 9 come up again and again."""
+
+
+def _names() -> dict[str, str]:
+    """Our name for each of the engine's, which tell the step and the board (ultimate_tic_tac_toe.cc)."""
+    names = {f"Choose local board {board}": f"board {board + 1}" for board in range(9)}
+    for board in range(9):
+        for square in range(9):
+            for mark in _MARKS:
+                engines = f"Local board {board}: {mark}({square // 3},{square % 3})"
+                names[engines] = f"{board + 1}/{square + 1}"
+    return names
+
+
+class UltimateTicTacToe:
+    """Words for `ultimate_tic_tac_toe`."""
+
+    move_pattern = re.compile(r"board [1-9]|[1-9]/[1-9]")
+
+    def __init__(self) -> None:
+        self._names = _names()
+        self._winner = lru_cache(maxsize=None)(_winner)  # of at most 19,683 boards
+        self._won = lru_cache(maxsize=_KEPT)(_won)
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return self._names[state.action_to_string(seat, action)]
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return (
+                f"ultimate tic-tac-toe, boards and squares 1 2 3 / 4 5 6 / 7 8 9, 5/3 marks square 3 of board 5 and "
+                f"sends to board 3, you are {_MARKS[seat]}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        return f"{_RULES}You play {_MARKS[seat]} and move {order}.\n"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        # three bands of three lines such as `x.. .o. ...`, then two lines that tell who plays and in which board
+        view: str = state.observation_string(seat)
+        rows = view.split()
+        boards = [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]
+        won = self._won("".join(map(self._winner, boards)), style)
+        if style == "compact":
+            drawn = "".join([f"{i} {b[:3]}/{b[3:6]}/{b[6:]}\n" for i, b in enumerate(boards, start=1)])
+            legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            return f"{drawn}{won}\nlegal {legal or 'none'}\n"
+        turn = _turn(state.current_player(), seat, rows[-1])
+        bands = spaced(view[:_END].replace(" ", "|"), rows=9).split("\n\n ")
+        return f"You are {_MARKS[seat]}{turn}. {won}. The boards:\n{_FULL.format(*bands)}"
+
+
+def _winner(board: str) -> str:
+    """The mark that has won a board such as `x...o....`; `=` where it is drawn, `.` where it goes on."""
+    for a, b, c in _LINES:
+        if board[a] == board[b] == board[c] != ".":
+            return board[a]
+    return "." if "." in board else "="
+
+
+def _won(winners: str, style: Style) -> str:
+    """Words for what became of the nine boards."""
+    x, o, drawn = [
+        " ".join([str(i) for i, winner in enumerate(winners, start=1) if winner == mark]) or "none" for mark in "xo="
+    ]
+    if style == "compact":
+        return f"won x {x} o {o} drawn {drawn}"
+    return f"Boards won: {x} by x, {o} by o; drawn: {drawn}"
+
+
+def _turn(player: int, seat: int, forced: str) -> str:
+    if player < 0:
+        return ""
+    who = ", to move. You" if player == seat else ". Your opponent"
+    if forced == "any":
+        return f"{who} must choose an unfinished board"
+    return f"{who} must play in board {int(forced) + 1}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    return OpenSpielGame(spec, params, engine_game("ultimate_tic_tac_toe", {}), UltimateTicTacToe())
