@@ -133,7 +133,7 @@ class Hearts:
             return f"{mine}tricks {short(tricks)}\npoints {points}\n{end}legal {legal or 'none'}\n"
         lines = []
         if not over:
-            lines += [f"Your hand: {by_suit(view.hand, _SHOWN) or 'empty'}.", *self._passing(view, seat)]
+            lines += [f"Your hand: {by_suit(set(view.hand), _SHOWN) or 'empty'}.", *self._passing(view, seat)]
         names = NAMES[seat]
         lines += told(tricks, seat)
         if tricks:

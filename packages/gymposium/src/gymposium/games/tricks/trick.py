@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -75,10 +75,20 @@ def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
     return out
 
 
-def by_suit(hand: Collection[str], suits: Sequence[Sequence[str]]) -> str:
+def sides(tricks: Sequence[Trick]) -> tuple[int, int]:
+    """How many tricks North and South have taken, and East and West."""
+    winners = [trick.winner % 2 for trick in tricks if trick.winner is not None]
+    return winners.count(0), winners.count(1)
+
+
+def by_suit(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
     """A hand in words, suit by suit; `suits` has the cards of each in the order in which they are told."""
-    told = [" ".join([card for card in suit if card in hand]) for suit in suits]
-    return ", ".join([suit for suit in told if suit])
+    return ", ".join([" ".join([card for card in suit if card in hand]) for suit in suits if not hand.isdisjoint(suit)])
+
+
+def all_of(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
+    """The same without a mark between suits."""
+    return " ".join([card for suit in suits for card in suit if card in hand])
 
 
 def told(tricks: Sequence[Trick], seat: int) -> list[str]:

@@ -39,4 +39,22 @@ GAMES = (
         chance=True,
         utility="general_sum",
     ),
+    GameSpec(
+        name="euchre",
+        title="Euchre",
+        summary="Name trump or pass, then take three of five tricks; four players, two sides.",
+        entry_point="gymposium.games.tricks.euchre:game",
+        seats=4,
+        parameters=(
+            Parameter(name="allow_lone_defender", default=False, help="Defenders too may play without their partner."),
+            Parameter(name="stick_the_dealer", default=True, help="The dealer names trump if all others have passed."),
+        ),
+        examples=(
+            {},
+            {"allow_lone_defender": True},
+            {"stick_the_dealer": False},
+        ),
+        information="imperfect",
+        chance=True,
+    ),
 )

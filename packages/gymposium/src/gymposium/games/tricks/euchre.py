@@ -1,0 +1,226 @@
+"""Euchre in words: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyspiel
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import Style
+from gymposium.games.tricks.deals import deal, world
+from gymposium.games.tricks.euchre_course import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, Course, course
+from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, short, sides, told, voids
+
+if TYPE_CHECKING:
+    from gymposium.plugins.specs import GameSpec
+
+_DEALT = [f"{suit}{rank}".upper() for rank in RANKS for suit in SUITS]
+_SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
+
+
+class Euchre:
+    """Words for `euchre`. They go by the engine's history: its own text leaves out a suit named by the first seat of
+    the second round (euchre.cc, FormatBidding, takes that seat for the dealer), and the dealer's own discard."""
+
+    move_pattern = re.compile(f"[{RANKS}][cdhs]|pass|alone|partner|{'|'.join(SUITS.values())}")
+
+    def __init__(self, allow_lone_defender: bool, stick_the_dealer: bool) -> None:
+        self.lone_defender = allow_lone_defender
+        self.stick = stick_the_dealer
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return MOVES
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return (
+                f"euchre, seats N E S W in turn, NS against EW, you are {SEATS[seat][0]}; "
+                f"{'the dealer must name trump in the end' if self.stick else 'all may pass'}; "
+                f"{'a defender may play alone' if self.lone_defender else 'no lone defender'}\n"
+                f"bids are in turn from the seat after the dealer; a trick is its leader and the cards in order\n"
+            )
+        stuck = "The dealer cannot pass then." if self.stick else "If all pass again, the hand ends without points."
+        defenders = (
+            "Then each defender, beginning with the one who sits first after the dealer, says alone or partner too, "
+            "whatever the maker said; when one says alone, the other does not play, and is not asked any more.\n"
+            if self.lone_defender
+            else ""
+        )
+        lost = ", or 4 if a defender played alone" if self.lone_defender else ""
+        return (
+            f"Euchre for four players, one hand. North and South play together against East and West; turns go round "
+            f"in the order North, East, South, West. There are 24 cards, 9 T J Q K A of clubs (c), diamonds (d), "
+            f"hearts (h) and spades (s): Td is the ten of diamonds. Each player is dealt five, and the next card, the "
+            f"upcard, is turned up; three are left over and not seen.\n"
+            f"First trump is chosen. From the seat after the dealer on, each player in turn names the upcard's suit as "
+            f"trump or passes, the dealer last. If somebody names it, the dealer takes the upcard and then discards "
+            f"one of the other cards, which nobody else sees. If all four pass, the upcard is out of play, and each in "
+            f"turn names one of the other three suits or passes. {stuck}\n"
+            f"Whoever named trump is the maker, and says alone or partner: alone means that the maker's partner does "
+            f"not play in this hand, partner that both play.\n"
+            f"{defenders}"
+            f"Five tricks are played. The seat after the dealer leads to the first (or the next that plays). You must "
+            f"follow the suit that was led if you can; otherwise you may play any card. The highest trump takes the "
+            f"trick, or where there is none the highest card of the suit led; its player leads the next.\n"
+            f"Trumps from the highest: the jack of trump, the other jack of the same colour (clubs and spades are "
+            f"black, diamonds and hearts red), A K Q T 9. That other jack is a trump in all respects, and no card of "
+            f"its own suit. Other suits: A K Q J T 9.\n"
+            f"The maker's side gets 1 point for three or four tricks, and for all five 2, or 4 if the maker played "
+            f"alone. For fewer than three it loses 2{lost}. The other side gets the opposite. Your result is your "
+            f"side's points.\n"
+            f"You are {SEATS[seat]}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        history: list[int] = state.history()
+        so_far = course(history, self.lone_defender)
+        hand = _hand(history, so_far, seat)
+        over = state.is_terminal()
+        taken = sides(so_far.tricks)
+        result = f"{int(state.player_return(seat)):+d}" if over else ""
+        if style == "compact":
+            moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
+            end = f"result {result}" if over else f"legal {moves or 'none'}"
+            return (
+                f"hand {all_of(hand, _SHOWN) or 'none'}\n{_compact(so_far, seat)}tricks {short(so_far.tricks)}\n"
+                f"taken NS {taken[0]} EW {taken[1]}\n{end}\n"
+            )
+        lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
+        lines += [*_told(so_far, seat), *told(so_far.tricks, seat)]
+        if so_far.tricks:
+            lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
+        if over:
+            lines.append(f"The hand is over. Your result: {result}.")
+        elif not so_far.tricks:
+            lines.append(f"Now {NAMES[seat][state.current_player()]} {self._task(so_far, state.current_phase())}.")
+        return "\n".join(lines) + "\n"
+
+    def _task(self, so_far: Course, phase: pyspiel.euchre.Phase) -> str:
+        """What is to be done before the first card is played."""
+        if phase == pyspiel.euchre.Phase.BIDDING:
+            suit = SUITS[so_far.upcard[1]]
+            if len(so_far.bids) < 4:
+                return f"may name {suit} (the dealer then takes {so_far.upcard}) or pass"
+            stuck = self.stick and len(so_far.bids) == 7
+            return f"must name a suit other than {suit}" if stuck else f"may name a suit other than {suit}, or pass"
+        if phase == pyspiel.euchre.Phase.DISCARD:
+            return f"must discard a card other than {so_far.upcard}"
+        return "must lead" if phase == pyspiel.euchre.Phase.PLAY else "must say alone or partner"
+
+
+def _hand(history: Sequence[int], so_far: Course, seat: int) -> set[str]:
+    """The cards that the seat holds now."""
+    cards = set(_dealt_to(history, seat))
+    if so_far.taken_up and seat == so_far.dealer:
+        cards.add(so_far.upcard)
+        cards.discard(so_far.discard or "")
+    for trick in so_far.tricks:
+        cards.difference_update(trick.cards)
+    return cards
+
+
+def _dealt_to(history: Sequence[int], seat: int) -> list[str]:
+    return [CARDS[action] for action in history[1 + (seat - history[0]) % 4 : DEALT : 4]]
+
+
+def _compact(so_far: Course, seat: int) -> str:
+    """The lines from the dealer to those who play alone."""
+    lines = [f"dealer {SEATS[so_far.dealer][0]} upcard {so_far.upcard}", f"bids {' '.join(so_far.bids) or 'none'}"]
+    if so_far.maker is not None:
+        how = "" if so_far.alone is None else " alone" if so_far.alone else " partner"
+        lines.append(f"trump {SUITS[so_far.trump]} by {SEATS[so_far.maker][0]}{how}")
+    if so_far.discard is not None:
+        lines.append(f"discard {so_far.discard if so_far.dealer == seat else 'hidden'}")
+    if so_far.defence:
+        told = [f"{SEATS[who][0]} {'alone' if alone else 'partner'}" for who, alone in so_far.defence]
+        lines.append(f"defence {', '.join(told)}")
+    return "\n".join(lines) + "\n"
+
+
+def _told(so_far: Course, seat: int) -> list[str]:
+    """The bidding and what follows it, up to the first card, in sentences."""
+    names = NAMES[seat]
+    dealer, upcard = so_far.dealer, so_far.upcard
+    bids = [f"{names[(dealer + turn) % 4]} {bid}" for turn, bid in enumerate(so_far.bids, start=1)]
+    lines = [f"Dealer: {names[dealer]}. Upcard: {upcard}."]
+    lines += [f"{when} round of bids: {', '.join(b)}." for when, b in (("First", bids[:4]), ("Second", bids[4:])) if b]
+    if so_far.maker is None:
+        return lines
+    maker = f"Trump is {SUITS[so_far.trump]}, named by {names[so_far.maker]}"
+    if so_far.alone is not None:
+        maker += f", who {'play' if so_far.maker == seat else 'plays'} {_with(names, so_far.maker, so_far.alone)}"
+    lines.append(f"{maker}.")
+    if so_far.discard is not None:
+        discard = so_far.discard if dealer == seat else "a card"
+        lines.append(f"{names[dealer].capitalize()} took {upcard} and discarded {discard}.")
+    for who, alone in so_far.defence:
+        lines.append(f"{names[who].capitalize()} {'defend' if who == seat else 'defends'} {_with(names, who, alone)}.")
+    return lines
+
+
+def _with(names: Sequence[str], who: int, alone: bool) -> str:
+    return f"{'alone, without' if alone else 'with'} {names[(who + 2) % 4]}"
+
+
+class EuchreGame(OpenSpielGame):
+    """Euchre, with a view of what a seat knows and a sampler of its own: the engine's show and keep too little."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        super().__init__(spec, params, engine_game("euchre", params), Euchre(**params))
+        self._lone_defender: bool = params["allow_lone_defender"]
+        self.resamples = True  # by `sample` below: the engine's own leaves the dealer's discard as it truly was
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        history = state.history()
+        at = course(history, self._lone_defender).discarded_at
+        public = [*history[DEALT:]]
+        if at is not None and seat != history[0]:
+            public[at - DEALT] = -1
+        return f"{seat} {history[0]} {sorted(_dealt_to(history, seat))} {public}"
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        return world(match, self._redeal(match.state.history(), seat, rng), _DEALT, rng)
+
+    def _redeal(self, history: Sequence[int], seat: int, rng: random.Random) -> list[int]:
+        """Another history. What the seat cannot see is dealt anew, evenly among all that fits: the others' hands
+        without the suits that they failed to follow, and beside them the three cards left over and the discard."""
+        so_far = course(history, self._lone_defender)
+        hides_discard = so_far.discard is not None and seat != so_far.dealer
+        hands: list[list[str]] = [[], [], [], []]
+        for trick in so_far.tricks:
+            for who, card in zip(trick.seats, trick.cards, strict=True):
+                hands[who].append(card)
+        if hides_discard and so_far.upcard not in hands[so_far.dealer]:
+            hands[so_far.dealer].append(so_far.upcard)
+        hands[seat] = _dealt_to(history, seat)
+        seen = {so_far.upcard, *[card for hand in hands for card in hand]}
+        out = voids(so_far.tricks, ORDERS[so_far.trump]) if so_far.trump else [set[str]() for _ in SEATS]
+        others = [who for who in range(4) if who != seat]
+        suit = ORDERS[so_far.trump].suit if so_far.trump else {card: card[1] for card in CARDS}
+        free = {
+            card: (*[place for place, who in enumerate(others) if suit[card] not in out[who]], 3)
+            for card in CARDS
+            if card not in seen
+        }
+        rooms = [5 - len(hands[who]) for who in others]
+        *dealt, left = deal(free, [*rooms, len(free) - sum(rooms)], rng)
+        for who, cards in zip(others, dealt, strict=True):
+            hands[who] += cards
+        new = list(history)
+        if hides_discard:
+            discard = rng.choice(left)
+            hands[so_far.dealer].remove(so_far.upcard)
+            hands[so_far.dealer].append(discard)
+            new[so_far.discarded_at or 0] = CARDS.index(discard)
+        for who in others:
+            rng.shuffle(hands[who])
+            new[1 + (who - history[0]) % 4 : DEALT : 4] = [CARDS.index(card) for card in hands[who]]
+        return new
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> EuchreGame:
+    return EuchreGame(spec, params)
