@@ -43,4 +43,35 @@ GAMES = (
             {"num_rows": 2, "num_cols": 4, "utility_margin": True},
         ),
     ),
+    GameSpec(
+        name="go",
+        title="Go",
+        summary="Surround points and capture stones; area scoring on a board of any size.",
+        entry_point="gymposium.games.territory.go:game",
+        # The engine's handicap is left out: it knows the stones of 19 by 19 only. Its default of 19 is a board that
+        # few texts can bear; 9 is the usual small one.
+        parameters=(
+            Parameter(name="board_size", default=9, low=2, high=19, help="Rows and columns of the board."),
+            Parameter(
+                name="komi",
+                default=7.5,
+                low=-100.0,
+                high=100.0,
+                help="Points added to white's count; below 0 to black's.",
+            ),
+            Parameter(
+                name="max_game_length",
+                default=0,
+                low=0,
+                high=2000,
+                help="Moves, passes included, after which the game is counted; 0 is twice the number of points.",
+            ),
+        ),
+        examples=(
+            {},
+            {"board_size": 5},
+            {"board_size": 7},
+            {"board_size": 4, "komi": -2.0, "max_game_length": 20},
+        ),
+    ),
 )

@@ -1,0 +1,144 @@
+"""Go in words, on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import BadParameter
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import any_of
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "XO"
+_COLOURS = ("black", "white")
+_COLUMNS = "ABCDEFGHJKLMNOPQRST"
+
+
+class Go:
+    """Words for `go`: area scoring, no suicide, simple ko, and a draw where a position comes back (go.cc)."""
+
+    def __init__(self, engine: pyspiel.Game, longer: pyspiel.Game, board_size: int, komi: float) -> None:
+        self.board_size, self.komi = board_size, komi
+        self.limit: int = engine.max_game_length()
+        self._longer = longer
+        """The same game with a later end."""
+        self._columns = _COLUMNS[:board_size]
+        rows = range(1, board_size + 1)
+        self._names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
+        self._pass = board_size * board_size
+        self.move_pattern = re.compile(f"[{self._columns}]{any_of(board_size)}|pass")
+        self._width = len(str(board_size))
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def rules(self, seat: int, style: Style) -> str:
+        size, last = self.board_size, self._columns[-1]
+        if style == "compact":
+            return (
+                f"go, a move is a point or pass, row 1 at the bottom, area scoring, komi {self.komi:.15g} for O, "
+                f"a repeated position is a draw, you are {_MARKS[seat]}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        columns = f"A to {last} from the left" + (", without I" if last > "I" else "")
+        if self.komi:
+            komi = f"{abs(self.komi):.15g} points are added to {'O' if self.komi > 0 else 'X'}'s count (komi). "
+        else:
+            komi = "No points are added to either count (no komi). "
+        return (
+            f"Go on a board of {size} by {size} points, empty at the start. X (black) and O (white) take turns to "
+            f"place a stone of their own on an empty point or to pass; X moves first. Stones never move, but they can "
+            f"be captured. Points next to each other left, right, up or down are neighbours. Stones of one colour that "
+            f"are joined by neighbours form a chain; the empty neighbours of a chain are its liberties. A stone placed "
+            f"on the last liberty of an opponent's chain removes that whole chain. A move after which the stone's own "
+            f"chain would have no liberty is not allowed, unless it captures.\n"
+            f"Ko: if a stone has just captured exactly one stone, stands alone, and has no other liberty than the "
+            f"point that it emptied, the next move may not be to that point. If a stone placed makes the whole board "
+            f"look as it did at any time before, the game ends at once in a draw.\n"
+            f"The game ends when both players pass, one after the other, or after {self.limit} moves in all, passes "
+            f"included. Then the area is counted: a player's stones on the board, and the empty points from which, "
+            f"going from empty neighbour to empty neighbour, only stones of that player are met. No stone is taken off "
+            f"as dead before that: what is not captured counts. {komi}The greater count wins; equal counts are a "
+            f"draw.\n"
+            f"A point is named by its column ({columns}) and its row (1 to {size} from the bottom): A1 is bottom left, "
+            f"{last}{size} top right. An empty point is shown as a dot.\n"
+            f"You play {_MARKS[seat]} ({_COLOURS[seat]}) and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        # a line that tells komi and turn, an empty one, rows such as ` 9 +++XO++++`, and the columns
+        board: str = state.observation_string(seat)
+        lines = board.replace("+", ".").split("\n")[2 : self.board_size + 2]
+        past = state.history()
+        last = f"{_MARKS[1 - len(past) % 2]} {self._names[past[-1]]}" if past else ""
+        repeating = " ".join([self._names[action] for action in self.repeating(state, board)])
+        cut = 2 - self._width
+        if style == "compact":
+            drawn = "\n".join([line[cut:2] + line[3:] for line in lines])
+            number = f"moves {len(past)} of {self.limit}" + (f", last {last}" if last else "")
+            repeats = f"repeats a position {repeating}\n" if repeating else ""
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            return f"{drawn}\n{' ' * self._width}{self._columns}\n{number}\n{repeats}legal {legal or 'none'}\n"
+        drawn = "\n".join([f"{line[cut:2]} {' '.join(line[3:])}" for line in lines])
+        mine = state.current_player() == seat
+        told = (
+            f"You are {_MARKS[seat]}{', to move' if mine else ''}. {len(past)} of at most {self.limit} moves are played"
+        )
+        told += f", the last {last}." if last else "."
+        if state.is_terminal():
+            told += " The game is over."
+        elif past and past[-1] == self._pass:
+            told += f" If {'you pass' if mine else f'{_MARKS[1 - seat]} passes'} too, the game ends."
+        repeats = f"Moves that would bring back an earlier position, a draw: {repeating}.\n" if repeating else ""
+        return f"{told} The board:\n{drawn}\n{' ' * self._width} {' '.join(self._columns)}\n{repeats}"
+
+    def repeating(self, state: pyspiel.State, board: str) -> list[int]:
+        """The moves that would bring back an earlier position, which no board shows; `board` is the engine's."""
+        past: list[int] = state.history()
+        mine = past[-2::-2]
+        # Such a position had all my stones of now. So my latest was there before, unless it was a pass or is captured
+        # already; and I have been where the move goes.
+        if not mine or (mine[0] != self._pass and mine[0] not in mine[1:] and self._stands(board, mine[0])):
+            return []
+        again = set(mine).intersection(state.legal_actions()) - {self._pass}
+        if again and len(past) + 1 == self.limit:  # the next move ends the game whatever it does
+            state = self._longer.new_initial_state()
+            for action in past:
+                state.apply_action(action)
+        return [action for action in sorted(again) if state.child(action).is_terminal()]
+
+    def _stands(self, board: str, action: int) -> bool:
+        row, column = divmod(action, self.board_size)
+        return board.split("\n")[self.board_size + 1 - row][3 + column] != "+"
+
+
+class GoGame(OpenSpielGame):
+    """The engine's board alone tells neither the last move (a pass may be answered with the last one), nor which
+    moves ko bars, nor which would repeat a position."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Go) -> None:
+        super().__init__(spec, params, engine, words)
+        self._words = words
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        board: str = state.observation_string(seat)
+        # ko bars one point, and the last move tells which it can be
+        legal = len(state.legal_actions())
+        return f"{board}{state.history()[-1:]} {legal} {self._words.repeating(state, board)}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
+    given = {name: value for name, value in params.items() if name != "max_game_length"}
+    limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
+    if limit == 1:  # the engine looks for the end from the second move on
+        raise BadParameter("max_game_length=1: must be 0 (for twice the number of points), or 2 or more.")
+    engine = engine_game("go", {**given, "max_game_length": limit})
+    longer = engine_game("go", {**given, "max_game_length": limit + 1})
+    return GoGame(spec, params, engine, Go(engine, longer, **given))
