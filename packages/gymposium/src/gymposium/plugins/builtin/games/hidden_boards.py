@@ -55,4 +55,43 @@ GAMES = (
         ),
         information="imperfect",
     ),
+    GameSpec(
+        name="battleship",
+        title="Battleship",
+        summary="Hide your ships, and find the other's by shooting.",
+        entry_point="gymposium.games.hidden_boards.battleship:game",
+        parameters=(
+            Parameter(name="board_width", default=8, low=5, high=10, help="Columns of each board."),
+            Parameter(name="board_height", default=8, low=5, high=10, help="Rows of each board."),
+            Parameter(
+                name="ship_sizes",
+                default="4-3-3-2-2",
+                choices=("5-4-3-3-2", "4-3-3-2-2", "4-3-3-2-2-2-1-1-1-1", "4-3-2", "3-2", "2-1"),
+                help="The lengths of each player's ships, in the order of placing; two fifths of the board at most.",
+            ),
+            Parameter(name="num_shots", default=40, low=5, high=100, help="Shots of each player, at most."),
+            Parameter(name="allow_repeated_shots", default=False, help="Whether a player may shoot at a square again."),
+            Parameter(
+                name="loss_multiplier",
+                default=1.0,
+                low=0.0,
+                high=10.0,
+                help="What a ship that is lost costs, where one that is sunk counts 1; with 1 the game is zero-sum.",
+            ),
+        ),
+        examples=(
+            {},
+            {"board_width": 6, "board_height": 5, "ship_sizes": "3-2", "num_shots": 15},
+            {
+                "board_width": 5,
+                "board_height": 6,
+                "ship_sizes": "2-1",
+                "num_shots": 12,
+                "allow_repeated_shots": True,
+                "loss_multiplier": 2.0,
+            },
+        ),
+        information="imperfect",
+        utility="general_sum",
+    ),
 )

@@ -1,0 +1,240 @@
+"""Battleship in words. Squares are named as on the printed game: rows by letters from the top, columns by numbers."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gymposium.errors import BadParameter
+from gymposium.games.hidden_boards.battleship_fleets import Lie, Shot, draw_fleet
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import Event, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_ROWS = "ABCDEFGHIJ"  # battleship.cc allows ten rows and columns at most
+_MARKS = {"W": "*", "H": "#", "S": "X"}
+_TOLD = {"W": "missed", "H": "hit", "S": "sank"}
+_TOLD_COMPACT = {"W": "", "H": "#", "S": "X"}
+
+
+class _View(NamedTuple):
+    """The engine's information state, taken apart."""
+
+    ships: list[Lie]
+    shots: list[Shot]
+    theirs: list[int]
+
+
+class Battleship:
+    """Words for `battleship`."""
+
+    def __init__(
+        self,
+        board_width: int,
+        board_height: int,
+        ship_sizes: str,
+        num_shots: int,
+        allow_repeated_shots: bool,
+        loss_multiplier: float,
+    ) -> None:
+        self.width, self.height = board_width, board_height
+        # more cannot be shot where no square is shot at twice, and the engine refuses more
+        self.num_shots = num_shots if allow_repeated_shots else min(num_shots, board_width * board_height)
+        self.sizes = _sizes(ship_sizes)
+        self.repeats, self.loss_multiplier = allow_repeated_shots, loss_multiplier
+        rows = _ROWS[:board_height]
+        self.squares = [f"{row}{column}" for row in rows for column in range(1, board_width + 1)]
+        self.names = [*self.squares, *(f"{s} {way}" for way in ("across", "down") for s in self.squares)]
+        columns = "|".join(map(str, range(1, board_width + 1)))
+        self.move_pattern = re.compile(f"[{rows}](?:{columns})(?: across| down)?")
+        self._header = f"  {' '.join(map(str, range(1, board_width + 1)))}"
+        self._parts: dict[str, tuple[str, Any]] = {}
+        """What each part of the engine's view means."""
+        for square in range(len(self.squares)):
+            place = "_".join(map(str, divmod(square, board_width)))
+            self._parts[f"h_{place}"], self._parts[f"v_{place}"] = ("ship", (False, square)), ("ship", (True, square))
+            self._parts[f"oppshot_{place}"] = ("theirs", square)
+            for told in "WHS":
+                self._parts[f"shot_{place}:{told}"] = ("shot", (square, told))
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self.names
+
+    def rules(self, seat: int, style: Style) -> str:
+        last = f"{_ROWS[self.height - 1]}{self.width}"
+        sizes = " ".join(map(str, self.sizes))
+        if style == "compact":
+            again = "any square, also again" if self.repeats else "a square that you have not shot at"
+            return (
+                f"battleship, squares A1 (top left) to {last}, letters are rows, ships {sizes} in this order, "
+                f"placed like A1 across or A1 down from the first square, then {self.num_shots} shots each, {again}\n"
+                f"in a row of the boards yours is left: 1-5 ship, # hit, * water; your shots right: * missed, # hit, "
+                f"X sank; result is ships sunk - {self.loss_multiplier:g} x ships lost; you move "
+                f"{('first', 'second')[seat]}\n"
+            )
+        again = (
+            "You may shoot at a square again; it does no further damage, and you are told that it sank a ship if the "
+            "ship there is sunk by then."
+            if self.repeats
+            else "Nobody shoots at the same square twice."
+        )
+        return (
+            f"Battleship. Each player has a board of {self.height} rows and {self.width} columns that the other does "
+            f"not see. First the players take turns to place their ships, one at a time, of these lengths in this "
+            f"order: {sizes}. A ship lies in a straight line, across or down; ships do not overlap, but may touch.\n"
+            f"Then they take turns to shoot at a square of the other's board, at most {self.num_shots} times each. A "
+            f"ship is sunk once all its squares are hit. After a shot you are told whether it missed, hit a ship, or "
+            f"sank one (hit its last square), not which ship. {again} The match is over as soon as all ships of a "
+            f"player are sunk, or when the shots are used up.\n"
+            f"Your result is the number of ships that you sank, less {self._loss()}.\n"
+            f"A square is named by its row (A to {last[0]}, from the top) and its column (1 to {self.width}, from the "
+            f"left): A1 is top left, {last} bottom right. To place a ship, name its leftmost or topmost square and "
+            f"the way that it lies from there: A1 across for one that goes right, A1 down for one that goes down. To "
+            f"shoot, name the square: A1.\n"
+            f"You place and shoot {('first', 'second')[seat]}.\n"
+        )
+
+    def _loss(self) -> str:
+        if self.loss_multiplier == 1:
+            return "the number that you lost"
+        return f"{self.loss_multiplier:g} times the number that you lost"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        view = self.read(state.information_state_string(seat))
+        own, shots = self._boards(view)
+        width, over, mine = self.width, state.is_terminal(), state.current_player() == seat
+        rows = range(self.height)
+        result = f"{state.player_return(seat):+g}"
+        sizes, names = self.sizes, self.names
+        ships = [
+            (sizes[number], names[square + len(self.squares) * (2 if down else 1)])
+            for number, (down, square) in enumerate(view.ships)
+        ]
+        placing = len(view.ships) < len(sizes)
+        if style == "compact":
+            now = "over" if over else "wait" if not mine else f"place {sizes[len(ships)]}" if placing else "shoot"
+            drawn = "\n".join(
+                [
+                    f"{_ROWS[r]} {own[r * width : r * width + width]} {shots[r * width : r * width + width]}"
+                    for r in rows
+                ]
+            )
+            placed = ", ".join([f"{size} {where}" for size, where in ships])
+            told = " ".join([names[square] + _TOLD_COMPACT[what] for square, what in view.shots])
+            theirs = " ".join([names[square] for square in view.theirs])
+            end = f"result {result}\n" if over else ""
+            return (
+                f"{now}\nships {placed or 'none'}\n{drawn}\nyour shots {told or 'none'}\n"
+                f"their shots {theirs or 'none'}\n{end}"
+            )
+        if over:
+            now = "The match is over."
+        elif not mine:
+            now = "Your opponent is to move."
+        elif placing:
+            now = f"You are to place a ship of length {sizes[len(ships)]} (ship {len(ships) + 1} of {len(sizes)})."
+        else:
+            now = f"You are to shoot (shot {len(view.shots) + 1} of {self.num_shots})."
+        placed = ", ".join([f"{size} at {where}" for size, where in ships])
+        lines = [
+            now,
+            f"Your ships: {placed or 'none yet'}.",
+            "Your board (numbers: ships, #: hit, *: shot in the water):",
+        ]
+        lines.append(self._header)
+        lines += [f"{_ROWS[r]} {' '.join(own[r * width : r * width + width])}" for r in rows]
+        lines += ["Your shots (*: missed, #: hit, X: sank a ship):", self._header]
+        lines += [f"{_ROWS[r]} {' '.join(shots[r * width : r * width + width])}" for r in rows]
+        told = ", ".join([f"{names[square]} {_TOLD[what]}" for square, what in view.shots])
+        lines.append(f"Your shots in order: {told or 'none'}.")
+        theirs = ", ".join([names[square] for square in view.theirs])
+        lines.append(f"Your opponent's shots in order: {theirs or 'none'}.")
+        if over:
+            lines.append(f"Your result: {result}.")
+        return "\n".join(lines) + "\n"
+
+    def read(self, view: str) -> _View:
+        """`T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`"""
+        found: dict[str, list[Any]] = {"ship": [], "shot": [], "theirs": []}
+        parts = self._parts
+        for part in view.split("/")[1:]:
+            kind, value = parts[part]
+            found[kind].append(value)
+        return _View(found["ship"], found["shot"], found["theirs"])
+
+    def _boards(self, view: _View) -> tuple[str, str]:
+        """The seat's own board and its shots, square by square."""
+        own, shots = ["."] * len(self.squares), ["."] * len(self.squares)
+        for size, (down, square) in zip(self.sizes, view.ships, strict=False):
+            step = self.width if down else 1
+            own[square : square + size * step : step] = str(size) * size
+        for square in view.theirs:
+            own[square] = "*" if own[square] in ".*" else "#"
+        for square, told in view.shots:
+            shots[square] = _MARKS[told]
+        return "".join(own), "".join(shots)
+
+
+class BattleshipGame(OpenSpielGame):
+    """Battleship, with a sampler of the other's fleet."""
+
+    wording: Battleship
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        words = Battleship(**params)
+        _check(words)
+        engine = {
+            **params,
+            "num_shots": words.num_shots,
+            "ship_sizes": f"[{';'.join(map(str, words.sizes))}]",
+            "ship_values": f"[{';'.join('1' for _ in words.sizes)}]",
+        }
+        super().__init__(spec, params, engine_game("battleship", engine), words)
+        self.resamples = True  # by `sample` below
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        words, other = self.wording, 1 - seat
+        history = match.state.history()
+        placed = min(len(history), 2 * len(words.sizes))
+        shots = words.read(match.state.information_state_string(seat)).shots
+        sizes = words.sizes[: len(range(other, placed, 2))]
+        squares = len(words.squares)
+        while True:
+            state = self.start()
+            events = match.events.copy()
+            fleet = iter(draw_fleet(words.width, words.height, sizes, shots, rng))
+            for index, action in enumerate(history):
+                if index < placed and index % 2 == other:
+                    down, square = next(fleet)
+                    action = square + squares * (2 if down else 1)
+                    events[index] = Event(other, words.names[action])
+                    if action not in state.legal_actions():  # it leaves no room for a ship that is still to be placed
+                        break
+                state.apply_action(action)
+            else:
+                return OpenSpielMatch(self, state, events, None, rng)
+
+
+def _sizes(ship_sizes: str) -> list[int]:
+    """`3-2` → 3 and 2."""
+    return list(map(int, ship_sizes.split("-")))
+
+
+def _check(words: Battleship) -> None:
+    """Raises `BadParameter` where parameters do not go together."""
+    squares, fleet = len(words.squares), sum(words.sizes)
+    if 5 * fleet > 2 * squares:
+        raise BadParameter(
+            f"ship_sizes={'-'.join(map(str, words.sizes))} covers {fleet} squares, more than two fifths of a board of "
+            f"{words.width} by {words.height}: enlarge the board, or choose a smaller fleet."
+        )
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> BattleshipGame:
+    return BattleshipGame(spec, params)
