@@ -74,4 +74,14 @@ GAMES = (
             {"board_size": 4, "komi": -2.0, "max_game_length": 20},
         ),
     ),
+    GameSpec(
+        name="amazons",
+        title="The Game of the Amazons",
+        summary="Move a queen, then block a square with its arrow; whoever cannot move loses.",
+        entry_point="gymposium.games.territory.amazons:game",
+        parameters=(
+            Parameter(name="board_size", default=10, choices=(6, 8, 10), help="Rows and columns of the board."),
+        ),
+        examples=({}, {"board_size": 6}, {"board_size": 8}),
+    ),
 )

@@ -1,0 +1,127 @@
+"""The Game of the Amazons in words (Walter Zamkauskas, 1988). Squares are named as on a chess board; X begins below.
+
+A turn is three of the engine's moves, so three decisions: the amazon, where it goes, where it shoots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "XO"
+
+
+class Amazons:
+    """Words for `amazons` on a board of any size."""
+
+    def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
+        self.board_size = board_size
+        columns = letters(board_size)
+        rows = range(board_size, 0, -1)
+        self.names = [f"{column}{row}" for row in rows for column in columns]
+        self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}")
+        width = len(str(board_size))
+        self._labels = [str(row).rjust(width) for row in rows]
+        self._header, self._footer = f"{' ' * width} {' '.join(columns)}", f"{' ' * width}{columns}"
+        board: str = engine.new_initial_state().observation_string(0).replace("\n", "")
+        self._starts = [
+            ", ".join(sorted(name for name, cell in zip(self.names, board, strict=True) if cell == mark))
+            for mark in _MARKS
+        ]
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self.names
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return (
+                f"amazons, row 1 at the bottom, a turn is three moves, each a square: the amazon, where it goes, where "
+                f"it shoots; you are {_MARKS[seat]}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        size, last = self.board_size, self.names[self.board_size - 1]
+        return (
+            f"The Game of the Amazons on a board of {size} by {size} squares. At the start X has amazons on "
+            f"{self._starts[0]}, and O on {self._starts[1]}. X and O take turns; X begins. A turn has three steps, "
+            f"each a move of its own. Step 1: choose one of your amazons that can move. Step 2: move it as a queen in "
+            f"chess, any number of squares in a straight line, across, up or down, or diagonally; every square on its "
+            f"way and the last one must be empty. Step 3: from where it now stands it shoots an arrow, which flies in "
+            f"the same manner over empty squares (the one just left is empty too) to any of them. The square where the "
+            f"arrow lands is blocked for the rest of the game, shown as #: nothing goes there or across. Nothing is "
+            f"ever captured.\n"
+            f"Whoever is to begin a turn and has no amazon that can move loses; there are no draws.\n"
+            f"A square is named by its column (a to {last[0]}, from the left) and its row (1 to {size}, from the "
+            f"bottom): a1 is bottom left, {last} top right. A move is written as one square: that of the amazon, then "
+            f"the one where it goes, then the one where it shoots. An empty square is shown as a dot.\n"
+            f"You play {_MARKS[seat]} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board: str = state.observation_string(seat)
+        player, chosen = state.current_player(), under_way(state)
+        if len(chosen) == 1:  # the engine shows the square that the amazon is to leave as empty already
+            place = chosen[0] + chosen[0] // self.board_size
+            board = f"{board[:place]}{_MARKS[player]}{board[place + 1 :]}"
+        rows = board.split("\n")
+        squares = [self.names[action] for action in chosen]
+        if style == "compact":
+            drawn = "\n".join([label + row for label, row in zip(self._labels, rows)])
+            legal = " ".join([self.names[action] for action in state.legal_actions(seat)])
+            step = "over" if player < 0 else " ".join([_MARKS[player], "step", str(len(chosen) + 1), *squares])
+            return f"{drawn}\n{self._footer}\n{step}\nlegal {legal or 'none'}\n"
+        drawn = "\n".join([f"{label} {' '.join(row)}" for label, row in zip(self._labels, rows)])
+        turn = ", to move" if player == seat else ""
+        step = "The game is over." if player < 0 else _step(_MARKS[player], squares)
+        return f"You are {_MARKS[seat]}{turn}. {step} The board:\n{drawn}\n{self._header}\n"
+
+
+def under_way(state: pyspiel.State) -> list[int]:
+    """The squares chosen so far in this turn: none, the amazon's, or that and where it went."""
+    steps = state.move_number() % 3
+    chosen: list[int] = state.history()[-steps:] if steps else []
+    return chosen
+
+
+def _step(mark: str, squares: Sequence[str]) -> str:
+    if not squares:
+        return f"Step 1 of 3: {mark} chooses an amazon."
+    if len(squares) == 1:
+        return f"Step 2 of 3: {mark} moves the amazon on {squares[0]}."
+    return f"Step 3 of 3: {mark}'s amazon, moved from {squares[0]} to {squares[1]}, shoots."
+
+
+class AmazonsGame(OpenSpielGame):
+    """The engine's board alone tells neither whose turn it is nor what has been chosen in it; nor does its tensor,
+    nor which side is the seat's own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Amazons) -> None:
+        super().__init__(spec, params, engine, words)
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + 2, *board)
+        self._sides = [[float(seat)] * len(words.names) for seat in range(self.seats)]
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}{state.current_player()}{under_way(state)}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The engine's planes for empty squares, O, X and arrows; one for the square of the amazon that was chosen
+        (empty before it has moved); and a last one that is 0 for X and 1 for O."""
+        chosen = [0.0] * len(self._sides[seat])
+        for square in under_way(state)[-1:]:
+            chosen[square] = 1.0
+        return super().tensor_of(state, seat) + chosen + self._sides[seat]
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> AmazonsGame:
+    engine = engine_game("amazons", params)
+    return AmazonsGame(spec, params, engine, Amazons(engine, **params))
