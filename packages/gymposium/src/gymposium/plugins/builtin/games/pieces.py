@@ -22,4 +22,17 @@ GAMES = (
         summary="Checkmate the opponent's king.",
         entry_point="gymposium.games.pieces.chess:game",
     ),
+    GameSpec(
+        name="checkers",
+        title="Checkers",
+        summary="Jump over the opponent's men, or block them.",
+        entry_point="gymposium.games.pieces.checkers:game",
+        parameters=(
+            # The engine fails on boards that are wider than high (where it looks for a jumping piece), and with fewer
+            # than seven rows nobody can move.
+            Parameter(name="rows", default=8, low=8, high=12, help="Height of the board."),
+            Parameter(name="columns", default=8, low=4, high=8, help="Width of the board."),
+        ),
+        examples=({}, {"columns": 6}, {"rows": 9, "columns": 5}),
+    ),
 )

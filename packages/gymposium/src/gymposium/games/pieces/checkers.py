@@ -1,0 +1,150 @@
+"""Checkers in words, as English draughts on a board of any size. Squares are named as on a chess board.
+
+The numbers 1 to 32 of the usual notation need a numbered diagram, and mean other squares on other boards; from and to
+as squares can be read off the board as drawn. A capture by several jumps is several moves of the engine, one jump each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import action_names, any_of, letters
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_COLOURS = ("White", "Black")
+_PIECES = str.maketrans("o8+*", "wWbB")
+"""The engine's men and kings, and ours."""
+_FILLED, _QUIET = 3, 40
+"""Rows that each player's men fill at the start, and moves without a capture that make a draw (checkers.cc)."""
+
+
+class Checkers:
+    """Words for `checkers` on a board of any size."""
+
+    def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+        start = str(engine.new_initial_state())
+        self.men = start.count("o"), start.count("+")
+        self._names = action_names(engine)
+        self._squares = [re.findall(r"[a-z]\d+", name) for name in self._names]
+        self._label = len(str(rows))
+        self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def rules(self, seat: int, style: Style) -> str:
+        colour, way = _COLOURS[seat], ("up", "down")[seat]
+        if style == "compact":
+            return (
+                f"checkers, row 1 at the bottom, men w b, kings W B, a move is from and to, each jump a move of its "
+                f"own, captures compulsory, draw after {_QUIET} moves of both players without one, "
+                f"you are {colour}, men move {way}\n"
+            )
+        order = ("first", "second")[seat]
+        last = letters(self.columns)[-1]
+        white, black = self.men
+        row = 2 + self.rows % 2  # where column b has a square that is played on
+        return (
+            f"Checkers (English draughts) on a board of {self.rows} rows and {self.columns} columns. At the start "
+            f"White's {white} men (w) stand on every second square of the {_FILLED} rows at the bottom, Black's "
+            f"{black} men (b) in the same way on the {_FILLED} rows at the top. The players take turns; White moves "
+            f"first.\n"
+            f"A man moves one square diagonally forward to an empty square: White's up the board, Black's down. A man "
+            f"that reaches the last row (row {self.rows} for White, row 1 for Black) becomes a king (W, B), which "
+            f"moves one square diagonally in any direction.\n"
+            f"A piece captures by jumping diagonally over an opponent's piece on the next square to the square behind "
+            f"it, which must be empty; the opponent's piece is removed. Men jump forward only, kings in any "
+            f"direction. Who can capture must, and may choose among captures. If the piece that has just jumped can "
+            f"capture again, the same player moves again and must go on with it; each jump is a move of its own. A man "
+            f"that becomes a king by a jump does not go on.\n"
+            f"Whoever is to move and cannot, because no piece is left or all are blocked, loses. After {_QUIET} moves "
+            f"in a row without a capture, counting both players', the game is a draw, even if the next player could "
+            f"not move.\n"
+            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.rows}, from the "
+            f"bottom): a1 is bottom left. A move is written as the square that the piece leaves and the square that it "
+            f"goes to: b{row}c{row + 1} is a step, b{row}d{row + 2} a jump. An empty square is shown as a dot.\n"
+            f"You play {colour} and move {order}; your men move {way} the board.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        *rows, columns = state.observation_string(seat).split("\n")[:-1]
+        quiet, jumping = self.facts(state)
+        drawn = "\n".join([_drawn(row, self._label, style) for row in rows])
+        if style == "compact":
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            on = f"go on {jumping}\n" if jumping else ""
+            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}legal {legal or 'none'}\n"
+        player = state.current_player()
+        turn = ", to move" if player == seat else ""
+        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        who = "You" if player == seat else "Your opponent"
+        on = f" {who} must go on jumping with the piece on {jumping}." if jumping else ""
+        return (
+            f"You are {_COLOURS[seat]}{turn}.{over}{on} Moves since the last capture: {quiet}. The board:\n"
+            f"{drawn}\n{_drawn(columns, self._label, style)}\n"
+        )
+
+    def facts(self, state: pyspiel.State) -> tuple[int, str]:
+        """What the engine's board does not show: the moves since the last capture, and the square of a piece that
+        must go on jumping, or ""."""
+        history = state.history()
+        quiet = 0
+        for action in reversed(history):
+            if action % 2:
+                break
+            quiet += 1
+        if quiet or not history or not (legal := state.legal_actions()):
+            return quiet, ""
+        # Where a legal move starts on the square that was just jumped to, it is still the same player's turn.
+        square = self._squares[history[-1]][-1]
+        return quiet, square if self._squares[legal[0]][0] == square else ""
+
+
+@lru_cache(maxsize=4096)
+def _drawn(row: str, label: int, style: Style) -> str:
+    """A row of the engine's board, or its line of column names, as we show it; its label is so many characters wide."""
+    squares = row[label:].translate(_PIECES)
+    return row[:label] + squares if style == "compact" else f"{row[:label]} {' '.join(squares)}"
+
+
+def _result(state: pyspiel.State) -> str:
+    white = state.returns()[0]
+    return f"{_COLOURS[white < 0]} wins" if white else "a draw"
+
+
+class CheckersGame(OpenSpielGame):
+    """The engine's board does not tell whose turn it is, who must go on jumping and how near the draw is, which both
+    seats know, nor its tensor which side is the seat's own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Checkers) -> None:
+        super().__init__(spec, params, engine, words)
+        self._words = words
+        # Each capture but the last comes after fewer quiet moves than make a draw, and one piece is left at least.
+        self.max_decisions = sum(words.men) * _QUIET
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + 2, *board)
+        self._size = words.rows * words.columns
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}{state.current_player()} {self._words.facts(state)}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The engine's planes for White's men and kings, Black's men and kings and empty squares; one that is 0 for
+        White and 1 for Black; and one for the moves since the last capture, as a part of those that make a draw."""
+        quiet, _ = self._words.facts(state)
+        return super().tensor_of(state, seat) + [float(seat)] * self._size + [quiet / _QUIET] * self._size
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> CheckersGame:
+    engine = engine_game("checkers", params)
+    return CheckersGame(spec, params, engine, Checkers(engine, **params))
