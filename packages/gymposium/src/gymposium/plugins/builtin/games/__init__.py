@@ -8,6 +8,7 @@ from gymposium.plugins.builtin.games import (
     dice,
     hidden_boards,
     lines,
+    mixed_motive,
     pieces,
     poker,
     territory,
@@ -25,4 +26,5 @@ GAMES: tuple[GameSpec, ...] = (
     *cards.GAMES,
     *tricks.GAMES,
     *hidden_boards.GAMES,
+    *mixed_motive.GAMES,
 )

@@ -1,0 +1,129 @@
+"""The coin game in words: both players gain by coins of either's colour, and neither knows the other's."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import BadParameter
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.boards import letters
+from gymposium.games.protocol import Event, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_MOVES = ("up", "down", "left", "right", "stand")
+_DRAWN = str.maketrans(" 01", f".{_MARKS}", "|")
+"""From the engine's drawing to ours."""
+
+
+class CoinGame:
+    """Words for `coin_game` with two players."""
+
+    move_pattern = re.compile("|".join(_MOVES))
+
+    def __init__(
+        self, rows: int, columns: int, episode_length: int, num_coins_per_color: int, num_extra_coin_colors: int
+    ) -> None:
+        self.rows, self.columns, self.length = rows, columns, episode_length
+        self.colours, self.coins = letters(2 + num_extra_coin_colors), num_coins_per_color
+        self._setup = 2 + 2 + len(self.colours) * self.coins
+        """How many chance outcomes there are: two colours, two places of players, and those of the coins."""
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _MOVES
+
+    def made(self, state: pyspiel.State) -> int:
+        """How many moves the players have made. The engine counts them but does not show them."""
+        return int(state.move_number()) - self._setup
+
+    def rules(self, seat: int, style: Style) -> str:
+        last = self.colours[-1]
+        if style == "compact":
+            return (
+                f"coin game, {self.length} moves in all in turn, x first, you are {_MARKS[seat]}; coins a to {last}, "
+                f"walk onto them; moves up down left right stand\n"
+                f"result of both: own^2 + other^2 - rest^2, the numbers of coins collected by either of you in your "
+                f"colour, the other player's (hidden) and no one's\n"
+            )
+        order = "first" if seat == 0 else "second"
+        return (
+            f"The coin game on a grid of {self.rows} rows and {self.columns} columns. Coins lie on it in "
+            f"{len(self.colours)} colours, named a to {last}, {self.coins} of each. You and the other player each have "
+            f"a colour of your own, never the same, drawn at random. You are not told the other's. Where the coins and "
+            f"players begin is random, too.\n"
+            f"x and o take turns to move; x moves first. up, down, left and right go one square that way as the board "
+            f"is drawn, stand stays. Whoever steps onto a coin collects it. A move off the board, or onto the square "
+            f"of the other player, is allowed, but the player stays in place. The match ends after {self.length} moves "
+            f"in all, counting both players'.\n"
+            f"What counts is what you have collected together, whoever took it. Say that your colour was collected p "
+            f"times, the other player's colour q times, and the colours that are nobody's r times in all. Then each of "
+            f"you gets p*p + q*q - r*r: the same for both.\n"
+            f"You are {_MARKS[seat]} and move {order}. An empty square is shown as a dot.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        own, _, *lines = state.observation_string(seat).split("\n")
+        counts = [line.split()[1:] for line in lines[:2]]
+        board = "\n".join(lines[3 : 3 + self.rows]).translate(_DRAWN)
+        colour, made, over = self.colours[int(own)], self.made(state), state.is_terminal()
+        if style == "compact":
+            taken = [" ".join(map("".join, zip(self.colours, counts[s], strict=True))) for s in (seat, 1 - seat)]
+            end = f"result {int(state.player_return(seat))}\n" if over else ""
+            return f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n{end}"
+        turn = ", to move" if state.current_player() == seat else ""
+        drawn = board.replace("", " ").replace(" \n ", "\n").strip()
+        mine, theirs = (
+            ", ".join([f"{name} {number}" for name, number in zip(self.colours, counts[s], strict=True)])
+            for s in (seat, 1 - seat)
+        )
+        end = f"The match is over. You both get {int(state.player_return(seat))}.\n" if over else ""
+        return (
+            f"You are {_MARKS[seat]}{turn}. Your colour: {colour}. Moves made: {made} of {self.length}. The board:\n"
+            f"{drawn}\nCollected by you: {mine}.\nCollected by the other player: {theirs}.\n{end}"
+        )
+
+
+class CoinGameGame(OpenSpielGame):
+    """The coin game, with what its engine leaves out."""
+
+    wording: CoinGame
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        words = CoinGame(**params)
+        items, squares = 2 + len(words.colours) * words.coins, words.rows * words.columns
+        if items > squares:
+            raise BadParameter(
+                f"two players and {items - 2} coins do not find room on {squares} squares: enlarge the board, or "
+                f"choose fewer colours or coins."
+            )
+        super().__init__(spec, params, engine_game("coin_game", {**params, "players": 2}), words)
+        # The engine says the square of all coins, as if they could all be of one colour (coin_game.cc, MaxUtility).
+        most = min(words.coins, words.length)
+        more = min(words.coins, words.length - most)
+        bad = min((len(words.colours) - 2) * words.coins, words.length)
+        self.utility_range = (float(-(bad**2)), float(most**2 + more**2))
+        self.resamples = True  # by `sample` below
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{super().view_of(state, seat)}\nmoves {self.wording.made(state)}"
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """All that is hidden is the other's colour, the outcome of chance for that seat; no move depends on it."""
+        history, other = match.state.history(), 1 - seat
+        colour = rng.choice([c for c in range(len(self.wording.colours)) if c != history[seat]])
+        state, events = self.start(), match.events.copy()
+        events[other] = Event(events[other].seat, str(colour))
+        for index, action in enumerate(history):
+            state.apply_action(colour if index == other else action)
+        return OpenSpielMatch(self, state, events, None, rng)
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> CoinGameGame:
+    return CoinGameGame(spec, params)

@@ -1,0 +1,38 @@
+"""Games in which interests agree in part."""
+
+from __future__ import annotations
+
+from gymposium.plugins.specs import GameSpec, Parameter
+
+GAMES = (
+    GameSpec(
+        name="coin_game",
+        title="The coin game",
+        summary="Collect coins of your colour and of the other's, which you have to guess; both get the same.",
+        entry_point="gymposium.games.mixed_motive.coin_game:game",
+        parameters=(
+            Parameter(name="rows", default=8, low=2, high=10, help="Rows of the board."),
+            Parameter(name="columns", default=8, low=2, high=10, help="Columns of the board."),
+            Parameter(
+                name="episode_length", default=20, low=2, high=200, help="Moves of both players together, then it ends."
+            ),
+            Parameter(name="num_coins_per_color", default=4, low=1, high=20, help="Coins of each colour."),
+            Parameter(
+                name="num_extra_coin_colors", default=1, low=1, high=8, help="Colours that are nobody's, and cost."
+            ),
+        ),
+        examples=(
+            {},
+            {
+                "rows": 4,
+                "columns": 5,
+                "episode_length": 15,
+                "num_coins_per_color": 3,
+                "num_extra_coin_colors": 2,
+            },
+        ),
+        information="imperfect",
+        chance=True,
+        utility="cooperative",
+    ),
+)
