@@ -13,4 +13,23 @@ GAMES = (
         parameters=(Parameter(name="board_size", default=11, low=3, high=19, help="Rows and columns of the board."),),
         examples=({}, {"board_size": 5}, {"board_size": 7}),
     ),
+    GameSpec(
+        name="havannah",
+        title="Havannah",
+        summary="Close a ring, or join two corners or three sides of a hexagon of hexagons.",
+        entry_point="gymposium.games.connection.havannah:game",
+        parameters=(
+            Parameter(name="board_size", default=8, low=3, high=10, help="Cells on each side of the board."),
+            Parameter(name="swap", default=False, help="Whether the second player may take over the first stone."),
+        ),
+        examples=({}, {"board_size": 4, "swap": True}),
+    ),
+    GameSpec(
+        name="y",
+        title="Y",
+        summary="Join all three sides of a triangle of hexagons; there are no draws.",
+        entry_point="gymposium.games.connection.y:game",
+        parameters=(Parameter(name="board_size", default=19, low=3, high=19, help="Cells on each side of the board."),),
+        examples=({}, {"board_size": 5}),
+    ),
 )

@@ -1,0 +1,80 @@
+"""Havannah in words (Christian Freeling, 1979). The board is a hexagon of hexagons; the names of cells are the
+engine's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.connection.hexagons import Hexagons
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+
+
+class Havannah:
+    """Words for `havannah` on a board of any size, with and without the swap rule."""
+
+    def __init__(self, engine: pyspiel.Game, board_size: int, swap: bool) -> None:
+        self.board_size, self.swap = board_size, swap
+        self._board = Hexagons(engine)
+        self.move_pattern = re.compile(self._board.pattern)
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._board.names
+
+    def rules(self, seat: int, style: Style) -> str:
+        mark = _MARKS[seat]
+        if style == "compact":
+            swap = ", o's first move may be the cell of x's stone, which becomes o's" if self.swap else ""
+            return (
+                f"havannah, a ring, 2 corners joined or 3 sides joined win, a move is an empty cell{swap}, a row "
+                f"begins with the name of its first cell, b2 touches a1 b1 a2 c2 b3 c3, you are {mark}\n"
+            )
+        size, rows = self.board_size, self._board.rows
+        top, middle, bottom = rows[0], rows[size - 1], rows[-1]
+        swap = (
+            "Instead of that, o may on its first turn play the cell of the one stone that x has put: the stone becomes "
+            "o's, and it is x's turn again. "
+            if self.swap
+            else ""
+        )
+        order = "first" if seat == 0 else "second"
+        return (
+            f"Havannah on a board of hexagonal cells that is itself a hexagon, {size} cells a side. x and o take turns "
+            f"to put a stone on any empty cell; x moves first. {swap}Stones never move. The first to have one of these "
+            f"wins, made of touching stones of their own:\n"
+            f"- a ring: a loop around at least one cell, whether the cells inside are empty or hold stones of either "
+            f"player;\n"
+            f"- a bridge: a chain that joins two of the six corner cells, which are {top[0]}, {top[-1]}, {middle[0]}, "
+            f"{middle[-1]}, {bottom[0]} and {bottom[-1]};\n"
+            f"- a fork: a chain that joins three of the six sides. A corner cell belongs to no side.\n"
+            f"A full board without any of these is a draw.\n"
+            f"{self._board.naming}\n"
+            f"A cell touches up to six others: those beside it in its row; in the row above, those of its own letter "
+            f"and of the letter before; in the row below, those of its own letter and of the letter after. So b2 "
+            f"touches a2 and c2, a1 and b1, b3 and c3.\n"
+            f"You play {mark} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board, swap = self._board, ""
+        if self.swap and state.current_player() == seat == len(state.history()) == 1:
+            swap = board.names[state.history()[0]]
+        if style == "compact":
+            return board.compact(state, seat) + (f"{swap} is legal too\n" if swap else "")
+        turn = ", to move" if state.current_player() == seat else ""
+        offer = f" You may also play {swap}, which makes the stone there yours." if swap else ""
+        return f"You are {_MARKS[seat]}{turn}.{offer} The board:\n{board.full(state, seat)}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    engine = engine_game("havannah", params)
+    return OpenSpielGame(spec, params, engine, Havannah(engine, **params))

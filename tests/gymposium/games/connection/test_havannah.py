@@ -1,0 +1,216 @@
+"""What havannah's prompts say is what happens: a second account, kept from the words alone, agrees with every position,
+legal move and result, for both seats."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import load_game
+from gymposium.errors import BadParameter, IllegalMove
+from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.protocol import Event, Match
+from gymposium.plugins.host import host
+from gymposium.reading import READERS, read
+
+LETTERS = "abcdefghijklmnopqrs"
+Cells = set[str]
+
+
+def rows_of(size: int) -> list[list[str]]:
+    """The cells of a hexagon of hexagons, row by row, named as the rules say."""
+    last = 2 * size - 1
+    spans = [(max(0, row - size), min(last, size + row - 1)) for row in range(1, last + 1)]
+    return [[f"{LETTERS[i]}{row}" for i in range(*span)] for row, span in enumerate(spans, start=1)]
+
+
+def around(cell: str) -> Cells:
+    """Beside it; above with its own letter and the one before; below with its own letter and the one after."""
+    column, row = LETTERS.index(cell[0]), int(cell[1:])
+    places = [(-1, 0), (1, 0), (0, -1), (-1, -1), (0, 1), (1, 1)]
+    return {f"{LETTERS[column + right]}{row + down}" for right, down in places if 0 <= column + right < len(LETTERS)}
+
+
+def reached(start: Iterable[str], allowed: Cells) -> Cells:
+    """The cells joined to these by a chain of allowed ones."""
+    seen = set(start) & allowed
+    edge = list(seen)
+    while edge:
+        new = (around(edge.pop()) & allowed) - seen
+        seen |= new
+        edge += new
+    return seen
+
+
+class Account:
+    """The board and what wins on it."""
+
+    def __init__(self, size: int) -> None:
+        self.rows = rows_of(size)
+        self.cells = {cell for row in self.rows for cell in row}
+        top, middle, bottom = self.rows[0], self.rows[size - 1], self.rows[-1]
+        self.corners = {row[end] for row in (top, middle, bottom) for end in (0, -1)}
+        left, right = [row[0] for row in self.rows], [row[-1] for row in self.rows]
+        sides = [top, bottom, left[:size], left[size - 1 :], right[:size], right[size - 1 :]]
+        self.sides = [set(side) - self.corners for side in sides]
+        self.border = {cell for cell in self.cells if len(around(cell) & self.cells) < 6}
+        self.board = dict.fromkeys(self.cells, ".")
+
+    def wins(self, mark: str, last: str) -> str:
+        """What the stone put last has made."""
+        mine = {cell for cell in self.cells if self.board[cell] == mark}
+        chain = reached([last], mine)
+        if len(chain & self.corners) >= 2:
+            return "bridge"
+        if sum(bool(chain & side) for side in self.sides) >= 3:
+            return "fork"
+        outside = reached(self.border, self.cells - mine)
+        enclosed = self.cells - mine - outside
+        filled = {cell for cell in mine if around(cell) <= mine}
+        return "ring" if enclosed or filled else ""
+
+
+def full(account: Account) -> str:
+    """Each row between the names of its first and last cell, with a cell's centre above the gap between two."""
+    longest = max(len(row) for row in account.rows)
+    width = max(len(row[0]) for row in account.rows)
+    lines = [
+        f"{' ' * (longest - len(row))}{row[0].rjust(width)} {' '.join(account.board[cell] for cell in row)} {row[-1]}\n"
+        for row in account.rows
+    ]
+    return "".join(lines)
+
+
+def compact(account: Account) -> str:
+    width = max(len(row[0]) for row in account.rows)
+    return "".join(f"{row[0].ljust(width)} {''.join(account.board[c] for c in row)}\n" for row in account.rows)
+
+
+def check(match: Match, account: Account, offered: str = "") -> None:
+    for seat, mark in enumerate("xo"):
+        mover = match.to_move() == (seat,)
+        offer = f" You may also play {offered}, which makes the stone there yours." if offered and mover else ""
+        head = f"You are {mark}{', to move' if mover else ''}.{offer} The board:\n"
+        assert match.observe(seat).text == head + full(account)
+        also = f"{offered} is legal too\n" if offered and mover else ""
+        assert match.observe(seat, "compact").text == compact(account) + also
+
+
+def as_told(size: int, swap: bool, rng: random.Random, swaps: bool) -> str:
+    match, account = load_game("havannah", board_size=size, swap=swap).new(0), Account(size)
+    seat, turn = 0, 0
+    while True:
+        free = {cell for cell in account.cells if account.board[cell] == "."}
+        offered = next(iter(account.cells - free)) if swap and turn == 1 else ""
+        assert match.to_move() == ((seat,) if free else ())
+        if turn < 3 or turn % 9 == 0 or not free:
+            check(match, account, offered)
+            assert set(match.legal_moves(seat) or []) == free | ({offered} if offered else set())
+        if not free:
+            assert match.returns() == (0.0, 0.0)
+            return "draw"
+        move = offered if offered and swaps else rng.choice(sorted(free))
+        match.apply({seat: move})
+        account.board[move] = "xo"[seat]
+        if how := account.wins("xo"[seat], move):
+            assert match.to_move() == ()
+            assert match.returns() == ((1.0, -1.0) if seat == 0 else (-1.0, 1.0))
+            check(match, account)
+            return how
+        seat, turn = 1 - seat, turn + 1
+
+
+@given(st.integers(3, 10), st.booleans(), st.booleans(), st.integers(0, 999))
+@settings(max_examples=15)
+def test_havannah_as_the_rules_tell_it(size: int, swap: bool, swaps: bool, seed: int) -> None:
+    as_told(size, swap, random.Random(seed), swaps)
+
+
+def test_each_way_to_win_comes_about() -> None:
+    assert {as_told(5, False, random.Random(seed), False) for seed in range(30)} == {"ring", "bridge", "fork"}
+
+
+def played(moves: str, **params: int) -> Match:
+    events = [Event(i % 2, move) for i, move in enumerate(moves.split())]
+    return load_game("havannah", **params).load(events)
+
+
+DRAWN = "e4 b3 e3 d4 c4 c5 a1 a3 c2 e5 c1 b1 a2 b2 d5 d3 c3 d2 b4"
+
+
+def test_a_full_board_without_any_of_these_is_a_draw() -> None:
+    match = played(DRAWN, board_size=3)
+    assert match.to_move() == ()
+    assert match.returns() == (0.0, 0.0)
+    assert "." not in "".join(match.observe(0).text.splitlines()[1:])
+
+
+def test_with_a_swap_a_full_board_takes_one_decision_more() -> None:
+    match = played(f"e4 {DRAWN}", board_size=3, swap=True)
+    assert len(match.events) == match.game.max_decisions == 20
+    assert match.returns() == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("middle", ["", "d4 a1 ", "d1 d4 "], ids=["empty", "own stone", "opponent's stone"])
+def test_a_ring_may_be_round_anything(middle: str) -> None:
+    match = played(f"{middle}c3 a2 d3 b1 e4 e2 e5 a3 d5 c6 c4", board_size=4)
+    assert match.to_move() == ()
+    assert match.returns() == (1.0, -1.0)
+
+
+def test_three_stones_that_touch_each_other_are_no_ring_and_a_corner_is_no_side() -> None:
+    assert played("c3 a2 d3 b1 d4", board_size=4).to_move() == (1,)
+    # a chain along the top from corner a1 touches the top side alone; with a2 it touches two
+    assert played("a1 d5 b1 d6 c1 e6 a2 e5", board_size=4).to_move() == (0,)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("size", [3, 8, 10])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_rules_name_what_was_chosen(size: int, swap: bool, seat: int) -> None:
+    rules = load_game("havannah", board_size=size, swap=swap).rules(seat)
+    short = load_game("havannah", board_size=size, swap=swap).rules(seat, "compact")
+    assert f"itself a hexagon, {size} cells a side" in rules
+    assert ("o may on its first turn play the cell" in rules) is swap
+    assert ("o's first move may be the cell" in short) is swap
+    corners = re.search(r"corner cells, which are (.*);", rules)
+    assert corners is not None
+    assert set(re.findall(r"[a-z]\d+", corners[1])) == Account(size).corners
+    assert f"from 1 at the top to {2 * size - 1} at the bottom" in rules
+    assert "So b2 touches a2 and c2, a1 and b1, b3 and c3.\n" in rules
+    assert "b2 touches a1 b1 a2 c2 b3 c3" in short
+    assert around("b2") == set("a1 b1 a2 c2 b3 c3".split()) <= Account(size).cells
+    assert "x moves first" in rules
+    assert rules.endswith(f"You play {'xo'[seat]} and move {('first', 'second')[seat]}.\n")
+    assert short.endswith(f"you are {'xo'[seat]}\n")
+
+
+def test_cells_are_the_engines() -> None:
+    match = load_game("havannah").new(0)
+    assert isinstance(match, OpenSpielMatch)
+    names = [match.state.action_to_string(0, action) for action in match.legal_actions(0)]
+    assert match.legal_moves(0) == names == [cell for row in rows_of(8) for cell in row]
+
+
+def test_the_corners_are_those_on_offer() -> None:
+    assert {p.name: (p.low, p.high) for p in host().game("havannah").parameters} == {
+        "board_size": (3, 10),
+        "swap": (None, None),
+    }
+    for size in (2, 11):
+        with pytest.raises(BadParameter, match=f"board_size={size}"):
+            load_game("havannah", board_size=size)
+
+
+def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+    match = load_game("havannah", board_size=4).load([Event(0, "e5")])
+    unparsable = ["e1", "a5", "g3", "h4", "E4", "e8", "e0", "5e", "e05", "unknown", "unknown 4", "swap"]
+    for kind, replies in (("illegal", ["e5"]), ("unparsable", unparsable)):
+        for reply in replies:
+            assert read(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
+            with pytest.raises(IllegalMove):
+                match.apply({1: reply})
