@@ -57,4 +57,14 @@ GAMES = (
         information="imperfect",
         chance=True,
     ),
+    GameSpec(
+        name="spades",
+        title="Spades",
+        summary="Bid how many tricks to take, and take as many; four players, two sides.",
+        entry_point="gymposium.games.tricks.spades:game",
+        seats=4,
+        information="imperfect",
+        chance=True,
+        utility="general_sum",
+    ),
 )

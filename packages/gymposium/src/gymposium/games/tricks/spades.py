@@ -1,0 +1,153 @@
+"""Spades in words: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import Style
+from gymposium.games.tricks.deals import deal, world
+from gymposium.games.tricks.trick import (
+    NAMES,
+    RANKS,
+    SEATS,
+    SUIT_NAMES,
+    Trick,
+    all_of,
+    by_suit,
+    plain_order,
+    short,
+    told,
+    voids,
+)
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_CARDS = [f"{rank}{suit}" for suit in "cdhs" for rank in RANKS]
+_MOVES = [*_CARDS, "nil", *map(str, range(1, 14))]
+_NIL = _MOVES.index("nil")
+_DEALT = [f"{suit}{rank}".upper() for rank, suit in _CARDS]
+_SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
+_ORDER = plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
+_BIDS, _PLAYS = 52, 56
+"""Where the bids and the plays begin in the engine's history, behind the cards dealt in turn from North on."""
+
+
+class Spades:
+    """Words for `spades`."""
+
+    move_pattern = re.compile(r"[2-9TJQKA][cdhs]|nil|1[0-3]|[1-9]")
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _MOVES
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return (
+                f"spades, seats N E S W in turn, NS against EW, you are {SEATS[seat][0]}; bids are N E S W, partners' "
+                f"at most 13 together; N leads; spades are never led by who has another suit\n"
+                f"a trick is its leader and the cards in order\n"
+            )
+        return (
+            f"Spades for four players, one hand with 52 cards, 13 for each. North and South play together against East "
+            f"and West; turns go round in the order North, East, South, West. Cards are named by rank (2 3 4 5 6 7 8 9 "
+            f"T J Q K A, the ace high) and suit (clubs c, diamonds d, hearts h, spades s): Td is the ten of diamonds.\n"
+            f"First everybody bids once, North first: the number of tricks to take, 1 to 13, or nil for none. The two "
+            f"bids of a side may not come to more than 13; together they are its contract.\n"
+            f"Then North leads to the first of 13 tricks. You must follow the suit that was led if you can; otherwise "
+            f"you may play any card. Spades are trumps: the highest spade takes the trick, or where there is none the "
+            f"highest card of the suit led; its player leads the next. Nobody may lead a spade while holding a card of "
+            f"another suit, not even after spades have been played.\n"
+            f"A side that takes as many tricks as its contract, or more, gets 10 points for each trick of the contract "
+            f"and 1 for each trick beyond it, but loses 100 if those are ten or more. A side that takes fewer loses 10 "
+            f"for each trick of the contract. Besides, whoever bid nil gets 100 for the side by taking no trick, and "
+            f"loses 100 by taking any; the tricks count for the side all the same. Your result is your side's "
+            f"points.\n"
+            f"You are {SEATS[seat]}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        history: list[int] = state.history()
+        plays = [_CARDS[action] for action in history[_PLAYS:]]
+        hand = {_CARDS[action] for action in history[seat:_BIDS:4]}.difference(plays)
+        bids = history[_BIDS:_PLAYS]
+        said = [_MOVES[bid] for bid in bids]
+        tricks = _ORDER.tricks(plays, 0)
+        over = state.is_terminal()
+        taken = _taken(tricks)
+        if style == "compact":
+            legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
+            end = f"result {int(state.player_return(seat)):+d}" if over else f"legal {legal or 'none'}"
+            return (
+                f"hand {all_of(hand, _SHOWN) or 'none'}\nbids {' '.join(said) or 'none'}\ntricks {short(tricks)}\n"
+                f"taken N {taken[0]} E {taken[1]} S {taken[2]} W {taken[3]}\n{end}\n"
+            )
+        names = NAMES[seat]
+        lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
+        lines.append(f"Bids: {', '.join([f'{who} {bid}' for who, bid in zip(names, said)]) or 'none so far'}.")
+        if tricks:
+            tell = ", ".join([f"{who} {count}" for who, count in zip(names, taken, strict=True)])
+            north, east = bids[0] + bids[2] - 2 * _NIL, bids[1] + bids[3] - 2 * _NIL
+            lines += told(tricks, seat)
+            lines.append(f"Tricks taken: {tell}. Contracts: North and South {north}, East and West {east}.")
+        if over:
+            points = [int(state.player_return(side)) for side in (0, 1)]
+            lines.append(
+                f"The hand is over. Points: North and South {points[0]}, East and West {points[1]}. Your result: "
+                f"{points[seat % 2]:+d}."
+            )
+        return "\n".join(lines) + "\n"
+
+
+def _taken(tricks: Sequence[Trick]) -> list[int]:
+    """How many tricks each seat has taken."""
+    winners = [trick.winner for trick in tricks]
+    return [winners.count(seat) for seat in range(4)]
+
+
+class SpadesGame(OpenSpielGame):
+    """Spades, with a sampler, which the engine has none of."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        super().__init__(spec, params, engine_game("spades", params), Spades())
+        self.resamples = True
+        # The engine says 430 either way (spades.h): 200 more for reaching 500, or falling to -350, which one hand
+        # from 0 cannot do; and what nil twice can lose it leaves out.
+        self.utility_range = (-290.0, 230.0)
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Deal what the seat has not seen anew, evenly among all that fits: nobody holds a suit that they failed to
+        follow, and who led a spade had nothing else."""
+        history = match.state.history()
+        tricks = _ORDER.tricks([_CARDS[action] for action in history[_PLAYS:]], 0)
+        out = voids(tricks, _ORDER)
+        hands: list[list[str]] = [[], [], [], []]
+        for trick in tricks:
+            if trick.cards[0][1] == "s":
+                out[trick.seats[0]] |= {"c", "d", "h"}
+            for who, card in zip(trick.seats, trick.cards, strict=True):
+                hands[who].append(card)
+        hands[seat] = [_CARDS[action] for action in history[seat:_BIDS:4]]
+        seen = {card for hand in hands for card in hand}
+        others = [who for who in range(4) if who != seat]
+        free = {
+            card: tuple([place for place, who in enumerate(others) if card[1] not in out[who]])
+            for card in _CARDS
+            if card not in seen
+        }
+        dealt = deal(free, [13 - len(hands[who]) for who in others], rng)
+        for who, cards in zip(others, dealt, strict=True):
+            hand = hands[who] + cards
+            rng.shuffle(hand)
+            history[who:_BIDS:4] = [_MOVES.index(card) for card in hand]
+        return world(match, history, _DEALT, rng)
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> SpadesGame:
+    return SpadesGame(spec, params)

@@ -1,0 +1,99 @@
+"""What the tests of all trick games ask of their worlds."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pyspiel
+import pytest
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.protocol import Match, Style
+from gymposium.testing import check_leaks
+
+
+def _story(match: Match, seat: int) -> list[str]:
+    """Every change of the seat's view, and its own moves. All that was done was legal."""
+    assert isinstance(match, OpenSpielMatch)
+    log: list[str] = []
+    state = match.game.start()
+    for step in [*match.state.full_history(), None]:
+        if not state.is_chance_node():
+            view = match.game.view_of(state, seat)
+            if not log or log[-1] != view:
+                log.append(view)
+        if step is not None:
+            if step.player == seat:
+                log.append(str(step.action))
+            assert step.action in state.legal_actions()
+            state.apply_action(step.action)
+    return log
+
+
+@pytest.fixture
+def check_worlds() -> Callable[..., None]:
+    """Whether worlds tell their seat the same story, and mostly are not the true one."""
+
+    def check(game: OpenSpielGame, matches: int, share: float) -> None:
+        worlds = different = 0
+        for seed in range(matches):
+            match, rng = game.new(seed), random.Random(seed)
+            while match.to_move():
+                for seat in range(4):
+                    if rng.random() < share:
+                        true = list(match.events)
+                        world = match.resample(seat, rng)
+                        assert match.events == true
+                        assert world.to_move() == match.to_move()
+                        assert world.observe(seat) == match.observe(seat)
+                        assert [event.seat for event in world.events] == [event.seat for event in true]
+                        assert _story(world, seat) == _story(match, seat)
+                        assert str(game.load(world.events).state) == str(world.state)
+                        worlds, different = worlds + 1, different + (world.events != true)
+                match.apply({match.to_move()[0]: rng.choice(match.legal_moves(match.to_move()[0]) or [])})
+        assert worlds > 100
+        assert different > 0.8 * worlds
+
+    return check
+
+
+@pytest.fixture
+def check_even() -> Callable[..., None]:
+    """Whether counts are of what fits and nothing else, all equally often: by their chi-square."""
+
+    def check(counts: Counter[str], fitting: Collection[str]) -> None:
+        assert set(counts) <= set(fitting)
+        kinds, total = len(fitting), sum(counts.values())
+        distance = sum((counts[fit] - total / kinds) ** 2 for fit in fitting) / (total / kinds)
+        assert abs(distance - (kinds - 1)) / (2 * (kinds - 1)) ** 0.5 < 4
+
+    return check
+
+
+class _Telling:
+    """The words of a game, and a hint at something that the seat may not know."""
+
+    def __init__(self, wording: Any, hint: Callable[[pyspiel.State, int], object]) -> None:
+        self._wording, self._hint = wording, hint
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._wording, name)
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        text: str = self._wording.position(state, seat, style)
+        return f"{text}{self._hint(state, seat)}\n"
+
+
+@pytest.fixture
+def seats_told_too_much(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[int]]:
+    """The seats of which the leak check finds that they are given a hint that is put into their prompts."""
+
+    def planted(game: OpenSpielGame, hint: Callable[[pyspiel.State, int], object], matches: int) -> set[int]:
+        monkeypatch.setattr(game, "wording", _Telling(game.wording, hint))
+        leaks = check_leaks(game, matches=matches, events=120_000).leaks
+        return {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what}
+
+    return planted
