@@ -106,7 +106,7 @@ class _Growing:
             seat, view = CHANCE, ""
             outcomes = self.game.chances(state)
             actions, odds = [action for action, _ in outcomes], tuple(odds for _, odds in outcomes)
-            moves = tuple(state.action_to_string(CHANCE, action) for action in actions)
+            moves = tuple(self.game.outcome(state, action) for action in actions)
         else:
             seat, odds = state.current_player(), ()
             view = self.game.view_of(state, seat)

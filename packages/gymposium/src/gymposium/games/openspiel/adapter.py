@@ -106,6 +106,11 @@ class OpenSpielGame:
         outcomes: list[tuple[int, float]] = state.chance_outcomes()
         return outcomes
 
+    def outcome(self, state: pyspiel.State, action: int) -> str:
+        """What a chance outcome is called in a record: on one line, and told apart from all others of its node."""
+        text: str = state.action_to_string(CHANCE, action)
+        return text
+
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
         if self.hides and state.is_terminal():  # everybody is told the result, even where the engine's view keeps it
@@ -253,7 +258,7 @@ class OpenSpielMatch:
                     raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
                 self._rng = stream(self.seed, "chance")
             action = draw(self.game.chances(state), self._rng)
-            self.events.append(Event(CHANCE, state.action_to_string(CHANCE, action)))
+            self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
 
     def _replay(self, events: Sequence[Event]) -> None:
@@ -265,7 +270,7 @@ class OpenSpielMatch:
 
     def _replay_chance(self, number: int, move: str) -> None:
         for action, _ in self.game.chances(self.state):
-            if self.state.action_to_string(CHANCE, action) == move:
+            if self.game.outcome(self.state, action) == move:
                 if self.seed is not None:  # spend the draw that the original spent
                     self._rng = self._rng or stream(self.seed, "chance")
                     self._rng.random()
@@ -275,7 +280,7 @@ class OpenSpielMatch:
 
     def _step_recorded(self, player: int, action: int) -> None:
         text = (
-            self.state.action_to_string(CHANCE, action)
+            self.game.outcome(self.state, action)
             if player == CHANCE
             else self.game.names[action]
             if self.game.names is not None

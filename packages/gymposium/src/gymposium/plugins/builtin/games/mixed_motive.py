@@ -35,4 +35,33 @@ GAMES = (
         chance=True,
         utility="cooperative",
     ),
+    GameSpec(
+        name="bargaining",
+        title="Bargaining",
+        summary="Agree on who gets what of a pool that is worth something else to each.",
+        entry_point="gymposium.games.mixed_motive.bargaining:game",
+        parameters=(
+            Parameter(
+                name="max_turns", default=10, low=2, high=30, help="Offers of both players together, then it ends."
+            ),
+            Parameter(
+                name="discount",
+                default=1.0,
+                low=0.1,
+                high=1.0,
+                help="What results are multiplied by for each turn after the second.",
+            ),
+            Parameter(
+                name="prob_end",
+                default=0.0,
+                low=0.0,
+                high=0.9,
+                help="Probability that the match ends after each offer from the second on.",
+            ),
+        ),
+        examples=({}, {"max_turns": 6, "discount": 0.9, "prob_end": 0.1}),
+        information="imperfect",
+        chance=True,
+        utility="general_sum",
+    ),
 )

@@ -1,0 +1,163 @@
+"""Bargaining in words: two players share out a pool of things that are worth something else to each."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import Event, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+AGREE = "agree"
+
+
+class Bargaining:
+    """Words for `bargaining`. What was offered goes by the history, in which all offers are public."""
+
+    def __init__(self, engine: pyspiel.Game, max_turns: int, discount: float, prob_end: float) -> None:
+        self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
+        offers = [offer.quantities for offer in engine.all_offers()]
+        self._taken = [" ".join(map(str, quantities)) for quantities in offers]
+        self._agree = len(offers)  # the engine's next action; chance outcomes have numbers of their own
+        self.move_pattern = re.compile(rf"{AGREE}|take \d \d \d")
+        first = engine.new_initial_state()
+        first.apply_action(0)
+        self._items = [item.lower() for item in re.findall(r"(\w+): \d", first.action_to_string(0, 0))]
+        """What the pool holds, in the order of the numbers: book, hat, basketball."""
+        deals = engine.all_instances()
+        self.pools = [tuple(deal.pool) for deal in deals]
+        self.values = [[tuple(deal.values[seat]) for deal in deals] for seat in (0, 1)]
+        totals = [sum(pool) for pool in self.pools]
+        self._least, self._most = min(totals), max(totals)
+        self._worth = int(engine.max_utility())
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return [*(f"take {quantities}" for quantities in self._taken), AGREE]
+
+    def rules(self, seat: int, style: Style) -> str:
+        items = " ".join(self._items)
+        if style == "compact":
+            notes = [f"no deal after {self.max_turns} offers: 0 each"]
+            if self.discount < 1:
+                notes.append(f"results x {self.discount:g} for each turn after the second")
+            if self.prob_end:
+                notes.append(f"ends without a deal with chance {self.prob_end:g} after each offer from the second on")
+            return (
+                f"bargaining, numbers are {items}; moves: take N N N (what you keep, the other gets the rest of the "
+                f"pool) or agree to the other's last offer; pool is worth {self._worth} to each; you move "
+                f"{('first', 'second')[seat]}\n{'; '.join(notes)}\n"
+            )
+        kinds = f"{', '.join([f'{item}s' for item in self._items[:-1]])} and {self._items[-1]}s"
+        ends = f"{('You make', 'The other player makes')[seat]} the first offer.\n"
+        return (
+            f"Bargaining. Two players share out a pool of {kinds}: {self._least} to {self._most} things in all, at "
+            f"least one of each kind. You are told the pool and what one thing of each kind is worth to you. To the "
+            f"other player they are worth something else, which you are not told, as the other is not told your "
+            f"values. The whole pool is worth {self._worth} to you and {self._worth} to the other; each kind is worth "
+            f"something to at least one of you, and at least one kind to both.\n"
+            f"You take turns. A turn is an offer, or agrees to the offer that the other player made just before. An "
+            f"offer says what you would take; the other would get all the rest of the pool. To offer, write take and "
+            f"how many of each kind you would take, in the order {', '.join(self._items)}: take 1 0 2. To accept the "
+            f"other's last offer, write {AGREE}.\n"
+            f"Once an offer is agreed to, the match is over and each player gets the worth of what falls to them. "
+            f"After {self.max_turns} offers without agreement it is over and both get 0, so the last of them cannot be "
+            f"agreed to.\n{self._chance()}{self._loss()}{ends}"
+        )
+
+    def _chance(self) -> str:
+        if not self.prob_end:
+            return ""
+        return (
+            f"After each offer from the second on, the match ends at once with probability {self.prob_end:g}, and "
+            f"both get 0.\n"
+        )
+
+    def _loss(self) -> str:
+        if self.discount == 1:
+            return ""
+        return (
+            f"What both get is multiplied by {self.discount:g} for each turn after the second: by {self.discount:g} "
+            f"if the third turn agrees, by {self.discount**2:g} if the fourth does, and so on.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        deal, *actions = state.history()
+        offers = [action for action in actions if action < self._agree]
+        pool, values = self.pools[deal], self.values[seat][deal]
+        over, agreed = state.is_terminal(), self._agree in actions
+        result = f"{state.player_return(seat):g}"
+        if style == "compact":
+            past = ", ".join(
+                [f"{'you' if number % 2 == seat else 'they'} {self._taken[o]}" for number, o in enumerate(offers)]
+            )
+            end = f"{'agreed' if agreed else 'no deal'}, result {result}\n" if over else ""
+            return (
+                f"pool {' '.join(map(str, pool))}, values {' '.join(map(str, values))}\n"
+                f"offers {past or 'none'}\n{end or f'turn {len(offers) + 1}/{self.max_turns}{chr(10)}'}"
+            )
+        past = "".join(
+            [
+                f"Turn {number + 1}: {'you would' if number % 2 == seat else 'the other player would'} take "
+                f"{self._taken[offer]}.\n"
+                for number, offer in enumerate(offers)
+            ]
+        )
+        if agreed:
+            end = f"{'You' if len(offers) % 2 == seat else 'The other player'} agreed. You get {result}.\n"
+        elif over:
+            end = f"The match is over without agreement. You get {result}.\n"
+        else:
+            whose = "your turn" if state.current_player() == seat else "the other player's"
+            end = f"Turn {len(offers) + 1} of at most {self.max_turns}: {whose}.\n"
+        listed = [
+            f"{item}: {number}, worth {value} each to you"
+            for item, number, value in zip(self._items, pool, values, strict=True)
+        ]
+        return f"The pool: {'; '.join(listed)}.\n{past}{end}"
+
+
+class BargainingGame(OpenSpielGame):
+    """Bargaining, with deals of one line and a sampler that goes on where chance may end the match."""
+
+    wording: Bargaining
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        engine = engine_game("bargaining", params)
+        words = Bargaining(engine, **params)
+        super().__init__(spec, params, engine, words)
+        self._deals = [
+            f"pool {' '.join(map(str, pool))}, values {' '.join(map(str, one))} and {' '.join(map(str, other))}"
+            for pool, one, other in zip(words.pools, *words.values, strict=True)
+        ]
+        self._odds = self.start().chance_outcomes()
+        self.resamples = True  # by `sample` below
+
+    def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
+        return super().chances(state) if state.history() else self._odds
+
+    def outcome(self, state: pyspiel.State, action: int) -> str:
+        return self._deals[action] if action < len(self._deals) else super().outcome(state, action)
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Another deal with this pool and these values of the seat. The engine's own sampler plays the deal at every
+        later chance node, too, and fails (`bargaining.cc`, ResampleFromInfostate)."""
+        deal, *actions = match.state.history()
+        pools, values = self.wording.pools, self.wording.values[seat]
+        fits = [d for d in range(len(pools)) if pools[d] == pools[deal] and values[d] == values[deal]]
+        state, events = self.start(), match.events.copy()
+        chosen = rng.choice(fits)
+        events[0] = Event(events[0].seat, self._deals[chosen])
+        for action in (chosen, *actions):
+            state.apply_action(action)
+        return OpenSpielMatch(self, state, events, None, rng)
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> BargainingGame:
+    return BargainingGame(spec, params)
