@@ -106,6 +106,7 @@ def test_battleship_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
     sizes = list(map(int, params["ship_sizes"].split("-")))
     width, height, repeats = params["board_width"], params["board_height"], params["allow_repeated_shots"]
     most = params["num_shots"] if repeats else min(params["num_shots"], width * height)
+    assert game.spec.utility == ("zero_sum" if params["loss_multiplier"] == 1 else "general_sum")
     for seat in (0, 1):
         rules = game.rules(seat)
         assert f"a board of {height} rows and {width} columns" in rules

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymposium.errors import BadParameter
@@ -195,6 +196,8 @@ class BattleshipGame(OpenSpielGame):
             "ship_sizes": f"[{';'.join(map(str, words.sizes))}]",
             "ship_values": f"[{';'.join('1' for _ in words.sizes)}]",
         }
+        if words.loss_multiplier != 1:
+            spec = replace(spec, utility="general_sum")
         super().__init__(spec, params, engine_game("battleship", engine), words)
         self.resamples = True  # by `sample` below
 

@@ -76,7 +76,7 @@ GAMES = (
                 default=1.0,
                 low=0.0,
                 high=10.0,
-                help="What a ship that is lost costs, where one that is sunk counts 1; with 1 the game is zero-sum.",
+                help="What a lost ship costs, where a sunk one counts 1. The game is zero-sum with 1 alone.",
             ),
         ),
         examples=(
@@ -92,6 +92,5 @@ GAMES = (
             },
         ),
         information="imperfect",
-        utility="general_sum",
     ),
 )
