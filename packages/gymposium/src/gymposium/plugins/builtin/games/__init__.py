@@ -11,6 +11,7 @@ from gymposium.plugins.builtin.games import (
     mixed_motive,
     pieces,
     poker,
+    sowing,
     territory,
     tricks,
 )
@@ -19,6 +20,7 @@ from gymposium.plugins.specs import GameSpec
 GAMES: tuple[GameSpec, ...] = (
     *lines.GAMES,
     *territory.GAMES,
+    *sowing.GAMES,
     *connection.GAMES,
     *pieces.GAMES,
     *dice.GAMES,

@@ -1,0 +1,241 @@
+"""Oware in words, by the Abapa rules. Houses are named as its players do: A, B, … are South's, a, b, … are North's."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gymposium.errors import WrongSeat
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.boards import letters
+from gymposium.games.protocol import Event, Observation, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_SEATS = ("South", "North")
+LIMIT = 400
+"""Moves after which a match is over. The engine goes on, and fails at its 1001st move (oware.cc)."""
+
+
+class Houses(NamedTuple):
+    """What the engine shows of a position: the store of each seat, and the houses from South's first on."""
+
+    stores: list[int]
+    seeds: list[int]
+
+    def __str__(self) -> str:
+        return f"{' '.join(map(str, self.stores))} | {' '.join(map(str, self.seeds))}"
+
+    def collected(self) -> Houses:
+        """Each player has taken the seeds of their own houses."""
+        half = len(self.seeds) // 2
+        rows = (self.seeds[:half], self.seeds[half:])
+        return Houses([store + sum(row) for store, row in zip(self.stores, rows)], [0] * len(self.seeds))
+
+
+def read(board: str) -> Houses:
+    """The engine's `3 0 | 4 0 5 …`."""
+    stores, seeds = board.split("|")
+    return Houses([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
+
+
+def _names(houses: int) -> str:
+    """All houses in the order in which they are sown."""
+    return letters(houses).upper() + letters(houses)
+
+
+class Oware:
+    """Words for `oware` with any number of houses and seeds."""
+
+    def __init__(self, num_houses_per_player: int, num_seeds_per_house: int) -> None:
+        self.houses, self.each = num_houses_per_player, num_seeds_per_house
+        names = _names(num_houses_per_player)
+        small = names[num_houses_per_player:]
+        self.names = (small.upper(), small)
+        self.move_pattern = re.compile(f"[{''.join(self.names)}]")
+        row = "     " + "%3s" * num_houses_per_player
+        upper, lower = ("".join([f"{name:>3}" for name in row]) for row in (reversed(small), small.upper()))
+        self._drawing = f"North{upper}\n{row}\n{row}\nSouth{lower}"
+        upper, lower = (" ".join([f"{name}%s" for name in row]) for row in (reversed(small), small.upper()))
+        self._compact = f"{upper}\n{lower}"
+        """The drawings with places for the seeds of North's houses, the last first, and then of South's."""
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return self.names[seat][action]
+
+    def rules(self, seat: int, style: Style) -> str:
+        mine, theirs = self.names[seat], self.names[1 - seat]
+        if style == "compact":
+            return (
+                f"oware, {self.each} seeds a house at the start, sown {self.names[0]}{self.names[1]} and round, 2 or 3 "
+                f"are captured, a grand slam captures nothing, a position that comes back ends the game, you are "
+                f"{_SEATS[seat]} and own {mine}\n"
+            )
+        first, last = self.names[0][0], self.names[0][-1]
+        total = 2 * self.houses * self.each
+        return (
+            f"Oware with {self.houses} houses for each player and {self.each} seeds in every house at the start. South "
+            f"owns the houses {first} to {last}, North {first.lower()} to {last.lower()}. They take turns; South moves "
+            f"first. A move takes all seeds from one of your own houses and sows them, one into each house that "
+            f"follows, round the board in the order {' '.join(self.names[0])} {' '.join(self.names[1])} and then "
+            f"{first} again; only the house that they came from is left out, however often it is passed.\n"
+            f"If the last seed falls into an opponent's house and makes it hold 2 or 3 seeds, you capture these into "
+            f"your store; then those of the house before it, if that too is the opponent's and holds 2 or 3, and so "
+            f"on backwards, up to a house that is yours or holds another number. A move that would so capture all "
+            f"seeds in the opponent's houses is legal but captures none. If the opponent's houses are all empty, you "
+            f"must make a move that sows a seed into them.\n"
+            f"The game ends when a store has more than half of the {total} seeds, or both have half; when the player "
+            f"to move has no legal move; when a position comes back (all houses and stores, and the player to move, as "
+            f"they were before); and after {LIMIT} moves of both players together. Then each player also takes the "
+            f"seeds that are left in their own houses. More seeds win; equal numbers are a draw.\n"
+            f"A move is written as the house that is sown. You are {_SEATS[seat]}, own {' '.join(mine)}, and move "
+            f"{'first' if seat == 0 else 'second'}; your opponent owns {' '.join(theirs)}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board, moves = state.observation_string(seat)[4:], state.move_number()
+        over = state.is_terminal() or moves >= LIMIT
+        if moves >= LIMIT:  # at its own end the engine has done it
+            board = str(read(board).collected())
+        stores, seeds = (numbers.split() for numbers in board.split(" | "))
+        south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
+        if style == "compact":
+            legal = "" if over else " ".join([self.names[seat][action] for action in state.legal_actions(seat)])
+            return (
+                f"{self._compact % (*north, *south)}\nstores South {stores[0]} North {stores[1]}\n"
+                f"moves {moves} of {LIMIT}\nlegal {legal or 'none'}\n"
+            )
+        turn = "" if over or state.current_player() != seat else ", to move"
+        told = " The game is over." if over else ""
+        return (
+            f"You are {_SEATS[seat]}{turn}. {moves} of at most {LIMIT} moves are played.{told} Stores: you "
+            f"{stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n{self._drawing % (*north, *south)}\n"
+        )
+
+
+class OwareMatch(OpenSpielMatch):
+    """Ends at `LIMIT`, and tells which moves would bring back a position: the engine knows, but does not show it."""
+
+    __slots__ = ("_boards",)
+
+    def __init__(
+        self,
+        game: OpenSpielGame,
+        state: pyspiel.State,
+        events: list[Event],
+        seed: int | None,
+        rng: random.Random | None,
+    ) -> None:
+        super().__init__(game, state, events, seed, rng)
+        self._boards: list[str] = [state.observation_string(0)]
+        """The engine's boards, `1 | 3 0 | 4 0 5 …` with the player to move, since the last capture, which none before
+        it can equal; the last is that of now."""
+
+    def to_move(self) -> tuple[int, ...]:
+        return () if len(self.events) >= LIMIT else super().to_move()
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return [] if len(self.events) >= LIMIT else super().legal_actions(seat)
+
+    def legal_moves(self, seat: int) -> list[str]:
+        return [] if len(self.events) >= LIMIT else super().legal_moves(seat)
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        seen = super().observe(seat, style)
+        if repeating := self._repeating(seat):
+            moves = " ".join(repeating)
+            seen.text += (
+                f"Moves that would bring back an earlier position and so end the game: {moves}.\n"
+                if style == "full"
+                else f"repeats a position {moves}\n"
+            )
+        return seen
+
+    def view(self, seat: int) -> str:
+        return f"{super().view(seat)} {' '.join(self._repeating(seat))}"
+
+    def returns(self) -> tuple[float, ...]:
+        if len(self.events) < LIMIT:
+            return super().returns()
+        south, north = read(self._boards[-1][4:]).collected().stores
+        return float((south > north) - (south < north)), float((north > south) - (north < south))
+
+    def fork(self, rng: random.Random) -> OwareMatch:
+        fork = OwareMatch(self.game, self.state.clone(), list(self.events), None, rng)
+        fork._boards = list(self._boards)
+        return fork
+
+    def _move(self, moves: Mapping[int, str]) -> None:
+        if len(self.events) >= LIMIT:
+            raise WrongSeat(moves, ())
+        super()._move(moves)
+        board = self.state.observation_string(0)
+        if board.split("|")[1] != self._boards[-1].split("|")[1]:
+            self._boards.clear()
+        self._boards.append(board)
+
+    def _repeating(self, seat: int) -> list[str]:
+        """The seat's moves that would bring back a position."""
+        houses = 2 * self.game.num_actions
+        # Seeds only go forward, so to be as they were they have gone all the way round: every house has been sown.
+        if len(self._boards) < houses:
+            return []
+        sown = {event.move for event in self.events[1 - len(self._boards) :]}
+        if len(sown) < houses - 1:
+            return []
+        moves = self.legal_moves(seat)
+        return [move for move in moves if len(sown | {move}) == houses and self._repeats(seat, move)]
+
+    def _repeats(self, seat: int, move: str) -> bool:
+        now = read(self._boards[-1][4:])
+        house = _names(self.game.num_actions).index(move)
+        after = Houses(now.stores, sow(now.seeds, house))
+        if f"{1 - seat} | {after}" not in self._boards:
+            return False
+        action = house - seat * self.game.num_actions
+        end = read(self.state.child(action).observation_string(0)[4:])
+        return end == after.collected()  # else it captures
+
+
+def sow(seeds: Sequence[int], house: int) -> list[int]:
+    """The houses after one is sown, before any capture."""
+    after, at = list(seeds), house
+    after[house] = 0
+    for _ in range(seeds[house]):
+        at = (at + 1) % len(after)
+        if at == house:
+            at = (at + 1) % len(after)
+        after[at] += 1
+    return after
+
+
+class OwareGame(OpenSpielGame):
+    """The engine's board alone does not tell how many moves are left."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Oware) -> None:
+        super().__init__(spec, params, engine, words)
+        self.max_decisions = LIMIT
+
+    def new(self, seed: int) -> OwareMatch:
+        return OwareMatch(self, self.start(), [], seed, None)
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> OwareMatch:
+        match = OwareMatch(self, self.start(), [], seed, None)
+        match._replay(events)
+        return match
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)} {state.move_number()}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OwareGame:
+    engine = engine_game("oware", params)
+    return OwareGame(spec, params, engine, Oware(**params))

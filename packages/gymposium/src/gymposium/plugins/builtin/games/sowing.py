@@ -1,0 +1,19 @@
+"""Sowing games."""
+
+from __future__ import annotations
+
+from gymposium.plugins.specs import GameSpec, Parameter
+
+GAMES = (
+    GameSpec(
+        name="oware",
+        title="Oware",
+        summary="Sow seeds round the board; twos and threes on the other side are captured.",
+        entry_point="gymposium.games.sowing.oware:game",
+        parameters=(
+            Parameter(name="num_houses_per_player", default=6, low=2, high=6, help="Houses of each player."),
+            Parameter(name="num_seeds_per_house", default=4, low=1, high=6, help="Seeds in each house at the start."),
+        ),
+        examples=({}, {"num_seeds_per_house": 3}, {"num_seeds_per_house": 5}),
+    ),
+)
