@@ -54,4 +54,29 @@ GAMES = (
         chance=True,
         utility="score",
     ),
+    GameSpec(
+        name="crazy_eights",
+        title="Crazy eights",
+        summary="Follow suit or rank, or play an eight and name a suit; get rid of your cards.",
+        entry_point="gymposium.games.cards.crazy_eights:game",
+        parameters=(
+            Parameter(name="players", default=2, low=2, high=5, help="Players; with two 7 cards each, otherwise 5."),
+            Parameter(name="max_draw_cards", default=5, low=1, high=52, help="Most cards to draw in a turn."),
+            Parameter(name="max_turns", default=100, low=1, high=500, help="Cards played, by all, that end the hand."),
+            Parameter(
+                name="use_special_cards",
+                default=False,
+                help="A 2 makes the next player draw, a Q skips the next player, an A turns the order round.",
+            ),
+            Parameter(name="reshuffle", default=False, help="The pile becomes the stock when that is empty."),
+        ),
+        examples=(
+            {},
+            {"players": 4, "max_turns": 50, "use_special_cards": True, "reshuffle": True},
+            {"players": 3, "max_draw_cards": 1},
+        ),
+        information="imperfect",
+        chance=True,
+        utility="general_sum",
+    ),
 )

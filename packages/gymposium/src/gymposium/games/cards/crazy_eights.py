@@ -1,0 +1,240 @@
+"""Crazy eights in words: one hand. The engine's odd count of the cards left over is told as it is."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import NoSampler
+from gymposium.games.cards.crazy_eights_course import CARDS, DEALER, SUITS, Course, Courses, Rules
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import CHANCE, Event, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_TRIES = 1000
+_VIEW = re.compile(
+    r"Suit C: (.*)\nSuit D: (.*)\nSuit H: (.*)\nSuit S: (.*)\n"
+    r"Previous card: (.)(.)\nPrevious suit: (.)\n.*have: (.*) cards"
+)
+_SUITS = dict(zip("CDHS", SUITS))
+_RENEWED = (
+    "The stock is not renewed.",
+    "When the stock is empty, the pile but for its top card is shuffled and is the new stock.",
+)
+_LAST_FOR_TWOS = " Drawing exactly the rest of the stock for 2s counts as a pass here."
+_NAMES = [*CARDS, "draw", "pass", *SUITS]
+
+
+def _penalty(card: int) -> int:
+    """Points for a card left over. The engine takes the card's number for its rank (crazy_eights.cc, ScoreUp)."""
+    rank = card // 4
+    return 50 if rank == 6 else 10 if rank >= 9 else card + 2
+
+
+MOST_LEFT = sum(map(_penalty, range(len(CARDS)))) - _penalty(0)
+"""Points of all cards but the one that lies on the pile."""
+
+
+class CrazyEights:
+    """Words for `crazy_eights` with one deck."""
+
+    move_pattern = re.compile(rf"draw|pass|{'|'.join(SUITS)}|[2-9TJQKA][cdhs]")
+
+    def __init__(
+        self, players: int, max_draw_cards: int, max_turns: int, use_special_cards: bool, reshuffle: bool
+    ) -> None:
+        self.players, self.max_draw, self.max_plays = players, max_draw_cards, max_turns
+        self.specials, self.reshuffle = use_special_cards, reshuffle
+        self.courses = Courses(Rules(players, use_special_cards, reshuffle))
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return _NAMES
+
+    def rules(self, seat: int, style: Style) -> str:
+        n, draws = self.players, self.max_draw
+        if style == "compact":
+            extra = ", 2 draw two or play a 2, Q skips, A turns round" if self.specials else ""
+            renewed = "pile becomes stock" if self.reshuffle else "stock not renewed"
+            return (
+                f"crazy eights, {n} players, draw up to {draws} a turn, then play or pass, 8 names a suit{extra}, "
+                f"{renewed}, over after {self.max_plays} cards played or {n + 1} passes in a row without stock\n"
+                f"points lost for cards left: 8 50, J Q K A 10, others 4 times the number less 6, d 1 h 2 s 3 more\n"
+                f"turns: +2 is two cards drawn, then what was played; you are P{seat}\n"
+            )
+        order = ", ".join([f"P{s}" for s in range(n)])
+        return (
+            f"Crazy eights for {n} players ({order}), one hand, with 52 cards: 2 3 4 5 6 7 8 9 T J Q K A of clubs (c), "
+            f"diamonds (d), hearts (h) and spades (s). One player is drawn to be the dealer. Everybody is dealt "
+            f"{self.courses.rules.hands // n} cards, and one is turned up to begin the pile; an 8 is put back and "
+            f"another one turned up. Turns go in the order {order} and round again, beginning behind the dealer.\n"
+            f"In your turn you put a card on the pile that has the suit or the rank of the top card, or any 8. Whoever "
+            f"plays an 8 then names a suit, as a move of its own: the next card must have that suit, or be an 8.\n"
+            f"Before you play you may draw cards from the stock, one by one, at most {draws} in a turn, whether you "
+            f"could play or not. When you have drawn {draws}, or there is no stock, you must play or pass; sooner you "
+            f"cannot pass. {_RENEWED[self.reshuffle]}\n"
+            f"{self._specials()}"
+            f"The hand is over when somebody has no cards left, when {self.max_plays} cards have been played, counting "
+            f"everybody's, or when there is no stock and players have passed {n + 1} times in a "
+            f"row.{_LAST_FOR_TWOS if self.specials else ''}\n"
+            f"Each card that you have left costs points: an 8 50; J, Q, K and A 10; any other four times its number (T "
+            f"is 10) less 6, and 1 more if it is a diamond, 2 a heart, 3 a spade, so 2c costs 2 and Ts 37. Your result "
+            f"is minus these points; the greatest result wins.\n"
+            f"In the account of the turns, P1 +2 7h means that P1 drew two cards and then played 7h. Behind an 8 "
+            f"stands the suit that was named.\n"
+            f"You are P{seat}.\n"
+        )
+
+    def _specials(self) -> str:
+        if not self.specials:
+            return ""
+        again = " With two players the turn is yours again." if self.players == 2 else ""
+        same = " With two players that changes nothing." if self.players == 2 else ""
+        return (
+            f"After a 2 the next player either plays another 2, of any suit, or draws two cards, and two more for each "
+            f"2 played right before, which ends the turn; what the stock does not have is not drawn, and a 2 played "
+            f"when there is no stock is a card like any other. A Q skips the next player.{again} An A turns the order "
+            f"round.{same} The first card turned up counts as if the dealer had played it.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        found = _VIEW.search(state.observation_string(seat))
+        assert found is not None, "the engine's view of crazy_eights has changed"
+        now = self.courses.of(state.history())
+        suits = (_suit(found[1], "c"), _suit(found[2], "d"), _suit(found[3], "h"), _suit(found[4], "s"))
+        hand = [suit for suit in suits if suit]
+        top = found[6] + found[5].lower()
+        named = _SUITS[found[7]] if found[6] == "8" and not now.naming else ""
+        counts = found[8].split(", ")  # from this seat on
+        held = [f"P{s} {counts[s - seat]}" for s in range(self.players)]
+        over = state.is_terminal()
+        result = f"{state.player_return(seat):g}" if over else ""
+        if style == "compact":
+            legal = " ".join([_NAMES[action] for action in state.legal_actions(seat)])
+            way = f"way {'up' if now.way > 0 else 'down'} due {now.due}\n" if self.specials else ""
+            return (
+                f"hand {' '.join(hand) or 'none'}\ntop {top}{f' {named}' if named else ''}\n"
+                f"cards {' '.join(held)} stock {now.stock}\nturns {now.told}\n{way}"
+                f"{f'result {result}' if over else f'now P{now.seat} drawn {now.drawn}'}\nlegal {legal or 'none'}\n"
+            )
+        way = f" Turns go {'up' if now.way > 0 else 'down'} by number." if self.specials else ""
+        return (
+            f"You are P{seat}. Your hand: {', '.join(hand) or 'empty'}.\n"
+            f"Top card: {top}{f', and the suit named is {named}' if named else ''}.{way}\n"
+            f"Cards held: {', '.join(held)}. Stock: {now.stock}.\n"
+            f"Turns so far: {now.told}.\n"
+            f"{f'The hand is over. Your result: {result}.' if over else self._to_do(now, seat)}\n"
+        )
+
+    def _to_do(self, now: Course, seat: int) -> str:
+        if now.seat != seat:
+            return f"P{now.seat} is to act."
+        if now.naming:
+            return "You are to act: name a suit."
+        if now.due:
+            return f"You are to act: draw {min(now.due, now.stock)} cards at once, or play a 2."
+        return f"You are to act. Cards that you have drawn in this turn: {now.drawn} of at most {self.max_draw}."
+
+
+@cache  # 8,192 rows for each suit
+def _suit(row: str, suit: str) -> str:
+    """`23 5       K ` → `2h 3h 5h Kh`."""
+    return " ".join([rank + suit for rank in row.replace(" ", "")])
+
+
+class CrazyEightsGame(OpenSpielGame):
+    """Crazy eights, with what lies open of the hand in its view, and a sampler of its own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        words = CrazyEights(**params)
+        super().__init__(spec, params, engine_game("crazy_eights", params), words)
+        self.courses = words.courses
+        self.resamples = True  # by `sample` below: the engine has none
+        start = self.start()
+        start.apply_action(DEALER)
+        self._dealt = [start.action_to_string(CHANCE, card) for card in range(len(CARDS))]
+        # The engine has -544 for every rule set, with other points than those that it pays.
+        self.utility_range = (-float(MOST_LEFT), 0.0)
+        # And 10,000 for its length. Cards are drawn until there is no stock; whoever passes before has drawn some.
+        stocks = words.max_plays + 1 if words.reshuffle else 1  # between two plays it is renewed once at most
+        draws = stocks * len(CARDS)
+        self.max_decisions = words.max_plays * (3 + words.players) + draws + draws // words.max_draw
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        now = self.courses.of(state.history())
+        return f"{super().view_of(state, seat)}\n{now.told} +{now.drawn}"
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Deal and draw the cards that the seat cannot see anew: any way in which all that it saw could happen as it
+        did is as likely as any other."""
+        history = match.state.history()
+        hands = self.courses.rules.hands
+        put_back = history[1 + hands : self.courses.rules.first(history)]
+        for _ in range(_TRIES):
+            cards = _redeal(self.courses, history, seat, rng)
+            if any(card in put_back and index <= hands for index, card in cards.items()):
+                continue  # an eight that was turned up and put back was in nobody's hand
+            events = match.events.copy()
+            for index, card in cards.items():
+                history[index] = card
+                events[index] = Event(CHANCE, self._dealt[card])
+            state = self.start()
+            for action in history:
+                state.apply_action(action)
+            return OpenSpielMatch(self, state, events, None, rng)
+        raise NoSampler(f"{self.name}: no deal was found in {_TRIES} tries without the eights that were put back.")
+
+
+def _redeal(courses: Courses, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
+    """New cards for the others, by their place in the history.
+
+    A card that somebody played was dealt to them, or drawn by them, while the stock that last held it was in use.
+    Choosing among their places of that time evenly, in order of time, makes every assignment equally likely, since
+    the number of places to choose from does not depend on earlier choices. The other cards of a stock go to the other
+    places, in any order."""
+    rules, first = courses.rules, courses.rules.first(history)
+    pile = [history[first]]
+    left = [set(range(len(CARDS))).difference(pile)]
+    """Of each stock, the first with the hands, the cards that no place has yet."""
+    stock_of = dict.fromkeys(left[0], 0)
+    """Which stock last held a card."""
+    free: dict[tuple[int, int], list[int]] = {}
+    """The places of each seat and stock."""
+    new: dict[int, int] = {}
+
+    def drew(who: int, stock: int, index: int) -> None:
+        if who == seat:
+            left[stock].remove(history[index])
+        else:
+            free.setdefault((who, stock), []).append(index)
+
+    for index in range(1, 1 + rules.hands):
+        drew((history[0] - DEALER + index) % rules.players, 0, index)
+    for index, item, before in courses.steps(history):
+        while len(left) <= before.renewed:
+            left.append(set(pile[:-1]))
+            stock_of.update(dict.fromkeys(pile[:-1], len(left) - 1))
+            del pile[:-1]
+        if before.drawing:
+            drew(before.seat, before.renewed, index)
+        elif item < len(CARDS):
+            pile.append(item)
+            if before.seat != seat:
+                stock = stock_of[item]
+                places = free[before.seat, stock]
+                new[places.pop(rng.randrange(len(places)))] = item
+                left[stock].remove(item)
+    for stock, cards in enumerate(left):
+        places = [index for (_, number), indices in free.items() if number == stock for index in indices]
+        new.update(zip(places, rng.sample(sorted(cards), len(places)), strict=True))
+    return new
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> CrazyEightsGame:
+    return CrazyEightsGame(spec, params)

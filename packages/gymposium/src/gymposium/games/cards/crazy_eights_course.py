@@ -1,0 +1,160 @@
+"""The course of a hand of crazy eights, from the engine's history: who did what, and what follows from it.
+
+The engine's view shows a hand, the top card and how many cards everybody holds, and no more: not the stock, not how
+many cards may still be drawn, not what has been played. All of that lies open at a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+CARDS = [f"{rank}{suit}" for rank in "23456789TJQKA" for suit in "cdhs"]
+SUITS = ("clubs", "diamonds", "hearts", "spades")
+DRAW, PASS, NAME = 52, 53, 54
+"""The engine's actions; below them the cards, from NAME on the suits."""
+DEALER = 52
+"""The first chance outcome is this and the number of the dealer."""
+_TWO, _EIGHT, _QUEEN, _ACE = 0, 6, 10, 12
+_KEPT = 5000
+"""Courses that are remembered; each is a kilobyte or two."""
+
+
+class Rules:
+    """What a course depends on."""
+
+    def __init__(self, players: int, specials: bool, reshuffle: bool) -> None:
+        self.players, self.specials, self.reshuffle = players, specials, reshuffle
+        self.hands = players * (7 if players == 2 else 5)
+        """Cards that are dealt; in the history they follow the choice of the dealer."""
+
+    def first(self, history: Sequence[int]) -> int:
+        """Where in the history the card is that begins the pile; before it may be eights that were put back."""
+        index = 1 + self.hands
+        while history[index] // 4 == _EIGHT:
+            index += 1
+        return index
+
+
+class Course:
+    """Where a hand has come to."""
+
+    __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "seat", "stock", "told", "way")
+
+    def begin(self, rules: Rules, history: Sequence[int]) -> None:
+        first = rules.first(history)
+        self.seat = history[0] - DEALER
+        """Who is to act."""
+        self.way = 1
+        """1 where turns go up by seat, -1 where they go down."""
+        self.held = rules.hands
+        self.stock, self.renewed = len(CARDS) - rules.hands - 1, 0
+        """Cards in the stock, and how often it was renewed."""
+        self.due = self.drawn = 0
+        """Cards to be drawn for twos; cards drawn in this turn."""
+        self.drawing = self.naming = False
+        """Whether a card is about to come from the stock; whether a suit is to be named."""
+        up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
+        self.told = f"P{self.seat} turns up {up}"
+        """All that everybody saw: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
+        self._follow(history[first], rules)  # it counts as the dealer's
+
+    def copy(self) -> Course:
+        new = Course()
+        new.seat, new.way, new.held, new.stock, new.renewed = self.seat, self.way, self.held, self.stock, self.renewed
+        new.due, new.drawn, new.drawing, new.naming = self.due, self.drawn, self.drawing, self.naming
+        new.told = self.told
+        return new
+
+    def go_on(self, item: int, rules: Rules) -> None:
+        """Take in the next entry of the history."""
+        if self.drawing:
+            self.held, self.drawn, self.stock = self.held + 1, self.drawn + 1, self.stock - 1
+            self._renew(rules)
+            if not self.due:
+                self.drawing = False
+                return
+            self.due = self.due - 1 if self.stock else 0
+            if not self.due:
+                self.drawing = False
+                self._tell("")
+                self._next(rules)
+        elif item == DRAW:
+            self.drawing = True
+        elif item == PASS:
+            self._tell(" pass")
+            self._next(rules)
+        elif item >= NAME:
+            self.naming = False
+            self.told += f" {SUITS[item - NAME]}"
+            self._next(rules)
+        else:
+            self.held -= 1
+            self._renew(rules)
+            self._tell(f" {CARDS[item]}")
+            if item // 4 == _EIGHT:
+                self.naming = True
+            else:
+                self._follow(item, rules)
+
+    def _tell(self, what: str) -> None:
+        drew = f" +{self.drawn}" if self.drawn else ""
+        self.told += f", P{self.seat}{drew}{what}"
+        self.drawn = 0
+
+    def _renew(self, rules: Rules) -> None:
+        if rules.reshuffle and not self.stock:
+            self.stock = len(CARDS) - self.held - 1
+            self.renewed += 1
+
+    def _follow(self, card: int, rules: Rules) -> None:
+        """Whose turn it is after a card, and what it brings with it."""
+        rank = card // 4
+        if rules.specials:
+            if rank == _QUEEN:
+                self._next(rules)
+            elif rank == _ACE:
+                self.way = -self.way
+            elif rank == _TWO and self.stock:
+                self.due += 2
+        self._next(rules)
+
+    def _next(self, rules: Rules) -> None:
+        self.seat = (self.seat + self.way) % rules.players
+
+
+class Courses:
+    """The courses of all hands of a game. To go on from the last decision is much quicker than from the deal."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._begin = 2 + rules.hands
+        self._known: dict[bytes, Course] = {}
+
+    def of(self, history: Sequence[int]) -> Course:
+        key = bytes(history)
+        course = self._known.get(key)
+        if course is not None:
+            return course
+        done = len(key) - 1
+        while (known := self._known.get(key[:done])) is None and done > self._begin:
+            done -= 1
+        if known is None:
+            course = Course()
+            course.begin(self.rules, key)
+            done = self.rules.first(key) + 1
+        else:
+            course = known.copy()
+        for item in key[done:]:
+            course.go_on(item, self.rules)
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        self._known[key] = course
+        return course
+
+    def steps(self, history: Sequence[int]) -> Iterator[tuple[int, int, Course]]:
+        """Each entry after the deal, with its place and what the course was before it."""
+        course = Course()
+        course.begin(self.rules, history)
+        for index in range(self.rules.first(history) + 1, len(history)):
+            yield index, history[index], course
+            course.go_on(history[index], self.rules)
