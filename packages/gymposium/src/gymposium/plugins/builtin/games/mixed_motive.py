@@ -64,4 +64,20 @@ GAMES = (
         chance=True,
         utility="general_sum",
     ),
+    GameSpec(
+        name="negotiation",
+        title="Negotiation",
+        summary="Share out a pool by proposals, with words that mean what the two of you make of them.",
+        entry_point="gymposium.games.mixed_motive.negotiation:game",
+        parameters=(
+            Parameter(name="num_items", default=3, low=1, high=3, help="Kinds of things in the pool."),
+            Parameter(name="enable_utterances", default=True, help="Whether a word is said with each proposal."),
+            Parameter(name="num_symbols", default=5, low=2, high=10, help="Letters that words are made of."),
+            Parameter(name="utterance_dim", default=3, low=1, high=3, help="Letters of a word."),
+        ),
+        examples=({}, {"enable_utterances": False}, {"num_items": 2, "num_symbols": 4, "utterance_dim": 1}),
+        information="imperfect",
+        chance=True,
+        utility="general_sum",
+    ),
 )
