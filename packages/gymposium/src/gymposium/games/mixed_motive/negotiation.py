@@ -149,10 +149,10 @@ class Negotiation:
                 f"but what you make of them. Write say and the word: say {word}.\n"
             )
         return (
-            f"Negotiation. Two players share out a pool with {self.kinds} kind{'s' * (self.kinds > 1)} of things, up to {_MOST_OF_A_KIND} of "
-            f"each, drawn at random. Both know the pool. One thing of a kind is worth 0 to {_MOST_WORTH} to you, also "
-            f"drawn at random, and something else to the other player. You know your own values alone, the other only "
-            f"theirs; nobody's are all 0.\n"
+            f"Negotiation. Two players share out a pool with {self.kinds} kind{'s' * (self.kinds > 1)} of things, up "
+            f"to {_MOST_OF_A_KIND} of each, drawn at random. Both know the pool. One thing of a kind is worth 0 to "
+            f"{_MOST_WORTH} to you, also drawn at random, and something else to the other player. You know your own "
+            f"values alone, the other only theirs; nobody's are all 0.\n"
             f"You take turns. A turn is a proposal, or agrees to the proposal that the other player made just before. "
             f"A proposal says what you would take; the other would get all the rest of the pool. To propose, write "
             f"take and how many of each kind you would take, in the order of the pool: take {example}. To accept the "
