@@ -35,4 +35,15 @@ GAMES = (
         ),
         examples=({}, {"columns": 6}, {"rows": 9, "columns": 5}),
     ),
+    GameSpec(
+        name="quoridor",
+        title="Quoridor",
+        summary="Reach the far side first, and wall in the other's way.",
+        entry_point="gymposium.games.pieces.quoridor:game",
+        parameters=(
+            Parameter(name="board_size", default=9, low=3, high=11, help="Side of the board."),
+            Parameter(name="wall_count", default=10, low=0, high=20, help="Walls of each player."),
+        ),
+        examples=({}, {"board_size": 7, "wall_count": 8}),
+    ),
 )

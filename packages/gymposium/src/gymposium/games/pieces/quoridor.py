@@ -1,0 +1,150 @@
+"""Quoridor in words (Mirko Marchesi, 1997), for two. Squares and walls are named as its players do: a1 is bottom left,
+and a wall has the name of the square nearest to a1 that it touches. The engine counts its rows from the top.
+
+The engine warns of known issues. They are of three and four players (a forced pass that lands elsewhere); with two
+there is always a pawn move, so nobody ever has to pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+
+
+class Quoridor:
+    """Words for `quoridor` on a board of any size."""
+
+    def __init__(self, engine: pyspiel.Game, board_size: int, wall_count: int) -> None:
+        self.size, self.wall_count = board_size, wall_count
+        self.longest: int = engine.max_game_length()
+        # The engine's actions are places in a grid of squares, gaps and crossings, by rows from the top. Those on
+        # gaps are walls, told here by name; those on squares are pawn moves, by where they lead.
+        grid = 2 * board_size - 1
+        columns = letters(board_size)
+        self._walls = [
+            f"{columns[x // 2]}{board_size - 1 - y // 2}{'v' if x % 2 else 'h'}" if (x + y) % 2 else ""
+            for y in range(grid)
+            for x in range(grid)
+        ]
+        self._labels = [f"{board_size - y // 2:2d}" if y % 2 == 0 else "  " for y in range(grid)]
+        inner = f"[{columns[:-1]}]{any_of(board_size - 1)}[hv]"
+        self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}|{inner}")
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return self._walls[action] or self._flipped(state.action_to_string(seat, action))
+
+    def _flipped(self, square: str) -> str:
+        return f"{square[0]}{self.size + 1 - int(square[1:])}"
+
+    def rules(self, seat: int, style: Style) -> str:
+        mark, goal = _MARKS[seat], (self.size, 1)[seat]
+        if style == "compact":
+            return (
+                f"quoridor {self.size} by {self.size}, x from row 1 to {self.size}, o from row {self.size} to 1, "
+                f"row 1 at the bottom, a move is the pawn's new square or a wall: a1h above a1 b1, a1v right of a1 a2; "
+                f"draw after {self.longest} moves of both players; you are {mark} and win on row {goal}\n"
+            )
+        order = ("first", "second")[seat]
+        last = letters(self.size)[-1]
+        middle = letters(self.size)[self.size // 2]
+        return (
+            f"Quoridor on a board of {self.size} rows and {self.size} columns. x has a pawn on {middle}1 and wins by "
+            f"reaching any square of row {self.size}; o has one on {middle}{self.size} and wins by reaching row 1. "
+            f"Each player has {self.wall_count} walls. The players take turns; x moves first. A turn is to move your "
+            f"pawn or to place one of your walls.\n"
+            f"A pawn moves one square up, down, left or right, but not through a wall. Where the opponent's pawn "
+            f"stands on that square, yours jumps over it to the next square in the same direction; only if there a "
+            f"wall or the edge of the board is behind the opponent's pawn, yours goes to a square on either side of "
+            f"that pawn instead, if no wall is between the two.\n"
+            f"A wall is as long as two squares and lies between two rows or two columns. It may touch other walls, but "
+            f"not lie on one or cross one at its middle, and it must leave both pawns a way to their goals (as if the "
+            f"other pawn were not there). Walls are never moved or removed.\n"
+            f"After {self.longest} moves, counting both players', the game is a draw, even if the last of them reaches "
+            f"the goal.\n"
+            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.size}, from the "
+            f"bottom): a1 is bottom left. A pawn's move is written as the square that it goes to. A wall is written as "
+            f"the bottom left of the four squares that it touches, with h if it is horizontal and v if it is vertical: "
+            f"a1h lies above a1 and b1, a1v to the right of a1 and a2. On the board a wall is drawn as two strokes "
+            f"with + between, an empty square as a dot.\n"
+            f"You play {mark}, move {order} and must reach row {goal}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        # how many walls are left, the columns, rows of squares and of gaps by turns, the columns
+        board = state.observation_string(seat).replace(" 0 ", " x ").replace(" @ ", " o ")
+        head, columns, *rows, _ = board.split("\n")[:-1]
+        left = head.partition("walls: ")[2].split(", ")
+        walls, number, player = " ".join(self.walls(state)) or "none", state.move_number(), state.current_player()
+        if style == "compact":
+            x, o = self._pawn(rows, " x "), self._pawn(rows, " o ")
+            legal = " ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            pawns = f"x {x} walls {left[0]}\no {o} walls {left[1]}\n"
+            return f"moves {number}\n{pawns}walls {walls}\nlegal {legal or 'none'}\n"
+        drawn = "\n".join([label + _content(row) for label, row in zip(self._labels, rows)])
+        turn = ", to move" if player == seat else ""
+        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        return (
+            f"You are {_MARKS[seat]}{turn}.{over} Moves so far: {number}. Walls left: x {left[0]}, o {left[1]}. "
+            f"Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
+        )
+
+    def _pawn(self, rows: list[str], mark: str) -> str:
+        y, x = next((y, row.index(mark)) for y, row in enumerate(rows) if mark in row)
+        return f"{letters(self.size)[x // 4]}{self.size - y // 2}"
+
+    def walls(self, state: pyspiel.State) -> list[str]:
+        """The walls on the board, by name."""
+        return sorted(filter(None, map(self._walls.__getitem__, state.history())))
+
+
+@lru_cache(maxsize=4096)
+def _content(row: str) -> str:
+    """A row of the engine's board without its labels."""
+    return row[2:-2].rstrip()
+
+
+def _result(state: pyspiel.State) -> str:
+    x = state.returns()[0]
+    return f"{_MARKS[x < 0]} wins" if x else "a draw"
+
+
+class QuoridorGame(OpenSpielGame):
+    """The engine's view leaves out whose turn it is and how many moves there were, which both seats know, its tensor
+    also which side is the seat's own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Quoridor) -> None:
+        super().__init__(spec, params, engine, words)
+        self._words = words
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + 2, *board)
+        self._places = board[0] * board[1]
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}{state.move_number()}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The engine's planes; one that is 0 for x and 1 for o; and one for the moves so far, as a part of those that
+        make a draw."""
+        sides, moves = [float(seat)] * self._places, [state.move_number() / self._words.longest] * self._places
+        return super().tensor_of(state, seat) + sides + moves
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> QuoridorGame:
+    engine = engine_game("quoridor", params)
+    return QuoridorGame(spec, params, engine, Quoridor(engine, **params))
