@@ -14,7 +14,8 @@ sys.path[:0] = [
     *(str(ROOT / "packages" / f"gymposium-{name}" / "src") for name in ("agents", "train")),
 ]
 
-import training_settings  # noqa: E402  (it reads what the line above makes findable)
+import game_pages  # noqa: E402  (these two read what the line above makes findable)
+import training_settings  # noqa: E402
 
 project = "gymposium"
 author = "The gymposium authors"
@@ -25,6 +26,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["examples"]
 html_theme = "furo"
 html_title = f"gymposium {release}"
+html_static_path = ["static"]
+html_css_files = ["wrap.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -61,6 +64,12 @@ def fill_in_settings(app: Any, page: str, source: list[str]) -> None:
         source[0] = source[0].replace(training_settings.HERE, training_settings.tables())
 
 
+def write_game_pages(app: Any) -> None:
+    """The pages of the games are made of the games."""
+    game_pages.write_pages(Path(app.srcdir) / "games")
+
+
 def setup(app: Any) -> None:
+    app.connect("builder-inited", write_game_pages)
     app.connect("source-read", fill_in_settings)
     app.connect("autodoc-process-docstring", code_after_colon)

@@ -39,6 +39,24 @@ def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
     assert "| kuhn_poker |" in (tmp_path / "throughput.md").read_text(encoding="utf-8")
 
 
+def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> None:
+    options = ("--matches", "4", "--random", "5", "--out", str(tmp_path))
+    run("games", "tic_tac_toe", "blackjack", *options)
+    run("games", "kuhn_poker", "hearts", *options)
+    found = json.loads((tmp_path / "games.json").read_text(encoding="utf-8"))["games"]
+    assert [*found] == ["blackjack", "hearts", "kuhn_poker", "tic_tac_toe"]
+    assert found["tic_tac_toe"]["random"]["matches"] == 5
+    assert 5 <= found["tic_tac_toe"]["random"]["decisions"]["least"] <= 9
+    assert len(found["hearts"]["random"]["seats"]) == 4
+    ladder = {rung["player"]: rung for rung in found["tic_tac_toe"]["ladder"]}
+    assert [*ladder["mcts-25"]["against"]] == ["random", "greedy"]
+    assert ladder["exact"]["against"]["random"]["results"]["loss"] == 0
+    assert ladder["exact"]["against"]["mcts-400"]["matches"] == 4
+    alone = {rung["player"]: rung["alone"]["return"] for rung in found["blackjack"]["ladder"]}
+    assert -1 <= alone["stand-17"][0] <= 1
+    assert "| kuhn_poker |" in (tmp_path / "games.md").read_text(encoding="utf-8")
+
+
 def test_published_results_name_their_command_and_versions() -> None:
     results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
     assert results

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from gymposium.games.registry import load_game
 from gymposium.plugins.hookspecs import HOOKS
+from gymposium.plugins.host import host
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK_PAGES = ROOT / "docs" / "reference" / "hooks"
@@ -81,3 +83,51 @@ def test_the_pages_show_every_example_whole() -> None:
     guide = (ROOT / "docs" / "how-to" / "game-plugin.md").read_text(encoding="utf-8")
     for file in EXAMPLES:
         assert f"```{{literalinclude}} ../examples/{file.name}\n" in guide
+
+
+def test_every_game_has_a_page_made_of_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import game_pages
+
+    game_pages.write_pages(tmp_path)
+    index = (tmp_path / "index.md").read_text(encoding="utf-8")
+    for name, spec in host().games.items():
+        page = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+        game = load_game(name)
+        assert page.startswith(f"# {spec.title}\n")
+        assert all(f"| `{p.name}` | `{p.default}` | {p.allowed()} | {p.help} |" in page for p in spec.parameters)
+        assert game.rules(0).strip() in page
+        assert game.rules(0, "compact").strip() in page
+        assert page.count("### Seat ") == game.seats
+        assert "This seat had no turn" not in page
+        assert f"({name}.md)" in index
+
+
+def test_pages_tell_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of one's own instead of the published ones."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import game_pages
+
+    rung = {"score": [0.75, 0.7, 0.8], "return": [0.5, 0.4, 0.6], "cpu_seconds_a_match": 0.25}
+    seats = [{"return": [0.1, 0.0, 0.2], "results": {kind: [0.3, 0.2, 0.4] for kind in ("win", "draw", "loss")}}] * 2
+    found = {
+        "random": {
+            "matches": 77,
+            "decisions": {"mean": [7.5, 7.0, 8.0], "least": 5, "most": 9},
+            "legal_moves": {"mean": 5.5, "median": 6, "most": 9},
+            "seats": seats,
+        },
+        "ladder": [
+            {"player": "mcts-7", "against": {"random": rung}},
+            {"player": "exact", "refused": "exact does not play: too many positions."},
+        ],
+    }
+    (tmp_path / "games.json").write_text(json.dumps({"games": {"tic_tac_toe": found}}), encoding="utf-8")
+    monkeypatch.setattr(game_pages, "MEASURED", tmp_path / "games.json")
+    game_pages.write_pages(tmp_path / "games")
+    page = (tmp_path / "games" / "tic_tac_toe.md").read_text(encoding="utf-8")
+    assert "Of 77 matches of uniformly random play: 7.5 [7.0, 8.0] decisions in a match, 5 to 9;" in page
+    assert "| 1 | 0.10 [0.00, 0.20] | 0.300 [0.200, 0.400] |" in page
+    assert "| `mcts-7` | 0.750 [0.700, 0.800] |  | 0.50 [0.40, 0.60] | 0.25 |" in page
+    assert "exact does not play: too many positions." in page
+    assert "Opponents" not in (tmp_path / "games" / "kuhn_poker.md").read_text(encoding="utf-8")

@@ -53,6 +53,7 @@ def command(
                 "utility_range": list(loaded.utility_range),
                 "max_decisions": loaded.max_decisions,
                 "num_actions": loaded.num_actions,
+                "best_play": spec.best_play,
                 "parameters": [
                     {
                         "name": p.name,
@@ -84,6 +85,9 @@ def command(
     facts.add_row("returns", f"{spec.utility}, from {loaded.utility_range[0]:g} to {loaded.utility_range[1]:g}")
     facts.add_row("decisions", f"{loaded.max_decisions} at most")
     console.print(facts)
+    if spec.best_play:
+        console.print("\nWhat is known of best play", style="bold")
+        console.print(spec.best_play)
     console.print("\nParameters", style="bold")
     if spec.parameters:
         table = Table("name", "type", "allowed", "default", "what it does", box=None)
@@ -97,19 +101,26 @@ def command(
         show(console, prompt.rstrip("\n"))
 
 
+_MATCHES = 20
+"""Of which a seat should have a turn in one: in poker others may fold before."""
+
+
 def example_prompts(game: Game, style: Style, reply: str) -> list[str]:
-    """One prompt for each seat, from a match of random moves; the first turn of each seat after the first
-    decision, or the very first where there is no later one."""
+    """One prompt for each seat: its first turn in a match of random moves, or in another one where it had none."""
     write = prompt_for(game, style, reader(reply))
     found: dict[int, str] = {}
-    match, rng = game.new(0), stream(0, "info")
-    while len(found) < game.seats and (seats := match.to_move()):
-        moves = {}
-        for seat in seats:
-            observation = match.observe(seat, style)
-            found.setdefault(seat, write(observation))
-            if observation.legal_moves is None:
-                return [found.get(seat, "") for seat in range(game.seats)]
-            moves[seat] = rng.choice(observation.legal_moves)
-        match.apply(moves)
-    return [found.get(seat, "This seat had no turn in the example match.") for seat in range(game.seats)]
+    rng = stream(0, "info")
+    for seed in range(_MATCHES):
+        match = game.new(seed)
+        while len(found) < game.seats and (seats := match.to_move()):
+            moves = {}
+            for seat in seats:
+                observation = match.observe(seat, style)
+                found.setdefault(seat, write(observation))
+                if observation.legal_moves is None:
+                    return [found.get(seat, "") for seat in range(game.seats)]
+                moves[seat] = rng.choice(observation.legal_moves)
+            match.apply(moves)
+    return [
+        found.get(seat, f"This seat had no turn in {_MATCHES} matches of random moves.") for seat in range(game.seats)
+    ]

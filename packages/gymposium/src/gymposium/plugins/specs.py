@@ -115,6 +115,8 @@ class GameSpec:
     unsearchable: str = ""
     """Why search must not play it, where that is so, as the end of a sentence: `its deals are too large …`. Players
     that search refuse with this reason."""
+    best_play: str = ""
+    """What is known of it, in sentences, with a source where it is not obvious. For people: no prompt shows it."""
     version: int = 0
     """Raised when rules or rewards change. Wording changes raise the prompt version, which is recorded."""
     namespace: str = ""

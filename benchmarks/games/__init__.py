@@ -1,0 +1,1 @@
+"""What the games are like: how long and how wide they are, how random play ends, and a ladder of opponents."""

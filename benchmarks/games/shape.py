@@ -1,0 +1,56 @@
+"""A game's length, width and results under uniformly random play."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from gymposium.driver import MatchJob, play
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.scores import Estimate, Score, mean
+from gymposium.seating import seated_jobs
+
+
+class Counting(RandomPlayer):
+    """Random play that counts the legal moves of each of its decisions."""
+
+    def __init__(self) -> None:
+        self.widths: list[int] = []
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.widths += [len(ask.legal_moves or ()) for ask in asks]
+        return super().act(asks)
+
+
+def shape(game: Game, matches: int, seed: int) -> dict[str, Any]:
+    """What so many random matches look like; of each seat, its results and its mean return."""
+    counting, scores, lengths = Counting(), [Score() for _ in range(game.seats)], list[int]()
+
+    def jobs() -> Sequence[MatchJob]:
+        players = [counting] * game.seats
+        found = seated_jobs(game, players, matches, seed=seed, swap=False, tag="m", on_illegal=FailurePolicy("forfeit"))
+        return [job for job, _ in found]
+
+    for played in play(jobs()):
+        lengths.append(len(played.turns))
+        for seat, score in enumerate(scores):
+            score.add(played, seat)
+    return {
+        "matches": matches,
+        "decisions": {"mean": plain(mean(lengths)), "least": min(lengths), "most": max(lengths)},
+        "legal_moves": {
+            "mean": round(sum(counting.widths) / len(counting.widths), 2),
+            "median": median(counting.widths),
+            "most": max(counting.widths),
+        },
+        "seats": [{"return": plain(s.mean_return()), "results": s.as_dict()["results"]} for s in scores],
+    }
+
+
+def plain(found: Estimate) -> list[float]:
+    """A value and the ends of its interval."""
+    return [round(found.value, 4), round(found.low, 4), round(found.high, 4)]
