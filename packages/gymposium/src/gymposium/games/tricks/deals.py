@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from math import comb
 from typing import TypeVar
@@ -68,6 +68,26 @@ def _shares(count: int, places: Places, rooms: Places, place: int = 0) -> Iterat
     for share in range(max(0, count - later), most + 1):
         for shares in _shares(count - share, places, rooms, place + 1):
             yield (share, *shares)
+
+
+def fill(
+    hands: Sequence[list[str]],
+    seats: Sequence[int],
+    size: int,
+    free: Sequence[str],
+    suit: Mapping[str, str],
+    out: Sequence[Collection[str]],
+    rng: random.Random,
+) -> list[str]:
+    """Fill the hands of these seats up to a size with free cards, of no suit that the seat is out of. `suit` says what
+    a card counts as. Gives the cards that are left over."""
+    rooms = [size - len(hands[seat]) for seat in seats]
+    last = len(rooms)
+    cards = {c: (*[n for n, seat in enumerate(seats) if suit[c] not in out[seat]], last) for c in free}
+    *dealt, left = deal(cards, [*rooms, len(free) - sum(rooms)], rng)
+    for seat, new in zip(seats, dealt, strict=True):
+        hands[seat] += new
+    return left
 
 
 def world(match: OpenSpielMatch, history: Sequence[int], dealt: Sequence[str], rng: random.Random) -> OpenSpielMatch:

@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
-from gymposium.games.tricks.deals import deal, world
+from gymposium.games.tricks.deals import fill, world
 from gymposium.games.tricks.euchre_course import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, Course, course
 from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, short, sides, told, voids
 
@@ -201,15 +201,7 @@ class EuchreGame(OpenSpielGame):
         out = voids(so_far.tricks, ORDERS[so_far.trump]) if so_far.trump else [set[str]() for _ in SEATS]
         others = [who for who in range(4) if who != seat]
         suit = ORDERS[so_far.trump].suit if so_far.trump else {card: card[1] for card in CARDS}
-        free = {
-            card: (*[place for place, who in enumerate(others) if suit[card] not in out[who]], 3)
-            for card in CARDS
-            if card not in seen
-        }
-        rooms = [5 - len(hands[who]) for who in others]
-        *dealt, left = deal(free, [*rooms, len(free) - sum(rooms)], rng)
-        for who, cards in zip(others, dealt, strict=True):
-            hands[who] += cards
+        left = fill(hands, others, 5, [card for card in CARDS if card not in seen], suit, out, rng)
         new = list(history)
         if hides_discard:
             discard = rng.choice(left)

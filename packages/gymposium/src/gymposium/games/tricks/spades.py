@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
-from gymposium.games.tricks.deals import deal, world
+from gymposium.games.tricks.deals import fill, world
 from gymposium.games.tricks.trick import (
     NAMES,
     RANKS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _CARDS = [f"{rank}{suit}" for suit in "cdhs" for rank in RANKS]
 _MOVES = [*_CARDS, "nil", *map(str, range(1, 14))]
 _NIL = _MOVES.index("nil")
-_DEALT = [f"{suit}{rank}".upper() for rank, suit in _CARDS]
+_DEALT = [f"{card[1].upper()}{card[0]}" for card in _CARDS]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
 _BIDS, _PLAYS = 52, 56
@@ -136,16 +136,10 @@ class SpadesGame(OpenSpielGame):
         hands[seat] = [_CARDS[action] for action in history[seat:_BIDS:4]]
         seen = {card for hand in hands for card in hand}
         others = [who for who in range(4) if who != seat]
-        free = {
-            card: tuple([place for place, who in enumerate(others) if card[1] not in out[who]])
-            for card in _CARDS
-            if card not in seen
-        }
-        dealt = deal(free, [13 - len(hands[who]) for who in others], rng)
-        for who, cards in zip(others, dealt, strict=True):
-            hand = hands[who] + cards
-            rng.shuffle(hand)
-            history[who:_BIDS:4] = [_MOVES.index(card) for card in hand]
+        fill(hands, others, 13, [card for card in _CARDS if card not in seen], _ORDER.suit, out, rng)
+        for who in others:
+            rng.shuffle(hands[who])
+            history[who:_BIDS:4] = [_MOVES.index(card) for card in hands[who]]
         return world(match, history, _DEALT, rng)
 
 

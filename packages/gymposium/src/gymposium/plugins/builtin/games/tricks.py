@@ -67,4 +67,26 @@ GAMES = (
         chance=True,
         utility="general_sum",
     ),
+    GameSpec(
+        name="bridge",
+        title="Contract bridge",
+        summary="Bid for a contract and play it, or defend against it; four players, two sides.",
+        entry_point="gymposium.games.tricks.bridge:game",
+        seats=4,
+        parameters=(
+            Parameter(
+                name="dealer", default=0, low=0, high=3, help="Who calls first: 0 North, 1 East, 2 South, 3 West."
+            ),
+            Parameter(name="dealer_vul", default=False, help="The dealer's side is vulnerable."),
+            Parameter(name="non_dealer_vul", default=False, help="The other side is vulnerable."),
+            Parameter(
+                name="use_double_dummy_result",
+                default=False,
+                help="Only the auction is played; the tricks are computed, which takes a fifth of a second a deal.",
+            ),
+        ),
+        examples=({}, {"dealer": 1, "dealer_vul": True}),
+        information="imperfect",
+        chance=True,
+    ),
 )

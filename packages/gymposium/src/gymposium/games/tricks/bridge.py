@@ -1,0 +1,201 @@
+"""Contract bridge in words: one deal. Seats 0 to 3 are the engine's North, East, South and West."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import Style
+from gymposium.games.tricks.bridge_course import CARDS, DEALT, MOVES, ORDERS, Contract, Course, course
+from gymposium.games.tricks.deals import fill, world
+from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, short, sides, told, voids
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
+_ENGINES = [f"{_MARKS[card[0]]}{card[1].replace('T', '10')}" for card in CARDS]
+_SHOWN = [[f"{suit}{rank}" for rank in reversed(RANKS)] for suit in "SHDC"]
+_SIDES = ("North and South", "East and West")
+_DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
+
+
+class Bridge:
+    """Words for `bridge`, with the play or with its result computed."""
+
+    move_pattern = re.compile(r"[CDHS][2-9TJQKA]|[1-7](?:[CDHS]|NT)|pass|double|redouble")
+
+    def __init__(self, dealer: int, dealer_vul: bool, non_dealer_vul: bool, use_double_dummy_result: bool) -> None:
+        self.dealer = dealer
+        vulnerable = (dealer_vul, non_dealer_vul) if dealer % 2 == 0 else (non_dealer_vul, dealer_vul)
+        self.vulnerable = [side for side in (0, 1) if vulnerable[side]]
+        self.computed = use_double_dummy_result
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return MOVES
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            vulnerable = " and ".join([("NS", "EW")[side] for side in self.vulnerable]) or "nobody"
+            return (
+                f"bridge, seats N E S W in turn, NS against EW, you are {SEATS[seat][0]}; {SEATS[self.dealer][0]} "
+                f"deals and calls first; vulnerable: {vulnerable}"
+                + ("; the play is computed, double dummy\n" if self.computed else "\n")
+                + ("" if self.computed else "a trick is its leader and the cards in order\n")
+            )
+        return (
+            f"Contract bridge for four players, one deal of 52 cards, 13 for each. North and South play together "
+            f"against East and West; turns go round in the order North, East, South, West. Cards are named by suit "
+            f"(clubs C, diamonds D, hearts H, spades S) and rank (2 3 4 5 6 7 8 9 T J Q K A, the ace high): DT is the "
+            f"ten of diamonds.\n"
+            f"First comes the auction; {SEATS[self.dealer]} calls first, then the others in turn. A bid, 1C to 7NT, "
+            f"says how many tricks more than six your side will take, and which suit is trump (NT: none). Each bid "
+            f"must be higher than the last: in its number, or with the same number in the order C D H S NT. Instead "
+            f"of bidding you may pass; or double the last bid, if it is the other side's and not doubled; or redouble "
+            f"it, if it is your side's and has been doubled. The next bid undoes that. Three passes after a bid, a "
+            f"double or a redouble end the auction, and the last bid is the contract. If all four pass at the start, "
+            f"the deal ends without points. The declarer is the player on the contract's side who first bid its suit, "
+            f"or NT; the partner is the dummy.\n"
+            f"{_COMPUTED if self.computed else _PLAYED}"
+            f"The contract is made with as many tricks as bid, or more. For each trick bid the declarer's side gets 20 "
+            f"in C and D, 30 in H and S, and in NT 40 for the first and 30 for the others; twice that if doubled, four "
+            f"times if redoubled. If this comes to 100 or more, it gets 300 on top, or 500 if vulnerable; if less, 50. "
+            f"It also gets 500 (vulnerable 750) for a bid of six, 1000 (vulnerable 1500) for a bid of seven, 50 if "
+            f"doubled, and 100 if redoubled. Each trick beyond the bid brings 20 in C and D and 30 otherwise; but "
+            f"doubled 100 (vulnerable 200), redoubled 200 (vulnerable 400).\n"
+            f"If the contract is not made, the declarer's side loses 50 for each missing trick, or 100 if vulnerable. "
+            f"Doubled it loses 100 for the first, 200 for the second and the third, and 300 for each after those; "
+            f"vulnerable 200 for the first and 300 for each other; redoubled twice as much.\n"
+            f"The other side gets the opposite. Your result is your side's points. "
+            f"{' and '.join([_SIDES[side] for side in self.vulnerable]) or 'Nobody'} "
+            f"{'are' if self.vulnerable else 'is'} vulnerable.\n"
+            f"You are {SEATS[seat]}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        history: list[int] = state.history()
+        so_far = course(history, self.dealer)
+        over = state.is_terminal()
+        contract, tricks = so_far.contract, so_far.tricks
+        gone = {card for trick in tricks for card in trick.cards}
+        hand = _dealt_to(history, seat) - gone
+        # the dummy's hand is shown once the first card is led
+        dummy = _dealt_to(history, contract.dummy) - gone if contract is not None and tricks and not over else None
+        taken = _computed(state, contract) if over and self.computed and contract is not None else sides(tricks)
+        result = f"{int(state.player_return(seat)):+d}" if over else ""
+        if style == "compact":
+            moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
+            lines = [f"hand {all_of(hand, _SHOWN) or 'none'}"]
+            if dummy is not None:
+                lines.append(f"dummy {all_of(dummy, _SHOWN) or 'none'}")
+            lines.append(f"auction {' '.join(so_far.calls) or 'none'}")
+            if contract is not None:
+                lines.append(f"contract {contract.bid}{_DOUBLED[contract.doubled]} {SEATS[contract.declarer][0]}")
+                lines += [] if self.computed else [f"tricks {short(tricks)}"]
+                lines.append(f"taken NS {taken[0]} EW {taken[1]}")
+                lines += [] if over else [f"turn {SEATS[so_far.turn][0]}"]
+            lines.append(f"result {result}" if over else f"legal {moves or 'none'}")
+            return "\n".join(lines) + "\n"
+        names = NAMES[seat]
+        lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
+        if contract is not None and dummy is not None and seat != contract.dummy:
+            lines.append(f"The dummy's hand ({SEATS[contract.dummy]}): {by_suit(dummy, _SHOWN) or 'empty'}.")
+        lines.append(_auction(so_far.calls, self.dealer, seat))
+        if contract is not None:
+            lines += [_told(contract, names), *told(tricks, seat)]
+        if tricks or any(taken):
+            lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
+        if over:
+            lines.append(f"The deal is over. Your result: {result}.")
+        elif contract is not None:
+            lines.append(_next(so_far, contract, seat))
+        return "\n".join(lines) + "\n"
+
+
+_PLAYED = (
+    "Then 13 tricks are played. The player after the declarer leads to the first; then the dummy's hand is laid open, "
+    "and the declarer plays the dummy's cards as well, each in its turn. You must follow the suit that was led if you "
+    "can; otherwise you may play any card. The highest trump takes the trick, or where there is none the highest card "
+    "of the suit led; that hand leads the next.\n"
+)
+_COMPUTED = (
+    "The tricks are not played: the declarer's side is given as many as it would take if all four saw all cards and "
+    "nobody made a mistake, the player after the declarer leading to the first.\n"
+)
+
+
+def _computed(state: pyspiel.State, contract: Contract) -> tuple[int, int]:
+    """The tricks of either side, of which the engine's text alone tells."""
+    won = int(str(state).rpartition("Declarer tricks: ")[2].split()[0])
+    return (won, 13 - won) if contract.declarer % 2 == 0 else (13 - won, won)
+
+
+def _dealt_to(history: Sequence[int], seat: int) -> set[str]:
+    return {CARDS[action] for action in history[seat:DEALT:4]}
+
+
+@lru_cache(4096)  # it is told again at every card
+def _auction(calls: tuple[str, ...], dealer: int, seat: int) -> str:
+    names = NAMES[seat]
+    told = ", ".join([f"{names[(dealer + turn) % 4]} {call}" for turn, call in enumerate(calls)])
+    return f"Auction: {told or 'no calls so far'}."
+
+
+def _told(contract: Contract, names: Sequence[str]) -> str:
+    return (
+        f"Contract: {contract.bid}{_DOUBLED[contract.doubled]}, {contract.needed} tricks; declarer: "
+        f"{names[contract.declarer]}; dummy: {names[contract.dummy]}."
+    )
+
+
+def _next(so_far: Course, contract: Contract, seat: int) -> str:
+    """Who plays from which hand."""
+    names = NAMES[seat]
+    if so_far.turn == contract.dummy:
+        player, whose = contract.declarer, "the dummy's hand"
+    else:
+        player, whose = so_far.turn, "your own hand" if so_far.turn == seat else "their own hand"
+    return f"Now {names[player]} {'play' if player == seat else 'plays'} from {whose}."
+
+
+class BridgeGame(OpenSpielGame):
+    """Bridge, with a sampler of its own: the engine's gives the dummy's seat hands that could not have been played."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        super().__init__(spec, params, engine_game("bridge", params), Bridge(**params))
+        self.resamples = True
+        if not (params["dealer_vul"] or params["non_dealer_vul"]):
+            # the engine's 7600 (bridge.h, kMaxScore) is what 13 tricks too few cost, redoubled and vulnerable
+            self.utility_range = (-7000.0, 7000.0)
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Deal what the seat has not seen anew, evenly among all that fits: nobody holds a suit that they failed to
+        follow."""
+        history = match.state.history()
+        so_far = course(history, self.params["dealer"])
+        contract, tricks = so_far.contract, so_far.tricks
+        order = ORDERS[contract.denomination if contract is not None else "NT"]
+        hands: list[list[str]] = [[], [], [], []]
+        for trick in tricks:
+            for who, card in zip(trick.seats, trick.cards, strict=True):
+                hands[who].append(card)
+        known = {seat, contract.dummy} if contract is not None and tricks else {seat}
+        for who in known:
+            hands[who] = list(_dealt_to(history, who))
+        seen = {card for hand in hands for card in hand}
+        others = [who for who in range(4) if who not in known]
+        fill(hands, others, 13, [card for card in CARDS if card not in seen], order.suit, voids(tricks, order), rng)
+        for who in others:
+            rng.shuffle(hands[who])
+            history[who:DEALT:4] = [MOVES.index(card) for card in hands[who]]
+        return world(match, history, _ENGINES, rng)
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> BridgeGame:
+    return BridgeGame(spec, params)
