@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymposium.errors import WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import letters
 from gymposium.games.protocol import Event, Observation, Style
+from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
 
 if TYPE_CHECKING:
     import pyspiel
 
     from gymposium.plugins.specs import GameSpec
 
-_SEATS = ("South", "North")
 LIMIT = 400
 """Moves after which a match is over. The engine goes on, and fails at its 1001st move (oware.cc)."""
 
@@ -44,26 +43,14 @@ def read(board: str) -> Houses:
     return Houses([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
 
 
-def _names(houses: int) -> str:
-    """All houses in the order in which they are sown."""
-    return letters(houses).upper() + letters(houses)
-
-
 class Oware:
     """Words for `oware` with any number of houses and seeds."""
 
     def __init__(self, num_houses_per_player: int, num_seeds_per_house: int) -> None:
         self.houses, self.each = num_houses_per_player, num_seeds_per_house
-        names = _names(num_houses_per_player)
-        small = names[num_houses_per_player:]
-        self.names = (small.upper(), small)
+        self.names = house_names(num_houses_per_player)
         self.move_pattern = re.compile(f"[{''.join(self.names)}]")
-        row = "     " + "%3s" * num_houses_per_player
-        upper, lower = ("".join([f"{name:>3}" for name in row]) for row in (reversed(small), small.upper()))
-        self._drawing = f"North{upper}\n{row}\n{row}\nSouth{lower}"
-        upper, lower = (" ".join([f"{name}%s" for name in row]) for row in (reversed(small), small.upper()))
-        self._compact = f"{upper}\n{lower}"
-        """The drawings with places for the seeds of North's houses, the last first, and then of South's."""
+        self._full, self._compact = full_drawing(num_houses_per_player), compact_drawing(num_houses_per_player)
 
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
@@ -77,7 +64,7 @@ class Oware:
             return (
                 f"oware, {self.each} seeds a house at the start, sown {self.names[0]}{self.names[1]} and round, 2 or 3 "
                 f"are captured, a grand slam captures nothing, a position that comes back ends the game, you are "
-                f"{_SEATS[seat]} and own {mine}\n"
+                f"{SEATS[seat]} and own {mine}\n"
             )
         first, last = self.names[0][0], self.names[0][-1]
         total = 2 * self.houses * self.each
@@ -96,7 +83,7 @@ class Oware:
             f"to move has no legal move; when a position comes back (all houses and stores, and the player to move, as "
             f"they were before); and after {LIMIT} moves of both players together. Then each player also takes the "
             f"seeds that are left in their own houses. More seeds win; equal numbers are a draw.\n"
-            f"A move is written as the house that is sown. You are {_SEATS[seat]}, own {' '.join(mine)}, and move "
+            f"A move is written as the house that is sown. You are {SEATS[seat]}, own {' '.join(mine)}, and move "
             f"{'first' if seat == 0 else 'second'}; your opponent owns {' '.join(theirs)}.\n"
         )
 
@@ -116,8 +103,8 @@ class Oware:
         turn = "" if over or state.current_player() != seat else ", to move"
         told = " The game is over." if over else ""
         return (
-            f"You are {_SEATS[seat]}{turn}. {moves} of at most {LIMIT} moves are played.{told} Stores: you "
-            f"{stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n{self._drawing % (*north, *south)}\n"
+            f"You are {SEATS[seat]}{turn}. {moves} of at most {LIMIT} moves are played.{told} Stores: you "
+            f"{stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n{self._full % (*north, *south)}\n"
         )
 
 
@@ -196,7 +183,7 @@ class OwareMatch(OpenSpielMatch):
 
     def _repeats(self, seat: int, move: str) -> bool:
         now = read(self._boards[-1][4:])
-        house = _names(self.game.num_actions).index(move)
+        house = "".join(house_names(self.game.num_actions)).index(move)
         after = Houses(now.stores, sow(now.seeds, house))
         if f"{1 - seat} | {after}" not in self._boards:
             return False

@@ -16,4 +16,10 @@ GAMES = (
         ),
         examples=({}, {"num_seeds_per_house": 3}, {"num_seeds_per_house": 5}),
     ),
+    GameSpec(
+        name="mancala",
+        title="Mancala",
+        summary="Kalah: sow seeds round the board into your store, move again, capture what faces you.",
+        entry_point="gymposium.games.sowing.mancala:game",
+    ),
 )

@@ -1,0 +1,102 @@
+"""Mancala in words, the engine's being kalah with six houses and four seeds. Houses are named as oware's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_HOUSES = 6
+_SOUTH, _NORTH = house_names(_HOUSES)
+
+
+class Mancala:
+    """Words for `mancala`."""
+
+    move_pattern = re.compile(f"[{_SOUTH}{_NORTH}]")
+
+    def __init__(self, engine: pyspiel.Game) -> None:
+        self._full, self._compact = full_drawing(_HOUSES), compact_drawing(_HOUSES)
+        self.limit: int = engine.max_game_length() + 1
+        """Moves after which the engine ends a match. The longest that a search for long ones found has 516."""
+        # the engine counts round the board, from North's store on
+        self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
+        [each] = {seeds for row in _read(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
+        facing = ", ".join([f"{one} and {other}" for one, other in zip(_SOUTH, reversed(_NORTH))])
+        self._rules = (
+            f"Mancala, as kalah: {_HOUSES} houses and a store for each player, {each} seeds in every house and none in "
+            f"the stores at the start. South owns the houses {_SOUTH[0]} to {_SOUTH[-1]}, North {_NORTH[0]} to "
+            f"{_NORTH[-1]}. South moves first. A move takes all seeds from one of your own houses and sows them, one "
+            f"into each place that follows, round the board in the order {' '.join(_SOUTH)}, South's store, "
+            f"{' '.join(_NORTH)}, North's store, and then {_SOUTH[0]} again; only the opponent's store is left out.\n"
+            f"If the last seed falls into your store, you move again; if not, it is your opponent's turn. If the last "
+            f"seed falls into one of your own houses that was empty (as the house that was sown now is) and the house "
+            f"facing it holds any seeds, you capture these and that last seed: they go into your store. Facing each "
+            f"other are {facing}.\n"
+            f"The game ends as soon as all houses of one player, whichever, are empty, or after {self.limit} moves of "
+            f"both players together. Then each player also takes the seeds that are left in their own houses. More "
+            f"seeds win; equal numbers are a draw.\n"
+        )
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self.names
+
+    def rules(self, seat: int, style: Style) -> str:
+        mine, theirs = (_SOUTH, _NORTH) if seat == 0 else (_NORTH, _SOUTH)
+        if style == "compact":
+            return (
+                f"mancala (kalah), sown {_SOUTH}, South's store, {_NORTH}, North's store and round, {_SOUTH[0]} faces "
+                f"{_NORTH[-1]}, you are {SEATS[seat]} and own {mine}\n"
+            )
+        return (
+            f"{self._rules}A move is written as the house that is sown. You are {SEATS[seat]}, own {' '.join(mine)}, "
+            f"and move {'first' if seat == 0 else 'second'}; your opponent owns {' '.join(theirs)}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        north, south, stores = _read(state.observation_string(seat))
+        moves = state.move_number()
+        if style == "compact":
+            legal = " ".join([self.names[action] for action in state.legal_actions(seat)])
+            return (
+                f"{self._compact % (*north, *south)}\nstores South {stores[0]} North {stores[1]}\n"
+                f"moves {moves} of {self.limit}\nlegal {legal or 'none'}\n"
+            )
+        turn = ", to move" if state.current_player() == seat else ""
+        told = f"You are {SEATS[seat]}{turn}. {moves} of at most {self.limit} moves are played."
+        if state.is_terminal():
+            told += " The game is over, and each player takes the seeds in their own houses."
+        return (
+            f"{told} Stores: you {stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n"
+            f"{self._full % (*north, *south)}\n"
+        )
+
+
+def _read(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
+    """The seeds in North's houses, from its last on, in South's, and in the stores of South and North. The engine has
+    `-4-4-4-4-4-4-` for North's, `0-----------0` for the stores of North and South, and again a row for South's."""
+    upper, stores, lower = board.split("\n", 3)[:3]
+    north, *_, south = stores.split("-")
+    return upper[1:-1].split("-"), lower[1:-1].split("-"), (south, north)
+
+
+class MancalaGame(OpenSpielGame):
+    """The engine's matches may be one move longer than it says: they end after the limit is passed (mancala.cc)."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Mancala) -> None:
+        super().__init__(spec, params, engine, words)
+        self.max_decisions = words.limit
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> MancalaGame:
+    engine = engine_game("mancala", params)
+    return MancalaGame(spec, params, engine, Mancala(engine))
