@@ -3,8 +3,10 @@ seat is shown, with the legal moves and with the result."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
+from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
 from gymposium.games.protocol import Event, Match
 from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
@@ -168,6 +171,76 @@ def test_nobody_is_told_how_often_the_other_tried() -> None:
 def test_nothing_leaks(params: dict[str, Any]) -> None:
     report = assert_no_leaks(load_game("dark_hex", **params), matches=10, events=20_000)
     assert report.worlds >= 10, report
+
+
+def histories(
+    match: Match, seat: int, views: list[str], own: list[str], chance: float = 1.0
+) -> dict[tuple[Event, ...], float]:
+    """All ways to go on in which a seat sees these at its decisions and moves so, up to the decision after; and how
+    likely random play of the other makes them."""
+    if not match.to_move():
+        return {}
+    if match.to_move() != (seat,):
+        moves = match.legal_moves(1 - seat) or []
+        chance /= len(moves)
+    elif match.view(seat) != views[0]:
+        return {}
+    elif not own:
+        return {tuple(match.events): chance}
+    else:
+        moves, views, own = own[:1], views[1:], own[1:]
+    found: dict[tuple[Event, ...], float] = {}
+    for move in moves:
+        after = match.fork(random.Random(0))
+        after.apply({match.to_move()[0]: move})
+        found |= histories(after, seat, views, own, chance)
+    return found
+
+
+@pytest.mark.parametrize("obstype", ["reveal-nothing", "reveal-numturns"])
+@pytest.mark.parametrize("version", ["cdh", "adh"])
+def test_worlds_are_as_likely_as_random_play_makes_them(version: str, obstype: str) -> None:
+    """Against the list of all histories in which a seat has seen and done the same."""
+    game, rng = load_game("dark_hex", num_cols=2, obstype=obstype, gameversion=version), random.Random(1)
+    looked = 0
+    for seed in range(8):
+        match, play = game.new(0), random.Random(seed)
+        views: tuple[list[str], list[str]] = ([], [])
+        own: tuple[list[str], list[str]] = ([], [])
+        while match.to_move():
+            [seat] = match.to_move()
+            views[seat].append(match.view(seat))
+            if own[seat] and play.random() < 0.3:
+                likely = histories(game.new(0), seat, views[seat], own[seat])
+                assert tuple(match.events) in likely
+                drawn = Counter(tuple(match.resample(seat, rng).events) for _ in range(800))
+                assert set(drawn) <= set(likely)
+                total = sum(likely.values())
+                expected = {events: 800 * chance / total for events, chance in likely.items()}
+                distance = sum((drawn[events] - number) ** 2 / number for events, number in expected.items())
+                assert distance < len(likely) - 1 + 6 * (2 * len(likely)) ** 0.5
+                looked += len(likely) > 3
+            move = play.choice(match.legal_moves(seat) or [])
+            own[seat].append(move)
+            match.apply({seat: move})
+    assert looked >= 3
+
+
+def test_unseen_tries_that_cost_a_turn_are_drawn_evenly() -> None:
+    """Seat 0 put stones on cells 0, 1 and 2, then found the other on 3, and put one more on 4: after each of its five
+    tries the other tried one cell of seven."""
+    tries, rng = [(0, True), (1, True), (2, True), (3, False), (4, True)], random.Random(0)
+    possible = [
+        cells
+        for cells in itertools.permutations(range(7), 5)
+        if 3 in cells[:3]  # found then, so there by then
+        and all(cell > 4 or cell == 3 or turn >= cell for turn, cell in enumerate(cells))  # own stones: only later
+    ]
+    drawn = Counter(tuple(cell for [cell] in draw_tries(7, 0, tries, None, True, rng)) for _ in range(20_000))
+    assert set(drawn) == set(possible)
+    even = 20_000 / len(possible)
+    distance = sum((drawn[cells] - even) ** 2 / even for cells in possible)
+    assert abs(distance - len(possible)) < 4 * (2 * len(possible)) ** 0.5
 
 
 def test_both_ends_of_the_sizes_can_be_played() -> None:

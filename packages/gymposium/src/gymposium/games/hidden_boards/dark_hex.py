@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.errors import NoSampler
+from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import action_names, any_of, letters
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Event, Style
 
 if TYPE_CHECKING:
     import pyspiel
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
+_ATTEMPTS = 300
+"""Worlds to draw for one in which nobody has won."""
 _TAKEN = {
     "cdh": "you are told that it is taken, and you try another one, until you have put a stone",
     "adh": "you are told that it is taken, and your turn is over",
@@ -35,7 +40,7 @@ class DarkHex:
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, obstype: str, gameversion: str) -> None:
         self.num_rows, self.num_cols = num_rows, num_cols
         self.obstype, self.gameversion = obstype, gameversion
-        self._names = action_names(engine)
+        self.names = action_names(engine)
         self._columns = letters(num_cols)
         self.move_pattern = re.compile(f"[{self._columns}]{any_of(num_rows)}")
         width = len(str(num_rows))
@@ -48,7 +53,7 @@ class DarkHex:
         self._goals = ((down, across), (across, down))
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
+        return self.names
 
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = self._goals[seat]
@@ -89,7 +94,7 @@ class DarkHex:
         told = [turn.partition(",")[2] for turn in tries]
         over = state.is_terminal()
         if style == "compact":
-            tried = " ".join([t if t == "?" else self._names[int(t)] + "!" * (cells[int(t)] != mark) for t in told])
+            tried = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in told])
             drawn = "\n".join([label + row for label, row in zip(self._labels, rows, strict=True)])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
             return f"{drawn}\n{self._footer}\ntried {tried or 'none'}\n{end}"
@@ -101,7 +106,7 @@ class DarkHex:
             [
                 "your opponent ?"
                 if t == "?"
-                else f"{you}{self._names[int(t)]}{'' if cells[int(t)] == mark else ' (taken)'}"
+                else f"{you}{self.names[int(t)]}{'' if cells[int(t)] == mark else ' (taken)'}"
                 for t in told
             ]
         )
@@ -113,15 +118,49 @@ class DarkHex:
 
 
 class DarkHexGame(OpenSpielGame):
-    """The engine's view holds the count of both players' tries even where it is not to be told (`dark_hex.cc`,
-    InformationStateString)."""
+    """Dark hex, with views that tell no more than they should, and a sampler of what was not seen."""
+
+    wording: DarkHex
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        engine = engine_game("dark_hex", params)
+        super().__init__(spec, params, engine, DarkHex(engine, **params))
+        self.resamples = True  # by `sample` below
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
+        # The engine's view holds the count of both players' tries even where it is not to be told (`dark_hex.cc`,
+        # InformationStateString).
         board, _, tries = state.information_state_string(seat).rsplit("\n", 2)
         told = f"\nreturns {state.returns()}" if state.is_terminal() else ""
         return f"{board}\n{tries}{told}"
 
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        words = self.wording
+        if match.to_move() != (seat,):
+            raise NoSampler(f"{self.name} has worlds for the seat that is to move, which seat {seat} is not.")
+        *rows, _, seen = match.state.information_state_string(seat).split("\n")
+        cells, counts = "".join(rows), [len(run) // 4 for run in re.findall(r"(?:\d,\? )+", seen)]
+        tries = [(cell, cells[cell] == _MARKS[seat]) for cell in map(int, re.findall(r",(\d+)", seen))]
+        abrupt, told = words.gameversion == "adh", words.obstype == "reveal-numturns"
+        for _ in range(_ATTEMPTS):
+            turns = iter(draw_tries(len(cells), seat, tries, counts if told else None, abrupt, rng))
+            state, events = self.start(), list[Event]()
+            made = self._play(state, events, 1 - seat, next(turns)) if seat == 1 else True
+            for cell, free in tries:
+                made = made and self._play(state, events, seat, [cell])
+                if free or abrupt:
+                    made = made and self._play(state, events, 1 - seat, next(turns))
+            if made:
+                return OpenSpielMatch(self, state, events, None, rng)
+        raise NoSampler(f"{self.name}: {_ATTEMPTS} worlds were drawn, and in all of them the other had already won.")
+
+    def _play(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
+        """Whether the match goes on after these tries."""
+        for cell in cells:
+            events.append(Event(seat, self.wording.names[cell]))
+            state.apply_action(cell)
+        return not state.is_terminal()
+
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> DarkHexGame:
-    engine = engine_game("dark_hex", params)
-    return DarkHexGame(spec, params, engine, DarkHex(engine, **params))
+    return DarkHexGame(spec, params)
