@@ -42,4 +42,10 @@ GAMES = (
         summary="Nine boards of tic-tac-toe; each mark decides in which board the opponent plays.",
         entry_point="gymposium.games.lines.ultimate_tic_tac_toe:game",
     ),
+    GameSpec(
+        name="nine_mens_morris",
+        title="Nine men's morris",
+        summary="Three in a row take a man; place nine, then move them.",
+        entry_point="gymposium.games.lines.nine_mens_morris:game",
+    ),
 )

@@ -1,0 +1,153 @@
+"""Nine men's morris in words. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left, as usual.
+
+To place a man and to remove one are the same action of the engine, and both are named by the point alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_COLOURS = ("White", "Black")
+_MARKS = "WB"
+_MEN, _FLYING, _TURNS = 9, 3, 200
+"""Men of each player, men with which one may go anywhere, and turns that make a draw (nine_mens_morris.h)."""
+_COLUMNS = "a b c  d  e f g"
+"""Below the engine's picture of the board, which has a row of points on every second of its lines."""
+_LINES = 13
+
+
+class _View(NamedTuple):
+    """The engine's view, taken apart."""
+
+    lines: list[str]
+    """The picture of the board."""
+    turns: int
+    """Turns that are over."""
+    hand: tuple[int, int]
+    """Men that each player has yet to place."""
+    men: tuple[int, int]
+    """Men that each player has in all."""
+    removing: bool
+    """Whether a mill was closed, so that a man is to be removed."""
+
+
+def _read(view: str) -> _View:
+    *lines, _, _, turns, hand, men, removing = view.split("\n")
+    return _View(lines, int(turns.partition(": ")[2]), _pair(hand), _pair(men), bool(removing))
+
+
+def _pair(line: str) -> tuple[int, int]:
+    _, white, black = line.rsplit(" ", 2)
+    return int(white), int(black)
+
+
+class NineMensMorris:
+    """Words for `nine_mens_morris`."""
+
+    def __init__(self, engine: pyspiel.Game) -> None:
+        picture = _read(str(engine.new_initial_state())).lines
+        self._places = [(y, x) for y, line in enumerate(picture) for x, mark in enumerate(line) if mark == "."]
+        self.points = [f"{_COLUMNS[x]}{(_LINES + 1 - y) // 2}" for y, x in self._places]
+        self._names = self.points + [start + end for start in self.points for end in self.points]
+        self._labels = [f"{(_LINES + 1 - y) // 2} " if y % 2 == 0 else "  " for y in range(_LINES)]
+        point = "|".join(self.points)
+        self.move_pattern = re.compile(f"(?:{point})(?:{point})?")
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def rules(self, seat: int, style: Style) -> str:
+        colour = _COLOURS[seat]
+        if style == "compact":
+            return (
+                f"nine men's morris, points a1 bottom left to g7, a move is a point (to place a man, or to remove the "
+                f"opponent's) or from and to; with three men fly; draw after {_TURNS} turns of both players; "
+                f"you are {colour}\n"
+            )
+        order = ("first", "second")[seat]
+        return (
+            f"Nine men's morris. The board has 24 points on three squares, one within another, whose sides are joined "
+            f"at their middles; the lines of the picture tell which points are next to each other. White (W) and Black "
+            f"(B) have {_MEN} men each and take turns; White moves first.\n"
+            f"First each player places all {_MEN} men, one a turn, on empty points. After that a turn moves one of "
+            f"your men along a line to an empty point next to it; with only three men left you may move to any empty "
+            f"point.\n"
+            f"Three men of one colour on one straight line, next to each other, are a mill: a1 d1 g1, or d7 d6 d5. "
+            f"Whoever closes a mill, by placing or moving a man, then removes one of the opponent's men from the "
+            f"board, as a second decision of the same turn: one that stands in no mill, or any if all stand in mills. "
+            f"Two mills closed at once remove one man only. A mill may be opened and closed again.\n"
+            f"Whoever has only two men left, counting those still to be placed, loses; so does whoever is to move and "
+            f"cannot. After {_TURNS} turns, counting both players', the game is a draw, unless the last one decides "
+            f"it.\n"
+            f"A point is named by its column (a to g, from the left) and its row (1 to 7, from the bottom): a1 is "
+            f"bottom left. An empty point is shown as a dot. To place or to remove a man is written as its point: d2. "
+            f"A move is written as the point that the man leaves and the point that it goes to: d2d3.\n"
+            f"You play {colour} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        view, player = _read(state.observation_string(seat)), state.current_player()
+        lines, hand = view.lines, view.hand
+        if style == "compact":
+            on = {mark: [p for p, (y, x) in zip(self.points, self._places) if lines[y][x] == mark] for mark in _MARKS}
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            return (
+                f"turns {view.turns}\nW {' '.join(on['W']) or 'none'} hand {hand[0]}\n"
+                f"B {' '.join(on['B']) or 'none'} hand {hand[1]}\n{'remove' if view.removing else 'move'}\n"
+                f"legal {legal or 'none'}\n"
+            )
+        drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
+        turn = f", to {_task(view, seat)}" if player == seat else ""
+        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        board = [men - left for men, left in zip(view.men, hand)]
+        return (
+            f"You are {_COLOURS[seat]}{turn}.{over} Turns so far: {view.turns}. Men to place: White {hand[0]}, Black "
+            f"{hand[1]}. Men on the board: White {board[0]}, Black {board[1]}. The board:\n{drawn}\n  {_COLUMNS}\n"
+        )
+
+
+def _task(view: _View, seat: int) -> str:
+    if view.removing:
+        return f"remove one of {_COLOURS[1 - seat]}'s men"
+    if view.hand[seat]:
+        return "place a man"
+    return "move a man" if view.men[seat] > _FLYING else "move a man to any empty point"
+
+
+def _result(state: pyspiel.State) -> str:
+    white = state.returns()[0]
+    return f"{_COLOURS[white < 0]} wins" if white else "a draw"
+
+
+class NineMensMorrisGame(OpenSpielGame):
+    """The engine's tensor shows the board alone."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: NineMensMorris) -> None:
+        super().__init__(spec, params, engine, words)
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + 5, *board)
+        self._size = board[0] * board[1]
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The engine's planes for White, Black, empty points and the two kinds of lines; one that is 0 for White and 1
+        for Black; and the rest of what is known: a man to be removed, the men that White and Black have yet to place
+        and the turns that are over, each as a part of the most that there can be."""
+        view = _read(state.observation_string(seat))
+        white, black = view.hand
+        facts = (seat, view.removing, white / _MEN, black / _MEN, view.turns / _TURNS)
+        return super().tensor_of(state, seat) + [float(fact) for fact in facts for _ in range(self._size)]
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> NineMensMorrisGame:
+    engine = engine_game("nine_mens_morris", params)
+    return NineMensMorrisGame(spec, params, engine, NineMensMorris(engine))
