@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import NoSampler
-from gymposium.games.cards.crazy_eights_course import CARDS, DEALER, SUITS, Course, Courses, Rules
+from gymposium.games.cards.courses import Courses
+from gymposium.games.cards.crazy_eights_course import CARDS, DEALER, SUITS, Course, Rules, begin, steps
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import CHANCE, Event, Style
 
@@ -52,7 +53,8 @@ class CrazyEights:
     ) -> None:
         self.players, self.max_draw, self.max_plays = players, max_draw_cards, max_turns
         self.specials, self.reshuffle = use_special_cards, reshuffle
-        self.courses = Courses(Rules(players, use_special_cards, reshuffle))
+        self.table = Rules(players, use_special_cards, reshuffle)
+        self.courses = Courses(partial(begin, self.table))
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _NAMES
@@ -72,7 +74,7 @@ class CrazyEights:
         return (
             f"Crazy eights for {n} players ({order}), one hand, with 52 cards: 2 3 4 5 6 7 8 9 T J Q K A of clubs (c), "
             f"diamonds (d), hearts (h) and spades (s). One player is drawn to be the dealer. Everybody is dealt "
-            f"{self.courses.rules.hands // n} cards, and one is turned up to begin the pile; an 8 is put back and "
+            f"{self.table.hands // n} cards, and one is turned up to begin the pile; an 8 is put back and "
             f"another one turned up. Turns go in the order {order} and round again, beginning behind the dealer.\n"
             f"In your turn you put a card on the pile that has the suit or the rank of the top card, or any 8. Whoever "
             f"plays an 8 then names a suit, as a move of its own: the next card must have that suit, or be an 8.\n"
@@ -154,7 +156,7 @@ class CrazyEightsGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = CrazyEights(**params)
         super().__init__(spec, params, engine_game("crazy_eights", params), words)
-        self.courses = words.courses
+        self.table, self.courses = words.table, words.courses
         self.resamples = True  # by `sample` below: the engine has none
         start = self.start()
         start.apply_action(DEALER)
@@ -174,10 +176,10 @@ class CrazyEightsGame(OpenSpielGame):
         """Deal and draw the cards that the seat cannot see anew: any way in which all that it saw could happen as it
         did is as likely as any other."""
         history = match.state.history()
-        hands = self.courses.rules.hands
-        put_back = history[1 + hands : self.courses.rules.first(history)]
+        hands = self.table.hands
+        put_back = history[1 + hands : self.table.first(history)]
         for _ in range(_TRIES):
-            cards = _redeal(self.courses, history, seat, rng)
+            cards = _redeal(self.table, history, seat, rng)
             if any(card in put_back and index <= hands for index, card in cards.items()):
                 continue  # an eight that was turned up and put back was in nobody's hand
             events = match.events.copy()
@@ -191,15 +193,14 @@ class CrazyEightsGame(OpenSpielGame):
         raise NoSampler(f"{self.name}: no deal was found in {_TRIES} tries without the eights that were put back.")
 
 
-def _redeal(courses: Courses, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
+def _redeal(rules: Rules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
     """New cards for the others, by their place in the history.
 
     A card that somebody played was dealt to them, or drawn by them, while the stock that last held it was in use.
     Choosing among their places of that time evenly, in order of time, makes every assignment equally likely, since
     the number of places to choose from does not depend on earlier choices. The other cards of a stock go to the other
     places, in any order."""
-    rules, first = courses.rules, courses.rules.first(history)
-    pile = [history[first]]
+    pile = [history[rules.first(history)]]
     left = [set(range(len(CARDS))).difference(pile)]
     """Of each stock, the first with the hands, the cards that no place has yet."""
     stock_of = dict.fromkeys(left[0], 0)
@@ -216,7 +217,7 @@ def _redeal(courses: Courses, history: Sequence[int], seat: int, rng: random.Ran
 
     for index in range(1, 1 + rules.hands):
         drew((history[0] - DEALER + index) % rules.players, 0, index)
-    for index, item, before in courses.steps(history):
+    for index, item, before in steps(rules, history):
         while len(left) <= before.renewed:
             left.append(set(pile[:-1]))
             stock_of.update(dict.fromkeys(pile[:-1], len(left) - 1))

@@ -15,8 +15,6 @@ DRAW, PASS, NAME = 52, 53, 54
 DEALER = 52
 """The first chance outcome is this and the number of the dealer."""
 _TWO, _EIGHT, _QUEEN, _ACE = 0, 6, 10, 12
-_KEPT = 5000
-"""Courses that are remembered; each is a kilobyte or two."""
 
 
 class Rules:
@@ -38,10 +36,11 @@ class Rules:
 class Course:
     """Where a hand has come to."""
 
-    __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "seat", "stock", "told", "way")
+    __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "rules", "seat", "stock", "told", "way")
 
-    def begin(self, rules: Rules, history: Sequence[int]) -> None:
+    def __init__(self, rules: Rules, history: Sequence[int]) -> None:
         first = rules.first(history)
+        self.rules = rules
         self.seat = history[0] - DEALER
         """Who is to act."""
         self.way = 1
@@ -56,20 +55,20 @@ class Course:
         up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
         self.told = f"P{self.seat} turns up {up}"
         """All that everybody saw: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
-        self._follow(history[first], rules)  # it counts as the dealer's
+        self._follow(history[first])  # it counts as the dealer's
 
     def copy(self) -> Course:
-        new = Course()
+        new = Course.__new__(Course)
+        new.rules, new.told = self.rules, self.told
         new.seat, new.way, new.held, new.stock, new.renewed = self.seat, self.way, self.held, self.stock, self.renewed
         new.due, new.drawn, new.drawing, new.naming = self.due, self.drawn, self.drawing, self.naming
-        new.told = self.told
         return new
 
-    def go_on(self, item: int, rules: Rules) -> None:
+    def go_on(self, item: int) -> None:
         """Take in the next entry of the history."""
         if self.drawing:
             self.held, self.drawn, self.stock = self.held + 1, self.drawn + 1, self.stock - 1
-            self._renew(rules)
+            self._renew()
             if not self.due:
                 self.drawing = False
                 return
@@ -77,84 +76,59 @@ class Course:
             if not self.due:
                 self.drawing = False
                 self._tell("")
-                self._next(rules)
+                self._next()
         elif item == DRAW:
             self.drawing = True
         elif item == PASS:
             self._tell(" pass")
-            self._next(rules)
+            self._next()
         elif item >= NAME:
             self.naming = False
             self.told += f" {SUITS[item - NAME]}"
-            self._next(rules)
+            self._next()
         else:
             self.held -= 1
-            self._renew(rules)
+            self._renew()
             self._tell(f" {CARDS[item]}")
             if item // 4 == _EIGHT:
                 self.naming = True
             else:
-                self._follow(item, rules)
+                self._follow(item)
 
     def _tell(self, what: str) -> None:
         drew = f" +{self.drawn}" if self.drawn else ""
         self.told += f", P{self.seat}{drew}{what}"
         self.drawn = 0
 
-    def _renew(self, rules: Rules) -> None:
-        if rules.reshuffle and not self.stock:
+    def _renew(self) -> None:
+        if self.rules.reshuffle and not self.stock:
             self.stock = len(CARDS) - self.held - 1
             self.renewed += 1
 
-    def _follow(self, card: int, rules: Rules) -> None:
+    def _follow(self, card: int) -> None:
         """Whose turn it is after a card, and what it brings with it."""
         rank = card // 4
-        if rules.specials:
+        if self.rules.specials:
             if rank == _QUEEN:
-                self._next(rules)
+                self._next()
             elif rank == _ACE:
                 self.way = -self.way
             elif rank == _TWO and self.stock:
                 self.due += 2
-        self._next(rules)
+        self._next()
 
-    def _next(self, rules: Rules) -> None:
-        self.seat = (self.seat + self.way) % rules.players
+    def _next(self) -> None:
+        self.seat = (self.seat + self.way) % self.rules.players
 
 
-class Courses:
-    """The courses of all hands of a game. To go on from the last decision is much quicker than from the deal."""
+def begin(rules: Rules, history: Sequence[int]) -> tuple[Course, int]:
+    """The course when the first card lies on the pile, and how much of the history that is."""
+    return Course(rules, history), rules.first(history) + 1
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-        self._begin = 2 + rules.hands
-        self._known: dict[bytes, Course] = {}
 
-    def of(self, history: Sequence[int]) -> Course:
-        key = bytes(history)
-        course = self._known.get(key)
-        if course is not None:
-            return course
-        done = len(key) - 1
-        while (known := self._known.get(key[:done])) is None and done > self._begin:
-            done -= 1
-        if known is None:
-            course = Course()
-            course.begin(self.rules, key)
-            done = self.rules.first(key) + 1
-        else:
-            course = known.copy()
-        for item in key[done:]:
-            course.go_on(item, self.rules)
-        if len(self._known) >= _KEPT:
-            self._known.clear()
-        self._known[key] = course
-        return course
-
-    def steps(self, history: Sequence[int]) -> Iterator[tuple[int, int, Course]]:
-        """Each entry after the deal, with its place and what the course was before it."""
-        course = Course()
-        course.begin(self.rules, history)
-        for index in range(self.rules.first(history) + 1, len(history)):
-            yield index, history[index], course
-            course.go_on(history[index], self.rules)
+def steps(rules: Rules, history: Sequence[int]) -> Iterator[tuple[int, int, Course]]:
+    """Each later entry, with its place and what the course was before it."""
+    course, done = begin(rules, history)
+    for index in range(done, len(history)):
+        yield index, history[index], course
+        course.go_on(history[index])

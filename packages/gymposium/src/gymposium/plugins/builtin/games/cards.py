@@ -79,4 +79,32 @@ GAMES = (
         chance=True,
         utility="general_sum",
     ),
+    GameSpec(
+        name="hanabi",
+        title="Hanabi",
+        summary="Build fireworks together; you see everybody's cards but your own, and give each other hints.",
+        entry_point="gymposium.games.cards.hanabi:game",
+        parameters=(
+            Parameter(name="players", default=2, low=2, high=5, help="Players."),
+            Parameter(name="colors", default=5, low=1, high=5, help="Colours, each with a stack to build."),
+            Parameter(name="ranks", default=5, low=1, high=5, help="Numbers of each colour."),
+            Parameter(
+                name="hand_size",
+                default=5,
+                low=1,
+                high=5,
+                help="Cards of each player; the usual rules have 4 for four or five players.",
+            ),
+            Parameter(name="max_information_tokens", default=8, low=1, high=8, help="Hints that can be given."),
+            Parameter(name="max_life_tokens", default=3, low=1, high=3, help="Mistakes, the last of which loses all."),
+        ),
+        examples=(
+            {},
+            {"players": 4, "hand_size": 4},
+            {"colors": 2, "ranks": 3, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1},
+        ),
+        information="imperfect",
+        chance=True,
+        utility="cooperative",
+    ),
 )

@@ -1,0 +1,215 @@
+"""Hanabi in words: everybody sees the cards of all others, and of their own only what hints have told."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import BadParameter, NoSampler
+from gymposium.games.cards.courses import Courses
+from gymposium.games.cards.hanabi_course import COLOURS, Course, Deck
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import CHANCE, Event, Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_TRIES = 10_000
+_VIEW = re.compile(
+    r"Life tokens: (\d+)\nInfo tokens: (\d+)\nFireworks: (.*) \nHands:\n((?:.*\n)*)Deck size: (\d+)\nDiscards:(.*)"
+)
+
+
+class Hanabi:
+    """Words for `hanabi`."""
+
+    def __init__(self, deck: Deck, max_information_tokens: int, max_life_tokens: int) -> None:
+        self.deck, self.hints, self.lives = deck, max_information_tokens, max_life_tokens
+        self._moves = [deck.moves(seat) for seat in range(deck.players)]
+        self.courses = Courses(lambda history: (self.begin(), 0))
+        places, seats = f"[1-{deck.hand_size}]", f"P[0-{deck.players - 1}]"
+        self.move_pattern = re.compile(f"(?:play|discard) {places}|hint {seats} (?:{'|'.join(deck.kinds)})")
+
+    def begin(self) -> Course:
+        return Course(self.deck, self._moves)
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None  # whom a hint is for depends on the seat that gives it
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return self._moves[seat][action]
+
+    def rules(self, seat: int, style: Style) -> str:
+        deck = self.deck
+        copies = ", ".join([f"{n} of {rank}" for rank, n in enumerate(deck.copies, start=1)])
+        if style == "compact":
+            numbers = " ".join(map(str, range(1, deck.ranks + 1)))
+            return (
+                f"hanabi, {deck.players} players, numbers {numbers}, of each colour {copies}, hints {self.hints}, "
+                f"lives {self.lives}, you are P{seat}\n"
+                f"hands oldest card first, with what the owner may take it for, of your own only that; turns: behind a "
+                f"hint the cards that it is of, x did not fit\n"
+            )
+        colours = ", ".join([f"{colour} ({colour[0].upper()})" for colour in COLOURS[: deck.colors]])
+        order = ", ".join([f"P{s}" for s in range(deck.players)])
+        last, example = deck.ranks, deck.kinds[0]
+        other = f"P{(seat + 1) % deck.players}"
+        return (
+            f"Hanabi for {deck.players} players ({order}), who play together. The cards are of "
+            f"{_count(deck.colors, 'colour')}, {colours}, with numbers from 1 to {last}: in each colour {copies}, "
+            f"{_count(deck.size, 'card')} in all. Everybody holds {_count(deck.hand_size, 'card')}. You see the cards "
+            f"of all others, not your own.\n"
+            f"Together you build a stack for each colour, from 1 up to {last} without gaps. The turns go in the order "
+            f"{order} and round again; P0 begins. In a turn you do one of these:\n"
+            f"hint {other} {example} or hint {other} 1: tell a player which of their cards are all those of a colour, "
+            f"or of a number; there must be one at least. A hint takes a hint token, of which there are {self.hints}.\n"
+            f"discard 1: give up a card of yours, which brings back a hint token; not possible while all "
+            f"{self.hints} are there.\n"
+            f"play 1: put a card of yours on the stack of its colour. If it is not the next number there, it is "
+            f"discarded and a life is lost, of which there are {self.lives}. Completing a stack brings back a hint "
+            f"token, if one is missing.\n"
+            f"The cards of a hand are numbered from 1, the oldest. After discarding or playing you draw a new card, "
+            f"the last of your hand, and the cards behind the one that is gone move up. Everybody sees which card was "
+            f"discarded or played, and the others see the new one.\n"
+            f"The match is over when all stacks are complete; when the last life is lost; or when, after the last card "
+            f"of the deck was drawn, everybody has had one more turn. The result, the same for everybody, is the "
+            f"number of cards on the stacks, or 0 if the last life was lost.\n"
+            f"What a hand is known for is written as the colours and the numbers that a card may have, by the hints "
+            f"and by what they left out. In the account of the turns, P0 hint P1 {example} (2 4) means that cards 2 "
+            f"and 4 of P1 were shown to be all the {example} ones, and play 1 {deck.names[0]} x that card 1 was "
+            f"{deck.names[0]} and did not fit.\n"
+            f"You are P{seat}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        found = _VIEW.match(state.observation_string(seat))
+        assert found is not None, "the engine's view of hanabi has changed"
+        lives, hints, stacks, drawn, left, gone = found.groups()
+        now = self.courses.of(state.history())
+        hands = drawn.replace("Cur player\n", "").split("-----\n")  # from this seat on
+        over = state.is_terminal()
+        result = f"{state.player_return(seat):g}"
+        if style == "compact":
+            ends = "" if now.turns_left is None or over else f" turns {now.turns_left}"
+            cards = "".join(
+                [
+                    f"P{s} {' '.join([_short(card, s == seat) for card in hands[s - seat].splitlines()]) or 'none'}\n"
+                    for s in range(self.deck.players)
+                ]
+            )
+            legal = ", ".join([self._moves[seat][action] for action in state.legal_actions(seat)])
+            return (
+                f"lives {lives} hints {hints} deck {left}{ends}\nstacks {stacks}\ngone{gone or ' none'}\n{cards}"
+                f"turns {now.told or 'none'}\n{f'result {result}' if over else f'now P{now.seat}'}\n"
+                f"legal {legal or 'none'}\n"
+            )
+        ends = f" {_count(now.turns_left, 'turn')} to go." if now.turns_left and not over else ""
+        lines = [
+            f"You are P{seat}. Lives: {lives}. Hint tokens: {hints}. Cards in the deck: {left}.{ends}",
+            f"Stacks: {stacks}. Discarded:{gone or ' none'}.",
+        ]
+        for s in range(self.deck.players):
+            cards = ", ".join([f"{i}: {_long(card)}" for i, card in enumerate(hands[s - seat].splitlines(), start=1)])
+            whose = "Your hand, as far as you know it" if s == seat else f"P{s}'s hand (as far as P{s} knows it)"
+            lines.append(f"{whose}: {cards or 'empty'}.")
+        lines.append(f"Turns so far: {now.told or 'none'}.")
+        if over:
+            lines.append(f"The match is over. The result: {result}.")
+        else:
+            lines.append(f"{'You are' if now.seat == seat else f'P{now.seat} is'} to move.")
+        return "\n".join(lines) + "\n"
+
+
+def _short(card: str, own: bool) -> str:
+    """`W2 || WX|W12345` → `W2:W12345`, and of a card of one's own `XX || WX|W12345` → `W12345`."""
+    known = card.rpartition("|")[2]
+    return known if own else f"{card[:2]}:{known}"
+
+
+@cache
+def _long(card: str) -> str:
+    """`W2 || WX|W12345` → `W2 (W 12345)`, and `XX || WX|W12345` → `W 12345`."""
+    known = card.rpartition("|")[2]
+    numbers = known.lstrip("RYGWB")
+    told = f"{known.removesuffix(numbers)} {numbers}"
+    return told if card.startswith("XX") else f"{card[:2]} ({told})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+class HanabiGame(OpenSpielGame):
+    """Hanabi, with the course of the match in its view, and a sampler of its own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], deck: Deck) -> None:
+        hints, lives = params["max_information_tokens"], params["max_life_tokens"]
+        words = Hanabi(deck, hints, lives)
+        engine = engine_game("hanabi", params)
+        super().__init__(spec, params, engine, words)
+        self.deck, self.words = deck, words
+        self.resamples = True  # by `sample` below: the engine has none
+        start = self.start()
+        self._dealt = [start.action_to_string(CHANCE, card) for card in range(len(deck.names))]
+        # Every card played or discarded but the last ones is replaced; a hint takes a token, which they may bring back.
+        gone = deck.size - deck.players * deck.hand_size + deck.players
+        self.max_decisions = 2 * gone + hints + deck.colors
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{super().view_of(state, seat)}\n{self.words.courses.of(state.history()).told}"
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """Deal the seat's own hand anew: any cards that nobody else had, and that it may hold by its hints, are as
+        likely as any others."""
+        history, deck = match.state.history(), self.deck
+        places, pool = self._hidden(history, seat)
+        found = _VIEW.match(match.state.observation_string(seat))
+        assert found is not None, "the engine's view of hanabi has changed"
+        own = found[4].replace("Cur player\n", "").partition("-----\n")[0]
+        known = [card.rpartition("|")[2] for card in own.splitlines()]
+        may = [[i for i, card in enumerate(pool) if set(deck.names[card]) <= set(told)] for told in known]
+        for _ in range(_TRIES):
+            chosen = [cards[rng.randrange(len(cards))] for cards in may]
+            if len(set(chosen)) < len(chosen):
+                continue
+            events = match.events.copy()
+            for index, i in zip(places, chosen, strict=True):
+                history[index] = pool[i]
+                events[index] = Event(CHANCE, self._dealt[pool[i]])
+            state = self.start()
+            for action in history:
+                state.apply_action(action)
+            return OpenSpielMatch(self, state, events, None, rng)
+        raise NoSampler(f"{self.name}: no other hand was found in {_TRIES} tries that the hints allow.")
+
+    def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
+        """Where in the history the cards are that the seat holds, from the oldest on; and all that they may be: those
+        and the cards of the deck."""
+        course = self.words.begin()
+        places: list[int] = []
+        unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]
+        for index, item in enumerate(history):
+            to = course.drawing()
+            if to == seat:
+                places.append(index)
+            elif to is not None:
+                unseen.remove(item)
+            elif course.seat == seat and item < 2 * self.deck.hand_size:
+                unseen.remove(history[places.pop(item % self.deck.hand_size)])
+            course.go_on(item)
+        return places, unseen
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> HanabiGame:
+    deck = Deck(params["players"], params["colors"], params["ranks"], params["hand_size"])
+    if deck.players * deck.hand_size > deck.size:
+        raise BadParameter(
+            f"{deck.players} players with {deck.hand_size} cards each need more than the {deck.size} cards that there "
+            f"are. Choose fewer players, a smaller hand_size, or more colors or ranks."
+        )
+    return HanabiGame(spec, params, deck)

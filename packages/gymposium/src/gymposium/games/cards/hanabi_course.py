@@ -1,0 +1,100 @@
+"""The course of a match of hanabi, from the engine's history. The engine's view holds what hints have told of each
+card, and not who gave them, nor when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+COLOURS = ("red", "yellow", "green", "white", "blue")
+
+
+class Deck:
+    """The cards of a game, in the engine's order: by colour, then by number."""
+
+    def __init__(self, players: int, colors: int, ranks: int, hand_size: int) -> None:
+        self.players, self.colors, self.ranks = players, colors, ranks
+        self.hand_size = hand_size
+        self.copies = [3, *[2] * (ranks - 2), 1][:ranks]
+        """Of each number, from 1 up."""
+        self.size = colors * sum(self.copies)
+        self.names = [f"{colour[0].upper()}{rank + 1}" for colour in COLOURS[:colors] for rank in range(ranks)]
+        self.kinds = [*COLOURS[:colors], *map(str, range(1, ranks + 1))]
+        """What a hint may be of."""
+
+    def moves(self, seat: int) -> list[str]:
+        """What a seat calls its actions: the engine counts the others from the seat on."""
+        places = [f"{what} {i + 1}" for what in ("discard", "play") for i in range(self.hand_size)]
+        others = [f"hint P{(seat + i) % self.players} " for i in range(1, self.players)]
+        colours, numbers = self.kinds[: self.colors], self.kinds[self.colors :]
+        return [*places, *(other + kind for kinds in (colours, numbers) for other in others for kind in kinds)]
+
+
+class Course:
+    """Where a match has come to."""
+
+    __slots__ = ("deck", "hands", "left", "moves", "seat", "stacks", "told", "turns_left")
+
+    def __init__(self, deck: Deck, moves: Sequence[Sequence[str]]) -> None:
+        self.deck, self.moves = deck, moves
+        self.hands: list[list[int]] = [[] for _ in range(deck.players)]
+        """Cards that may be hidden from a seat: only what is told of them is for everybody."""
+        self.left = deck.size
+        self.stacks = [0] * deck.colors
+        self.seat = 0
+        """Who is to move."""
+        self.turns_left: int | None = None
+        """Once the deck is empty: how many turns there are still."""
+        self.told = ""
+        """The turns so far: `P0 hint P1 red (1 4), P1 play 1 R1, P0 play 3 G4 x`."""
+
+    def copy(self) -> Course:
+        new = Course.__new__(Course)
+        new.deck, new.moves, new.hands, new.left = (
+            self.deck,
+            self.moves,
+            [hand.copy() for hand in self.hands],
+            self.left,
+        )
+        new.stacks, new.seat, new.turns_left, new.told = self.stacks.copy(), self.seat, self.turns_left, self.told
+        return new
+
+    def drawing(self) -> int | None:
+        """Who gets the next card of the deck, if somebody does now."""
+        if self.left:
+            for seat, hand in enumerate(self.hands):
+                if len(hand) < self.deck.hand_size:
+                    return seat
+        return None
+
+    def go_on(self, item: int) -> None:
+        """Take in the next entry of the history: a card dealt, or a move."""
+        to = self.drawing()
+        if to is not None:
+            self.hands[to].append(item)
+            self.left -= 1
+            if not self.left:
+                self.turns_left = self.deck.players
+            return
+        name = self.moves[self.seat][item]
+        what, where, *kind = name.split()
+        if kind:
+            self._tell(f"{name} ({' '.join(map(str, self.touched(int(where[1:]), kind[0])))})")
+        else:
+            card = self.hands[self.seat].pop(int(where) - 1)
+            fits = False
+            if what == "play":
+                colour, rank = divmod(card, self.deck.ranks)
+                fits = self.stacks[colour] == rank
+                self.stacks[colour] += fits
+            self._tell(f"{name} {self.deck.names[card]}{'' if fits or what == 'discard' else ' x'}")
+        self.seat = (self.seat + 1) % self.deck.players
+        if self.turns_left is not None:
+            self.turns_left -= 1
+
+    def touched(self, seat: int, kind: str) -> list[int]:
+        """The places in a hand that a hint is of."""
+        names = self.deck.names
+        return [i for i, card in enumerate(self.hands[seat], start=1) if kind[0].upper() in names[card]]
+
+    def _tell(self, what: str) -> None:
+        self.told += f"{', ' if self.told else ''}P{self.seat} {what}"
