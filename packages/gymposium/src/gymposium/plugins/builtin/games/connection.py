@@ -32,4 +32,20 @@ GAMES = (
         parameters=(Parameter(name="board_size", default=19, low=3, high=19, help="Cells on each side of the board."),),
         examples=({}, {"board_size": 5}),
     ),
+    GameSpec(
+        name="lines_of_action",
+        title="Lines of Action",
+        summary="Move as far as a line has pieces; join all of yours into one group.",
+        entry_point="gymposium.games.connection.lines_of_action:game",
+        parameters=(
+            Parameter(
+                name="max_game_length",
+                default=1000,
+                low=20,
+                high=1000,
+                help="Moves of both players together after which the game is a draw.",
+            ),
+        ),
+        examples=({}, {"max_game_length": 60}),
+    ),
 )

@@ -1,0 +1,139 @@
+"""Lines of Action in words (Claude Soucie, 1969). Squares are named as on a chess board; x moves first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import action_names, spaced
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_MARKS = "xo"
+_STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
+_BOARD = 90
+"""How much of the engine's view is the board: eight rows and a line of columns."""
+_PLACES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
+"""Where each square, from a1 to h1 up to h8, stands in it."""
+
+
+class LinesOfAction:
+    """Words for `lines_of_action`."""
+
+    move_pattern = re.compile("[a-h][1-8]" * 2)
+
+    def __init__(self, engine: pyspiel.Game, max_game_length: int) -> None:
+        self.max_game_length = max_game_length
+        # The engine has two actions for each step, one of them a capture: b1-b3 and b1xb3. What stands on the square
+        # tells which is meant, so both have the same name.
+        self._names = [name[:2] + name[3:] for name in action_names(engine)]
+
+    def move_names(self, engine: pyspiel.Game) -> None:
+        return None
+
+    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+        return self._names[action]
+
+    def rules(self, seat: int, style: Style) -> str:
+        mark, last = _MARKS[seat], self.max_game_length
+        if style == "compact":
+            return (
+                f"lines of action, row 1 at the bottom, a move is from and to, it is a draw when a position comes back "
+                f"or after {last} moves, you are {mark}\n"
+            )
+        order = "first" if seat == 0 else "second"
+        return (
+            f"Lines of Action on a board of 8 rows and 8 columns. At the start x has 12 pieces, on the middle six "
+            f"squares of {_STARTS[0]}, and o has 12, on those of {_STARTS[1]}. The players take turns to move one of "
+            f"their own pieces; x moves first.\n"
+            f"A piece moves in a straight line (across, up, down or diagonally), exactly as many squares as there are "
+            f"pieces on the whole line along which it moves, from edge to edge: pieces of both players, itself "
+            f"included. It may jump over pieces of its own side but not over the opponent's. It ends on an empty "
+            f"square or on an opponent's piece, which is then removed, never on a piece of its own side.\n"
+            f"Your aim is to have all your pieces on the board in one group, each touching the next across, down or "
+            f"diagonally; a single piece left is such a group too. Whoever has that after a move, their own or the "
+            f"opponent's, wins; if one move does it for both players, the player who moved wins. A player who cannot "
+            f"move loses.\n"
+            f"The game is a draw as soon as a move brings back a position of the pieces that was on the board before, "
+            f"no matter whose turn it then was. It is a draw, too, after {last} moves, both players' counted, even if "
+            f"the last of them joins a player's pieces.\n"
+            f"A square is named by its column (a to h, from the left) and its row (1 to 8, from the bottom): a1 is "
+            f"bottom left, h8 top right. A move is written as the square that the piece leaves and the square that it "
+            f"goes to, whether or not it captures: b1b3. An empty square is shown as a dot.\n"
+            f"You play {mark} and move {order}.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        board = state.observation_string(seat)[:_BOARD]
+        moves, player = state.move_number(), state.current_player()
+        drawing = [self._names[action] for action in _repeating(state, board)] if player == seat else []
+        if style == "compact":
+            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
+            draws = f"draws {' '.join(drawing)}\n" if drawing else ""
+            count = f"over after {moves}" if player < 0 else f"move {moves + 1}"
+            return f"{board}{count}\n{draws}legal {legal or 'none'}\n"
+        if player < 0:
+            head = f"You are {_MARKS[seat]}. The game is over after {moves} moves."
+        else:
+            turn = ", to move" if player == seat else ""
+            head = f"You are {_MARKS[seat]}{turn}. Move {moves + 1} of at most {self.max_game_length}."
+        draws = f"A draw at once, by an earlier position: {', '.join(drawing)}.\n" if drawing else ""
+        return f"{head} The board:\n{spaced(board, rows=8)}\n{draws}"
+
+
+def _steps(state: pyspiel.State) -> list[int]:
+    """The actions since the last capture, the latest first. Positions before it had more pieces and cannot return."""
+    steps = []
+    for action in reversed(state.history()):
+        if action & 1:  # the last digit of an action (lines_of_action.cc)
+            break
+        steps.append(action)
+    return steps
+
+
+def _repeating(state: pyspiel.State, board: str) -> list[int]:
+    """The legal actions after which the board is as it was before."""
+    mover = state.current_player()
+    mine = _MARKS[mover]
+    found: set[int] = set()
+    changed: dict[int, str] = {}
+    for action in _steps(state):  # go back from position to position, and keep how each differs from the present one
+        mover = 1 - mover
+        for square, piece in ((action >> 7, _MARKS[mover]), (action >> 1 & 63, ".")):
+            if board[_PLACES[square]] == piece:
+                changed.pop(square, None)
+            else:
+                changed[square] = piece
+        if len(changed) == 2:
+            squares = {piece: square for square, piece in changed.items()}
+            if squares.keys() == {".", mine}:  # a piece of mine that stood on one of the two stands on the other
+                found.add(squares["."] << 7 | squares[mine] << 1)
+    return [action for action in state.legal_actions() if action in found]
+
+
+class LinesOfActionGame(OpenSpielGame):
+    """The engine's view leaves out how many moves there were, and which positions may not come back; its tensor,
+    which side is the seat's own."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: LinesOfAction) -> None:
+        super().__init__(spec, params, engine, words)
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + 1, *board)
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_steps(state)}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        """The engine's planes for x, o and empty squares, and a last one that is 0 for x and 1 for o."""
+        return super().tensor_of(state, seat) + [float(seat)] * 64
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> LinesOfActionGame:
+    engine = engine_game("lines_of_action", params)
+    return LinesOfActionGame(spec, params, engine, LinesOfAction(engine, **params))
