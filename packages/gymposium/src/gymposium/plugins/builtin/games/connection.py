@@ -10,6 +10,10 @@ GAMES = (
         title="Hex",
         summary="Join your two sides of a board of hexagons; there are no draws.",
         entry_point="gymposium.games.connection.hex:game",
+        best_play=(
+            "The first player wins on every board: a draw is impossible, and an additional stone never hurts (Nash). "
+            "How is known up to 9 by 9 (Pawlewicz and Hayward, 2013, Scalable Parallel DFPN Search)."
+        ),
         parameters=(Parameter(name="board_size", default=11, low=3, high=19, help="Rows and columns of the board."),),
         examples=({}, {"board_size": 5}, {"board_size": 7}),
     ),
@@ -18,6 +22,10 @@ GAMES = (
         title="Havannah",
         summary="Close a ring, or join two corners or three sides of a hexagon of hexagons.",
         entry_point="gymposium.games.connection.havannah:game",
+        best_play=(
+            "Not known for the usual sizes; the first player wins on the smallest boards, up to a side of 4 (Ewalds, "
+            "2011, Playing and Solving Havannah)."
+        ),
         parameters=(
             Parameter(name="board_size", default=8, low=3, high=10, help="Cells on each side of the board."),
             Parameter(name="swap", default=False, help="Whether the second player may take over the first stone."),
@@ -29,6 +37,9 @@ GAMES = (
         title="Y",
         summary="Join all three sides of a triangle of hexagons; there are no draws.",
         entry_point="gymposium.games.connection.y:game",
+        best_play=(
+            "The first player wins on every board, as in hex: there are no draws, and an additional stone never hurts."
+        ),
         parameters=(Parameter(name="board_size", default=19, low=3, high=19, help="Cells on each side of the board."),),
         examples=({}, {"board_size": 5}),
     ),
@@ -37,6 +48,10 @@ GAMES = (
         title="Lines of Action",
         summary="Move as far as a line has pieces; join all of yours into one group.",
         entry_point="gymposium.games.connection.lines_of_action:game",
+        best_play=(
+            "Not known. Programs have been stronger than people since about 2000 (Winands, 2004, Informed Search in "
+            "Complex Games)."
+        ),
         parameters=(
             Parameter(
                 name="max_game_length",

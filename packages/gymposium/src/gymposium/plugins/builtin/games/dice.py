@@ -10,6 +10,10 @@ GAMES = (
         title="Backgammon",
         summary="Race fifteen checkers home by the dice, hitting and blocking; no doubling cube.",
         entry_point="gymposium.games.dice.backgammon:game",
+        best_play=(
+            "Not known. Programs that learn from their own play are stronger than people (Tesauro, 1995, Temporal "
+            "Difference Learning and TD-Gammon)."
+        ),
         parameters=(
             Parameter(
                 name="scoring_type",
@@ -33,6 +37,11 @@ GAMES = (
         title="Pig",
         summary="Roll the die as often as you dare: a 1 costs you the turn.",
         entry_point="gymposium.games.dice.pig:game",
+        best_play=(
+            "To 100 points with a die of 6 best play is known: whoever begins wins 0.5306 of the matches. When to stop "
+            "follows no simple rule; holding at 20 is close (Neller and Presser, 2004, Optimal Play of the Dice Game "
+            "Pig)."
+        ),
         parameters=(
             Parameter(name="winscore", default=100, low=1, high=1000, help="Points that win."),
             Parameter(name="diceoutcomes", default=6, low=2, high=100, help="Sides of the die."),
@@ -52,6 +61,9 @@ GAMES = (
         title="Liar's dice",
         summary="Bid on dice that you see only in part, or call the other a liar.",
         entry_point="gymposium.games.dice.liars_dice:game",
+        best_play=(
+            "With one die each an equilibrium can be computed; it is worth about -0.027 to the first seat (`cfr-50`)."
+        ),
         parameters=(
             Parameter(name="numdice", default=1, low=1, high=6, help="Dice of each player."),
             Parameter(name="dice_sides", default=6, low=2, high=9, help="Faces of a die; the highest is wild."),

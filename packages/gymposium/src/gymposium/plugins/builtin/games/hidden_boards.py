@@ -10,6 +10,10 @@ GAMES = (
         title="Phantom tic-tac-toe",
         summary="Tic-tac-toe where you do not see the other's marks.",
         entry_point="gymposium.games.hidden_boards.phantom_ttt:game",
+        best_play=(
+            "Not known exactly; equilibria have been approximated by counterfactual regret minimisation (Lanctot, "
+            "2013, Monte Carlo Sampling and Regret Minimization for Equilibrium Computation)."
+        ),
         parameters=(
             Parameter(
                 name="obstype",
@@ -32,6 +36,7 @@ GAMES = (
         title="Dark hex",
         summary="Hex where you do not see the other's stones.",
         entry_point="gymposium.games.hidden_boards.dark_hex:game",
+        best_play="Not known for usual boards.",
         parameters=(
             Parameter(name="num_rows", default=3, low=2, high=11, help="Rows of the board; x joins first and last."),
             Parameter(name="num_cols", default=3, low=2, high=11, help="Columns; o joins first and last."),
@@ -60,6 +65,10 @@ GAMES = (
         title="Battleship",
         summary="Hide your ships, and find the other's by shooting.",
         entry_point="gymposium.games.hidden_boards.battleship:game",
+        best_play=(
+            "Not known. Where a ship may lie follows from the hits and misses so far; shooting where most placements "
+            "are possible needs about half of the shots of random play."
+        ),
         parameters=(
             Parameter(name="board_width", default=8, low=5, high=10, help="Columns of each board."),
             Parameter(name="board_height", default=8, low=5, high=10, help="Rows of each board."),

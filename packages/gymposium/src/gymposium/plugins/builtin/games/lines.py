@@ -10,12 +10,20 @@ GAMES = (
         title="Tic-tac-toe",
         summary="Three in a row on a 3 by 3 board.",
         entry_point="gymposium.games.lines.tic_tac_toe:game",
+        best_play=(
+            "A draw. Against uniformly random play nobody can win more than 0.9667 of the matches; a policy that never "
+            "risks a loss wins up to 0.9556."
+        ),
     ),
     GameSpec(
         name="connect_four",
         title="Connect Four",
         summary="Drop discs into columns; four in a row win.",
         entry_point="gymposium.games.lines.connect_four:game",
+        best_play=(
+            "On the board of 6 rows and 7 columns the first player wins, beginning in the middle column (Allen, 1988; "
+            "Allis, 1988)."
+        ),
         parameters=(
             Parameter(name="rows", default=6, low=4, high=12, help="Height of the board."),
             Parameter(name="columns", default=7, low=4, high=12, help="Width of the board."),
@@ -28,6 +36,10 @@ GAMES = (
         title="Gomoku",
         summary="Put stones on any point; five in a row win.",
         entry_point="gymposium.games.lines.gomoku:game",
+        best_play=(
+            "Free gomoku on 15 by 15 is won by the first player (Allis, 1994, Searching for Solutions in Games and "
+            "Artificial Intelligence)."
+        ),
         parameters=(
             Parameter(name="size", default=15, low=5, high=19, help="Rows and columns of the board."),
             Parameter(name="connect", default=5, low=3, high=7, help="Stones in a line that decide; more count too."),
@@ -41,11 +53,17 @@ GAMES = (
         title="Ultimate Tic-tac-toe",
         summary="Nine boards of tic-tac-toe; each mark decides in which board the opponent plays.",
         entry_point="gymposium.games.lines.ultimate_tic_tac_toe:game",
+        best_play=(
+            "Where one may be sent to a board that is decided already, the first player wins in at most 43 moves "
+            "(Bertholon and others, 2020, At Most 43 Moves, At Least 29). With the rules here nobody has published a "
+            "solution."
+        ),
     ),
     GameSpec(
         name="nine_mens_morris",
         title="Nine men's morris",
         summary="Three in a row take a man; place nine, then move them.",
         entry_point="gymposium.games.lines.nine_mens_morris:game",
+        best_play="A draw (Gasser, 1996, Solving Nine Men's Morris).",
     ),
 )

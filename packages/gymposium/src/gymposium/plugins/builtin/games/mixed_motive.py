@@ -10,6 +10,7 @@ GAMES = (
         title="The coin game",
         summary="Collect coins of your colour and of the other's, which you have to guess; both get the same.",
         entry_point="gymposium.games.mixed_motive.coin_game:game",
+        best_play="Not known.",
         parameters=(
             Parameter(name="rows", default=8, low=2, high=10, help="Rows of the board."),
             Parameter(name="columns", default=8, low=2, high=10, help="Columns of the board."),
@@ -40,6 +41,11 @@ GAMES = (
         title="Bargaining",
         summary="Agree on who gets what of a pool that is worth something else to each.",
         entry_point="gymposium.games.mixed_motive.bargaining:game",
+        best_play=(
+            "The match is general-sum: among agreements that leave nobody better off without the other worse off, "
+            "which one is fair is a matter of taste (Nash, 1950, The Bargaining Problem, takes the greatest product). "
+            "The pools are those of Lewis and others, 2017, Deal or No Deal?"
+        ),
         parameters=(
             Parameter(
                 name="max_turns", default=10, low=2, high=30, help="Offers of both players together, then it ends."
@@ -69,6 +75,10 @@ GAMES = (
         title="Negotiation",
         summary="Share out a pool by proposals, with words that mean what the two of you make of them.",
         entry_point="gymposium.games.mixed_motive.negotiation:game",
+        best_play=(
+            "As in bargaining. Whether talk that costs nothing comes to mean something was the question of Cao and "
+            "others, 2018, Emergent Communication through Negotiation."
+        ),
         parameters=(
             Parameter(name="num_items", default=3, low=1, high=3, help="Kinds of things in the pool."),
             Parameter(name="enable_utterances", default=True, help="Whether a word is said with each proposal."),

@@ -10,6 +10,10 @@ GAMES = (
         title="Kuhn poker",
         summary="Three cards, one bet: the smallest poker.",
         entry_point="gymposium.games.poker.kuhn_poker:game",
+        best_play=(
+            "In equilibrium the first seat loses 1/18 of a chip a match, and has a family of policies; the second has "
+            "one (Kuhn, 1950, A Simplified Two-Person Poker)."
+        ),
         information="imperfect",
         chance=True,
     ),
@@ -18,6 +22,10 @@ GAMES = (
         title="Leduc poker",
         summary="Six cards, two betting rounds, one public card.",
         entry_point="gymposium.games.poker.leduc_poker:game",
+        best_play=(
+            "In equilibrium the first seat loses about 0.0855 chips a match (`cfr-300`). The game is from Southey and "
+            "others, 2005, Bayes' Bluff."
+        ),
         information="imperfect",
         chance=True,
     ),
@@ -26,6 +34,11 @@ GAMES = (
         title="Texas hold'em",
         summary="Two cards of your own, five for everybody, four rounds of betting; one hand.",
         entry_point="gymposium.games.poker.universal_poker:game",
+        best_play=(
+            "Heads-up limit hold'em is essentially solved (Bowling and others, 2015, Heads-Up Limit Hold'em Poker Is "
+            "Solved), with stacks that never run out. In no-limit programs beat professionals (Moravčík and others, "
+            "2017, DeepStack; Brown and Sandholm, 2018, Libratus)."
+        ),
         parameters=(
             Parameter(name="players", default=2, low=2, high=6, help="Players at the table; at limit at most 4."),
             Parameter(

@@ -10,12 +10,17 @@ GAMES = (
         title="Othello",
         summary="Enclose the opponent's discs to turn them over; more discs win.",
         entry_point="gymposium.games.territory.othello:game",
+        best_play="A draw on 8 by 8 (Takizawa, 2023, Othello is Solved).",
     ),
     GameSpec(
         name="clobber",
         title="Clobber",
         summary="Take a neighbouring piece with each move; whoever cannot loses.",
         entry_point="gymposium.games.territory.clobber:game",
+        best_play=(
+            "Not known in general; small boards have been solved by combinatorial game theory (Albert and others, "
+            "2005, An Introduction to Clobber). `exact` plays up to 4 by 4."
+        ),
         parameters=(
             Parameter(name="rows", default=5, low=2, high=12, help="Height of the board."),
             Parameter(name="columns", default=6, low=2, high=12, help="Width of the board."),
@@ -27,6 +32,11 @@ GAMES = (
         title="Dots and boxes",
         summary="Draw lines between dots; the fourth side of a box makes it yours, and you draw again.",
         entry_point="gymposium.games.territory.dots_and_boxes:game",
+        best_play=(
+            "On 4 by 5 boxes a draw (Barker and Korf, 2012, Solving Dots-And-Boxes). People count chains: who is "
+            "forced to open the first long one loses it and most of the others (Berlekamp, 2000, The Dots and Boxes "
+            "Game)."
+        ),
         parameters=(
             Parameter(name="num_rows", default=3, low=1, high=9, help="Rows of boxes."),
             Parameter(name="num_cols", default=3, low=1, high=9, help="Columns of boxes."),
@@ -48,6 +58,10 @@ GAMES = (
         title="Go",
         summary="Surround points and capture stones; area scoring on a board of any size.",
         entry_point="gymposium.games.territory.go:game",
+        best_play=(
+            "On 5 by 5 the first player takes the whole board (van der Werf, 2003, Solving Go on Small Boards). Larger "
+            "boards are not solved; that the end by repetition here is a draw changes small boards."
+        ),
         # The engine's handicap is left out: it knows the stones of 19 by 19 only. Its default of 19 is a board that
         # few texts can bear; 9 is the usual small one.
         parameters=(
@@ -79,6 +93,7 @@ GAMES = (
         title="The Game of the Amazons",
         summary="Move a queen, then block a square with its arrow; whoever cannot move loses.",
         entry_point="gymposium.games.territory.amazons:game",
+        best_play="On 5 by 5 the first player wins (Müller, 2001, Solving 5x5 Amazons). Larger boards are not solved.",
         parameters=(
             Parameter(name="board_size", default=10, choices=(6, 8, 10), help="Rows and columns of the board."),
         ),

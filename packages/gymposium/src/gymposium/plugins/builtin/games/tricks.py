@@ -10,6 +10,7 @@ GAMES = (
         title="Hearts",
         summary="Take no hearts and not the queen of spades, or all of them; four players.",
         entry_point="gymposium.games.tricks.hearts:game",
+        best_play="Not known.",
         seats=4,
         parameters=(
             Parameter(name="pass_cards", default=True, help="Three cards are passed in a direction that is drawn."),
@@ -44,6 +45,7 @@ GAMES = (
         title="Euchre",
         summary="Name trump or pass, then take three of five tricks; four players, two sides.",
         entry_point="gymposium.games.tricks.euchre:game",
+        best_play="Not known.",
         seats=4,
         parameters=(
             Parameter(name="allow_lone_defender", default=False, help="Defenders too may play without their partner."),
@@ -62,6 +64,7 @@ GAMES = (
         title="Spades",
         summary="Bid how many tricks to take, and take as many; four players, two sides.",
         entry_point="gymposium.games.tricks.spades:game",
+        best_play="Not known.",
         seats=4,
         information="imperfect",
         chance=True,
@@ -72,6 +75,10 @@ GAMES = (
         title="Contract bridge",
         summary="Bid for a contract and play it, or defend against it; four players, two sides.",
         entry_point="gymposium.games.tricks.bridge:game",
+        best_play=(
+            "The play with all cards seen (double dummy) is computed in milliseconds; that is what "
+            "`use_double_dummy_result` pays. The auction and the play with hidden cards are not solved."
+        ),
         seats=4,
         parameters=(
             Parameter(
