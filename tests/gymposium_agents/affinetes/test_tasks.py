@@ -38,13 +38,17 @@ def test_the_order_is_that_of_affinetes() -> None:
         (600_000_002, "hex(board_size=9)"),
         (700_000_001, "clobber(columns=6,rows=6)"),
         (800_000_003, "hearts(avoid_all_tricks_bonus=False,jd_bonus=True,pass_cards=True)"),
-        (900_000_002, "openspiel:euchre(allow_lone_defender=False,stick_the_dealer=True)"),
-        (1_100_000_001, "openspiel:go(board_size=7,komi=7.5)"),
-        (1_400_000_002, "openspiel:quoridor(board_size=9,wall_count=8)"),
+        (900_000_002, "euchre(allow_lone_defender=False,stick_the_dealer=True)"),
+        (1_100_000_001, "go(board_size=7,komi=7.5)"),
+        (1_400_000_002, "quoridor(board_size=9,wall_count=8)"),
         (1_600_000_001, "phantom_ttt(obstype=reveal-numturns)"),
         (1_700_000_000, "2048"),
-        (2_000_000_000, "openspiel:amazons(board_size=6)"),
-        (2_100_000_001, "openspiel:oware(num_seeds_per_house=3)"),
+        (
+            1_900_000_001,
+            "bridge(dealer_vul=True,non_dealer_vul=False,use_double_dummy_result=True)",
+        ),
+        (2_000_000_000, "amazons(board_size=6)"),
+        (2_100_000_001, "oware(num_seeds_per_house=3)"),
     ],
 )
 def test_ids_stand_for_these_games(task_id: int, game: str) -> None:

@@ -62,7 +62,7 @@ GAMES = (
         summary="Bid on dice that you see only in part, or call the other a liar.",
         entry_point="gymposium.games.dice.liars_dice:game",
         best_play=(
-            "With one die each an equilibrium can be computed; it is worth about -0.027 to the first seat (`cfr-50`)."
+            "With one die each an equilibrium can be computed; it is worth -0.028 to the first seat (`cfr-60`)."
         ),
         parameters=(
             Parameter(name="numdice", default=1, low=1, high=6, help="Dice of each player."),
