@@ -107,4 +107,23 @@ GAMES = (
         chance=True,
         utility="cooperative",
     ),
+    GameSpec(
+        name="solitaire",
+        title="Klondike solitaire",
+        summary="Build the four suits up from the ace, turning up what is face down.",
+        entry_point="gymposium.games.cards.solitaire:game",
+        seats=1,
+        parameters=(
+            Parameter(
+                name="depth_limit",
+                default=150,
+                low=32,
+                high=1000,
+                help="Moves and cards turned up, 31 at the beginning included, that end the match.",
+            ),
+        ),
+        examples=({}, {"depth_limit": 60}),
+        chance=True,
+        utility="score",
+    ),
 )

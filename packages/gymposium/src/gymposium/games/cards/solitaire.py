@@ -1,0 +1,136 @@
+"""Klondike solitaire in words, as the engine plays it: no stock, but a waste that lies open, of which every third card
+can be taken.
+
+The engine draws a face-down card when it is turned up, any that has not been seen as likely as any other. So nothing
+is hidden but what chance has yet to do: for the player that is the same, for search it is perfect information.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import action_names
+from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from gymposium.plugins.specs import GameSpec
+
+_RANKS, _SUITS = "A23456789TJQK", "shcd"
+_CARDS = frozenset(rank + suit for rank in _RANKS for suit in _SUITS)
+_SUIT_NAMES = ("spades", "hearts", "clubs", "diamonds")
+"""In the order of the engine's foundations."""
+_PLAIN = str.maketrans("♠♥♣♦\N{PLAYING CARD BACK}", f"{_SUITS}?")
+_PILES = 7
+_TURNED_UP = 31
+"""Cards that are turned up in the beginning: the last of each pile and the waste."""
+_TAKEN = 3
+"""Of the waste, the first card in every so many can be taken."""
+
+
+class Solitaire:
+    """Words for `solitaire`."""
+
+    move_pattern = re.compile(
+        r"end|[A2-9TJQK][shcd] to foundation|K[shcd] to empty pile|[A2-9TJQ][shcd] to [2-9TJQK][shcd]"
+    )
+
+    def __init__(self, engine: pyspiel.Game, depth_limit: int) -> None:
+        self.limit = depth_limit
+        self._names = [_name(text.translate(_PLAIN)) for text in action_names(engine)]
+
+    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
+        return self._names
+
+    def rules(self, seat: int, style: Style) -> str:
+        if style == "compact":
+            return (
+                f"klondike solitaire, {self.limit} steps, a card turned up is one too; waste open, cards in brackets "
+                f"can be taken; piles first card first, ? is face down; points: from waste 20, turning up 20, "
+                f"foundation A 100 2 90 3 80 4 70 5 60 6 50 7 40 8 30 9 20 T J Q K 10, back off it the same less\n"
+            )
+        return (
+            f"Klondike solitaire with 52 cards: A 2 3 4 5 6 7 8 9 T J Q K of spades (s), hearts (h), clubs (c) and "
+            f"diamonds (d); spades and clubs are black, hearts and diamonds red. There are {_PILES} piles of 1 to "
+            f"{_PILES} cards, in each the last card face up and the others face down, and a foundation for each suit, "
+            f"empty at first. The other 24 cards are the waste: they lie face up in a row. Of that row the 1st, 4th, "
+            f"7th and so on can be taken, those in brackets; when one is taken, the cards behind it move up by one "
+            f"place. There is no stock and nothing to turn over.\n"
+            f"The goal is to build each foundation from A up to K. Moves:\n"
+            f"7h to foundation: the last card of a pile, or one from the waste, goes to the foundation of its suit, "
+            f"where it must be the next card.\n"
+            f"7h to 8c: a card goes behind the last card of a pile, which must be one rank higher and of the other "
+            f"colour. It may come from the waste, from the end of a foundation, or from a pile: any card that lies "
+            f"face up there, and the cards behind it go along.\n"
+            f"Kh to empty pile: a king goes to a pile without cards, from the waste, or with the cards behind it from "
+            f"a pile of which it is not the first card.\n"
+            f"Where a face-down card comes to be the last of its pile it is turned up; any card not seen before is as "
+            f"likely.\n"
+            f"Points: 20 for a card from the waste, wherever it goes. 20 for a move after which a card is turned up. "
+            f"For a card that goes to its foundation, A 100, 2 90, 3 80, 4 70, 5 60, 6 50, 7 40, 8 30, 9 20, T, J, Q "
+            f"and K 10; for one that comes back from there, as many less. Your result is the points.\n"
+            f"The match is over after {self.limit} steps. Each move is a step, and so is each card turned up, the "
+            f"{_TURNED_UP} at the beginning included. When there is no other move, only end is left, which ends it "
+            f"too.\n"
+        )
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        lines = state.observation_string(seat).translate(_PLAIN).split("\n")
+        waste = lines[0].partition(": ")[2].split()
+        waste = [card if i % _TAKEN else f"[{card}]" for i, card in enumerate(waste)]
+        tops = [top[0] if top in _CARDS else "-" for top in lines[1].partition(": ")[2].split()]
+        piles = [" ".join(line.split()) for line in lines[3:-2]]
+        empty = _PILES - len(piles)
+        left = max(0, self.limit - len(state.history()))  # a last card is turned up even after the end
+        points = f"{state.returns()[0]:g}"
+        over = state.is_terminal()
+        if style == "compact":
+            legal = ", ".join([self._names[action] for action in state.legal_actions(seat)])
+            shown = "".join([f"pile {pile}\n" for pile in piles])
+            return (
+                f"waste {' '.join(waste) or 'none'}\n"
+                f"foundations {' '.join([top + suit for top, suit in zip(tops, _SUITS, strict=True)])}\n"
+                f"{shown}empty {empty}\nsteps {left} points {points}\nlegal {legal or 'none'}\n"
+            )
+        built = ", ".join(
+            [f"{suit} {'empty' if top == '-' else top}" for top, suit in zip(tops, _SUIT_NAMES, strict=True)]
+        )
+        end = f"The match is over. Your result: {points}." if over else f"Points: {points}. Steps left: {left}."
+        drawn = "\n".join(piles)
+        return (
+            f"Foundations, by their last card: {built}.\n"
+            f"Waste: {' '.join(waste) or 'empty'}.\n"
+            f"Piles, first card first, ? face down (empty piles: {empty}):\n{drawn}\n"
+            f"{end}\n"
+        )
+
+
+def _name(text: str) -> str:
+    """`3h ← 2s` → `2s to 3h`."""
+    target, _, card = text.partition(" ← ")
+    if not card:
+        return "end" if text == "kEnd" else f"turn up {text.removeprefix('Reveal')}"
+    if target not in _CARDS:
+        return f"{card} to {'foundation' if card[0] == 'A' else 'empty pile'}"
+    return f"{card} to {'foundation' if target[1] == card[1] else target}"
+
+
+class SolitaireGame(OpenSpielGame):
+    """Klondike with nothing hidden, and the number of steps in its view."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        engine = engine_game("solitaire", params)
+        super().__init__(spec, params, engine, Solitaire(engine, **params))
+        self.hides = False
+        self.max_decisions -= _TURNED_UP
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}\n{len(state.history())}"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> SolitaireGame:
+    return SolitaireGame(spec, params)

@@ -1,0 +1,243 @@
+"""Klondike solitaire: what the prompts say is what the engine does. A second account of the match, kept from the rules'
+words alone, agrees with every prompt, legal move and result."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import load_game
+from gymposium.errors import BadParameter
+from gymposium.games.protocol import CHANCE, Event, Game, Match
+from gymposium.plugins.host import host
+from gymposium.reading import READERS, read
+
+RANKS = "A23456789TJQK"
+DECK = [rank + suit for suit in "shcd" for rank in RANKS]
+POINTS = dict(zip(RANKS, [100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 10, 10, 10], strict=True))
+GLYPHS = str.maketrans("♠♥♣♦", "shcd")
+seeds = st.integers(0, 2**31)
+
+
+def turned_up(match: Match) -> list[str]:
+    return [move.removeprefix("Reveal").translate(GLYPHS) for seat, move in match.events if seat == CHANCE]
+
+
+def goes_behind(card: str, last: str) -> bool:
+    red = [one[1] in "hd" for one in (card, last)]
+    return RANKS.index(card[0]) + 1 == RANKS.index(last[0]) and red[0] != red[1]
+
+
+class Told:
+    """The match as the rules tell it. A card that lies face down is ?."""
+
+    def __init__(self, match: Match) -> None:
+        self.limit = match.game.params["depth_limit"]
+        cards = turned_up(match)
+        self.piles = [["?"] * n + [cards[n]] for n in range(7)]
+        self.waste = cards[7:31]
+        self.built = dict.fromkeys("shcd", 0)
+        self.points, self.steps, self.ended = 0, 31, False
+
+    def over(self) -> bool:
+        return self.ended or self.steps >= self.limit
+
+    def taken(self) -> list[str]:
+        return [card for i, card in enumerate(self.waste) if i % 3 == 0]
+
+    def tops(self) -> list[str]:
+        return [RANKS[n - 1] + suit for suit, n in self.built.items() if n]
+
+    def legal(self) -> set[str]:
+        lasts = [pile[-1] for pile in self.piles if pile]
+        moves = {
+            f"{card} to foundation" for card in [*self.taken(), *lasts] if RANKS.index(card[0]) == self.built[card[1]]
+        }
+        faces = [card for pile in self.piles for card in pile if card != "?"]
+        for card in [*self.taken(), *self.tops(), *faces]:
+            moves |= {f"{card} to {last}" for last in lasts if goes_behind(card, last)}
+        if [] in self.piles:
+            kings = [card for pile in self.piles for card in pile[1:]] + self.taken()
+            moves |= {f"{card} to empty pile" for card in kings if card[0] == "K"}
+        return moves or {"end"}
+
+    def play(self, move: str, match: Match) -> None:
+        """`match` is already past the move."""
+        self.steps += 1
+        if move == "end":
+            self.ended = True
+            return
+        card, _, where = move.partition(" to ")
+        cards = [card]
+        source = next((pile for pile in self.piles if card in pile), None)
+        if card in self.waste:
+            self.waste.remove(card)
+            self.points += 20
+        elif source is None:
+            self.built[card[1]] -= 1
+            self.points -= POINTS[card[0]]
+        else:
+            cards = source[source.index(card) :]
+            del source[source.index(card) :]
+        if where == "foundation":
+            self.built[card[1]] += 1
+            self.points += POINTS[card[0]]
+        else:
+            pile = next(p for p in self.piles if (not p if where == "empty pile" else p and p[-1] == where))
+            pile += cards
+        if source and source[-1] == "?":
+            self.points += 20
+            source[-1] = turned_up(match)[-1]
+            self.steps += 1
+
+
+def check_prompts(match: Match, told: Told) -> None:
+    full, compact = match.observe(0).text, match.observe(0, "compact").text.splitlines()
+    lines = dict(line.split(" ", 1) for line in compact)
+    waste = [card if i % 3 else f"[{card}]" for i, card in enumerate(told.waste)]
+    assert lines["waste"].split() == (waste or ["none"])
+    assert f"\nWaste: {' '.join(waste) or 'empty'}.\n" in full
+    built = [(RANKS[n - 1] if n else "-") + suit for suit, n in told.built.items()]
+    assert lines["foundations"].split() == built
+    names = zip(("spades", "hearts", "clubs", "diamonds"), built, strict=True)
+    words = ", ".join(f"{name} {'empty' if top[0] == '-' else top[0]}" for name, top in names)
+    assert full.startswith(f"Foundations, by their last card: {words}.\n")
+    piles = [" ".join(pile) for pile in told.piles if pile]
+    assert [line.removeprefix("pile ") for line in compact if line.startswith("pile ")] == piles
+    empty = told.piles.count([])
+    assert "".join(f"{line}\n" for line in [f"(empty piles: {empty}):", *piles]) in full.replace("down (", "down\n(")
+    assert lines["empty"] == str(empty)
+    left = max(0, told.limit - told.steps)
+    assert lines["steps"] == f"{left} points {told.points}"
+    end = f"The match is over. Your result: {told.points}.\n"
+    assert full.endswith(end if told.over() else f"Points: {told.points}. Steps left: {left}.\n")
+    assert lines["legal"] == (", ".join(match.legal_moves(0) or []) or "none")
+
+
+def greedy(moves: list[str], rng: random.Random) -> str:
+    """Mostly to a foundation, seldom back from one and on to where it was."""
+    up = [move for move in moves if move.endswith("foundation")]
+    return rng.choice(up if up and rng.random() < 0.9 else moves)
+
+
+def play_beside(game: Game, seed: int) -> Told:
+    match, rng = game.new(seed), random.Random(seed)
+    told = Told(match)
+    while not told.over():
+        check_prompts(match, told)
+        assert match.to_move() == (0,)
+        moves = match.legal_moves(0) or []
+        assert set(moves) == told.legal()
+        for move in moves:
+            assert read(move, moves, READERS["move"], game.move_pattern).kind == "move"
+        move = greedy(moves, rng)
+        match.apply({0: move})
+        told.play(move, match)
+        assert match.returns() == (told.points,)
+    check_prompts(match, told)
+    assert match.to_move() == ()
+    assert sum(event.seat != CHANCE for event in match.events) <= game.max_decisions
+    assert 0 <= told.points <= game.utility_range[1]
+    return told
+
+
+@given(st.integers(32, 200), seeds)
+@settings(max_examples=10, deadline=None)
+def test_a_match_as_the_rules_tell_it(depth_limit: int, seed: int) -> None:
+    play_beside(load_game("solitaire", depth_limit=depth_limit), seed)
+
+
+def test_all_that_the_rules_tell_happens() -> None:
+    seen: Counter[str] = Counter()
+    game = load_game("solitaire", depth_limit=200)
+    for seed in range(5):
+        told = play_beside(game, seed)
+        seen["out of steps"] += told.steps >= told.limit
+        seen["empty pile"] += [] in told.piles
+        seen["some built"] += sum(told.built.values()) > 10
+    assert len([what for what, n in seen.items() if n]) == 3, seen
+
+
+def reveal(card: str) -> Event:
+    return Event(CHANCE, f"Reveal{card[0]}{'♠♥♣♦'['shcd'.index(card[1])]}")
+
+
+def test_a_solved_match_has_all_points_and_ends_with_end() -> None:
+    """The cards are dealt and turned up as they are wanted, so that each goes up at once."""
+    game = load_game("solitaire", depth_limit=1000)
+    ends = ["As", "Ah", "Ac", "Ad", "2s", "2h", "2c"]
+    high = [rank + suit for rank in "89TJQK" for suit in "shcd"]
+    below = dict(zip(ends, range(7), strict=True))
+    hidden = iter(["2d", *(rank + suit for rank in "34567" for suit in "shcd")])
+    match = game.load(list(map(reveal, [*ends, *high])))
+    while (moves := match.legal_moves(0) or []) != ["end"]:
+        move = next(move for move in moves if move.endswith("foundation"))
+        events = [*match.events, Event(0, move)]
+        if below.get(move[:2]):
+            card = next(hidden)
+            below[card] = below[move[:2]] - 1
+            events.append(reveal(card))
+        match = game.load(events)
+    assert match.observe(0).text.startswith(
+        "Foundations, by their last card: spades K, hearts K, clubs K, diamonds K.\nWaste: empty.\n"
+    )
+    match.apply({0: "end"})
+    assert match.to_move() == ()
+    assert match.returns() == (game.utility_range[1],)
+
+
+def test_both_ends_of_the_range_can_be_played() -> None:
+    [parameter] = host().game("solitaire").parameters
+    assert (parameter.name, parameter.low, parameter.high) == ("depth_limit", 32, 1000)
+    assert play_beside(load_game("solitaire", depth_limit=32), 3).steps >= 32
+    for value in (31, 1001):
+        with pytest.raises(BadParameter, match="from 32 to 1000"):
+            load_game("solitaire", depth_limit=value)
+
+
+def test_the_rules_name_the_numbers() -> None:
+    game = load_game("solitaire", depth_limit=77)
+    assert "The match is over after 77 steps." in game.rules(0)
+    assert "solitaire, 77 steps" in game.rules(0, "compact")
+    for style in ("full", "compact"):
+        rules = game.rules(0, style)  # type: ignore[arg-type]
+        assert all(f"{rank} {points}" in rules for rank, points in POINTS.items() if points > 10)
+    assert sum(POINTS.values()) * 4 + 24 * 20 + 21 * 20 == game.utility_range[1]
+    assert len(turned_up(game.new(0))) == 31
+
+
+def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+    match = load_game("solitaire").new(3)
+    legal = match.legal_moves(0) or []
+    texts = ["Ac to foundation", "Qh to Ks", "Kd to empty pile", "end"]
+    texts += ["turn up As", "Kh to As", "Qh to empty pile", "10h to Js", "ac to foundation", "Ac"]
+    kinds = [read(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
+    assert kinds == ["move", *["illegal"] * 3, *["unparsable"] * 6]
+
+
+def test_a_card_is_turned_up_only_when_it_must_and_any_is_as_likely() -> None:
+    """Forks of a match turn up other cards, and none that was seen."""
+    match = load_game("solitaire").new(1)
+    rng = random.Random(0)
+    while True:
+        [seat] = match.to_move()
+        moves = match.legal_moves(seat) or []
+        before = len(turned_up(match))
+        trial = match.fork(random.Random(0))
+        move = rng.choice(moves)
+        trial.apply({0: move})
+        if len(turned_up(trial)) > before:
+            break
+        match = trial
+    seen = turned_up(match)
+    came: Counter[str] = Counter()
+    for number in range(2000):
+        fork = match.fork(random.Random(number))
+        fork.apply({0: move})
+        came[turned_up(fork)[before]] += 1
+    assert set(came) == set(DECK) - set(seen)
+    share = 2000 / len(came)
+    assert all(abs(n - share) < 5 * share**0.5 for n in came.values())
