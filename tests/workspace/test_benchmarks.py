@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,25 +19,112 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(module: str, *options: str, status: int = 0) -> None:
-    command = [sys.executable, "-m", f"benchmarks.{module}", *options]
-    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    python("-m", f"benchmarks.{module}", *options, status=status)
+
+
+def python(*options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, *options], cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == status, done.stderr
+    return done
+
+
+def found_by(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+QUICK = ("--repeats", "1", "--seconds", "0.01")
 
 
 def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
-    run("throughput", "--repeats", "1", "--seconds", "0.01", "--out", str(tmp_path))
-    found = json.loads((tmp_path / "throughput.json").read_text(encoding="utf-8"))
+    run("throughput", *QUICK, "--out", str(tmp_path))
+    found = found_by(tmp_path / "throughput.json")
     games = [row["game"] for row in found["games"]]
     assert games == [
-        *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel"),
-        *("othello", "backgammon", "gin_rummy"),
+        *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "liars_dice", "othello", "hex"),
+        *("goofspiel", "2048", "backgammon", "gin_rummy", "breakthrough", "clobber", "blackjack"),
     ]
     for row in found["games"]:
-        rates = row["match_decisions_per_cpu_second"], row["pyspiel_decisions_per_cpu_second"]
-        assert min(rates) > 0
+        rates = row["decisions_per_cpu_second"]
+        assert rates.keys() == {"match", "pyspiel"}
+        assert min(rates.values()) > 0
         assert row["ratio_range"] == [row["ratio"]] * 2
     assert found["about"]["versions"]["open_spiel"]
     assert "| kuhn_poker |" in (tmp_path / "throughput.md").read_text(encoding="utf-8")
+
+
+def test_throughput_of_ours_is_measured_without_any_peer(tmp_path: Path) -> None:
+    """The whole part, with no library that would have to be installed."""
+    run("throughput", "peers", "--peers", "--games", "2048", "goofspiel", *QUICK, "--out", str(tmp_path))
+    alone, both = found_by(tmp_path / "throughput-peers.json")["games"]
+    for row in (alone, both):
+        assert row["decisions_per_cpu_second"].keys() == {"match", "gymnasium", "aec", "pyspiel"}
+        assert min(row["decisions_per_cpu_second"].values()) > 0
+
+
+def test_throughput_says_how_a_peer_is_installed(tmp_path: Path) -> None:
+    run("throughput", "peers", "--home", str(tmp_path), "--out", str(tmp_path), status=1)
+    assert not [*tmp_path.iterdir()]
+
+
+TINY = """
+from random import Random
+from benchmarks.throughput.workers.serving import Kept, Table, serve
+
+def keep(seed: int, rng: Random) -> Kept | None:
+    return None if seed % 2 else Kept(seed, range(1 + seed), finished=seed % 4 == 0)
+
+def play(kept: Kept) -> None:
+    print("this is no answer")
+    assert kept.seed % 2 == 0
+
+serve({"counting": lambda: Table(keep, play, "nothing is won")}, ["gymnasium"])
+"""
+
+
+ASKING = """
+import json, sys
+from benchmarks.throughput.others import Worker
+from benchmarks.throughput.slices import here, take_turns
+
+worker = Worker([sys.executable, "-c", sys.argv[1]])
+rates = take_turns({"there": worker.side(sys.argv[2]), "here": here(lambda seed: 1)}, 3, 0.01)
+worker.close()
+print(json.dumps([worker.games, [*worker.versions], rates, worker.told]))
+"""
+
+
+def test_a_peer_answers_slice_by_slice_from_a_process_of_its_own() -> None:
+    games, versions, rates, told = json.loads(python("-c", ASKING, TINY, "counting").stdout)
+    assert games == ["counting"]
+    assert versions == ["Python", "gymnasium"]
+    assert [len(rates[side]) for side in ("there", "here")] == [3, 3]
+    assert min(rates["there"] + rates["here"]) > 0
+    assert told == {"counting": {"broken_off": 12 / 25, "note": "nothing is won"}}
+
+
+def test_a_peer_that_fails_ends_the_benchmark() -> None:
+    done = python("-c", ASKING, TINY, "something else", status=1)
+    assert "ended with status 1; its own words are above" in done.stderr
+    assert "KeyError: 'something else'" in done.stderr
+
+
+def test_throughput_of_many_matches_at_once(tmp_path: Path) -> None:
+    options = ("--games", "tic_tac_toe", "--envs", "4", *QUICK, "--out", str(tmp_path))
+    run("throughput", "vector", "search", *options)
+    for part in ("vector", "search"):
+        found = found_by(tmp_path / f"throughput-{part}.json")
+        assert found["envs"] == 4
+        assert min(found["games"][0]["decisions_per_second"].values()) > 0
+
+
+def test_throughput_watches_memory_in_processes_of_their_own(tmp_path: Path) -> None:
+    run("throughput", "memory", "--games", "tic_tac_toe", "--decisions", "1000", "--out", str(tmp_path))
+    found = found_by(tmp_path / "throughput-memory.json")
+    assert found["decisions"] == [100, 1000]
+    assert [row["side"] for row in found["games"]] == ["match", "gymnasium"]
+    for row in found["games"]:
+        first, last = row["mib"]
+        assert 10 < first <= last < 1000
 
 
 def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> None:
