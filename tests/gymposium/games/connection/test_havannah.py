@@ -70,7 +70,7 @@ class Account:
             return "fork"
         outside = reached(self.border, self.cells - mine)
         enclosed = self.cells - mine - outside
-        filled = {cell for cell in mine if around(cell) <= mine}
+        filled = {cell for cell in mine - self.border if around(cell) <= mine}
         return "ring" if enclosed or filled else ""
 
 
