@@ -57,7 +57,7 @@ def _row(game: Game, found: dict[str, Any]) -> str:
     spec, random = game.spec, found.get("random")
     cells = [
         f"[{spec.title}]({spec.name}.md)",
-        _seats(game),
+        spec.seats_in_words,
         "yes" if spec.information == "imperfect" else "",
         "yes" if spec.chance else "",
         spec.utility.replace("_", "-"),
@@ -76,7 +76,7 @@ def _page(game: Game, measured: dict[str, Any] | None) -> Iterator[str]:
     yield "| | |\n|---|---|"
     yield f"| name | `{spec.name}` |"
     yield f"| id in Gymnasium and PettingZoo | `{spec.env_id}` |"
-    yield f"| seats | {_seats(game)} |"
+    yield f"| seats | {spec.seats_in_words} |"
     yield f"| moves | {'all at once' if spec.dynamics == 'simultaneous' else 'in turn'} |"
     yield f"| hidden information | {'yes' if spec.information == 'imperfect' else 'no'} |"
     yield f"| chance | {'yes' if spec.chance else 'no'} |"
@@ -104,11 +104,6 @@ def _page(game: Game, measured: dict[str, Any] | None) -> Iterator[str]:
         yield from _measured(measured)
     if spec.best_play:
         yield f"## Best play\n\n{spec.best_play}\n"
-
-
-def _seats(game: Game) -> str:
-    players = next((p for p in game.spec.parameters if p.name == "players"), None)
-    return str(game.seats) if players is None else f"{players.low:g} to {players.high:g}"
 
 
 def _parameters(game: Game) -> Iterator[str]:

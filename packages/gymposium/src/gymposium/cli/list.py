@@ -54,10 +54,11 @@ def command(
         return
     console = out()
     table = Table(title="Games", title_justify="left", box=None)
-    for heading in ("game", "id", "seats", "information", "title"):
+    for heading in ("game", "id", "seats", "hidden", "title"):
         table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # to be copied, so never cut
     for game in games:
-        table.add_row(game.name, game.env_id, str(game.seats), game.information, game.title)
+        hidden = "yes" if game.information == "imperfect" else ""
+        table.add_row(game.name, game.env_id, game.seats_in_words, hidden, game.title)
     console.print(table)
     console.print()
     table = Table("player", "what it does", title="Players", title_justify="left", box=None)

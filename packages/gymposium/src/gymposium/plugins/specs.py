@@ -138,6 +138,12 @@ class GameSpec:
         prefix = f"{self.namespace}/" if self.namespace else ""
         return f"{prefix}Text{camel}-v{self.version}"
 
+    @property
+    def seats_in_words(self) -> str:
+        """`2`, or `2 to 6` where the game has a parameter for it."""
+        players = next((p for p in self.parameters if p.name == "players"), None)
+        return str(self.seats) if players is None else f"{players.low:g} to {players.high:g}"
+
     def check_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, defaults filled in, each in its type. Raises `BadParameter`."""
         known = {p.name: p for p in self.parameters}

@@ -10,6 +10,10 @@ GAMES = (
         title="Goofspiel",
         summary="Bid your cards for prize cards; bids are made at once and stay hidden.",
         entry_point="gymposium.games.cards.goofspiel:game",
+        best_play=(
+            "Against random bids the best is to bid what the prize is worth, which is `match-prize` (Ross, 1971, "
+            "Goofspiel: The Game of Pure Strategy). Equilibria are mixed. `cfr-N` computes them for up to 4 cards."
+        ),
         parameters=(
             Parameter(name="num_cards", default=13, low=2, high=13, help="Cards in each hand and prizes."),
             Parameter(
@@ -29,6 +33,7 @@ GAMES = (
         title="Gin rummy",
         summary="Draw and discard to make melds; knock when little is left over.",
         entry_point="gymposium.games.cards.gin_rummy:game",
+        best_play="Not known.",
         parameters=(
             Parameter(name="hand_size", default=10, low=3, high=10, help="Cards of each player."),
             Parameter(name="knock_card", default=10, low=0, high=10, help="Most deadwood to knock with; 0: only gin."),
@@ -49,6 +54,11 @@ GAMES = (
         title="Blackjack",
         summary="Come closer to 21 than the dealer, alone.",
         entry_point="gymposium.games.cards.blackjack:game",
+        best_play=(
+            "Against a fixed dealer it is a matter of arithmetic: stand or hit by one's total and the dealer's card "
+            "(Baldwin and others, 1956, The Optimum Strategy in Blackjack). Nobody gains on the dealer without "
+            "doubling, splitting and the bonus for a natural."
+        ),
         seats=1,
         information="imperfect",
         chance=True,
@@ -59,6 +69,7 @@ GAMES = (
         title="Crazy eights",
         summary="Follow suit or rank, or play an eight and name a suit; get rid of your cards.",
         entry_point="gymposium.games.cards.crazy_eights:game",
+        best_play="Not known.",
         parameters=(
             Parameter(name="players", default=2, low=2, high=5, help="Players; with two 7 cards each, otherwise 5."),
             Parameter(name="max_draw_cards", default=5, low=1, high=52, help="Most cards to draw in a turn."),
@@ -84,6 +95,10 @@ GAMES = (
         title="Hanabi",
         summary="Build fireworks together; you see everybody's cards but your own, and give each other hints.",
         entry_point="gymposium.games.cards.hanabi:game",
+        best_play=(
+            "25 points cannot be had from every deal. Learned policies for two reach more than 24 on average with "
+            "themselves, and far less with strangers (Bard and others, 2020, The Hanabi Challenge)."
+        ),
         parameters=(
             Parameter(name="players", default=2, low=2, high=5, help="Players."),
             Parameter(name="colors", default=5, low=1, high=5, help="Colours, each with a stack to build."),
@@ -112,6 +127,10 @@ GAMES = (
         title="Klondike solitaire",
         summary="Build the four suits up from the ace, turning up what is face down.",
         entry_point="gymposium.games.cards.solitaire:game",
+        best_play=(
+            "Who sees all cards can win about 82 of 100 deals (Blake and Gent, 2019, The Winnability of Klondike "
+            "Solitaire). How much can be had without is not known."
+        ),
         seats=1,
         parameters=(
             Parameter(
