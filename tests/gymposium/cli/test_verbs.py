@@ -42,7 +42,9 @@ def test_list(gymposium: Run) -> None:
     text = gymposium("list").stdout
     assert "weighted(CRITERION=WEIGHT,...)" in text
     for game in data["games"]:
-        assert re.search(rf"{game['name']} +{game['env_id']} +{game['seats']} +{game['information']}", text)
+        hidden = " +yes" if game["information"] == "imperfect" else ""
+        seats = "[0-9] to [0-9]" if "players" in game["parameters"] else game["seats"]
+        assert re.search(rf"{game['name']} +{game['env_id']} +{seats}{hidden} +[A-Z0-9]", text)
 
 
 LONG = """
