@@ -34,7 +34,7 @@ class Goofspiel:
     def __init__(self, num_cards: int, points_order: str) -> None:
         self.num_cards, self.points_order = num_cards, points_order
         self._cards = range(1, num_cards + 1)
-        self._bids = [str(card) for card in self._cards]  # the engine counts bids from 0
+        self._bids = {str(card - 1): str(card) for card in self._cards}  # the engine counts bids from 0
         self._prizes = [str(card) for card in (reversed(self._cards) if points_order == "descending" else self._cards)]
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
@@ -62,18 +62,19 @@ class Goofspiel:
         hand = found[1].rstrip()
         bids, prizes, winners, points = found[2].split(), found[3].split(), found[4].split(), found[5].split()
         mine, theirs = points[seat], points[1 - seat]
-        results = _RESULTS[seat]
-        rounds = [(prize, self._bids[int(bid)], results[won]) for prize, bid, won in zip(prizes, bids, winners)]
+        names, results = self._bids, _RESULTS[seat]
+        rounds = [*zip(prizes, bids, winners)]  # those that are over
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
-            past = " ".join([f"{prize}:{bid}{result[0]}" for prize, bid, result in rounds])
+            past = " ".join([f"{prize}:{names[bid]}{results[won][0]}" for prize, bid, won in rounds])
             return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {hand or 'none'}\nprize {now or 'none'}\n"
         lines = [
-            f"Round {number}: prize {prize}, you bid {bid} and {result}."
-            for number, (prize, bid, result) in enumerate(rounds, start=1)
+            f"Round {number}: prize {prize}, you bid {names[bid]} and {results[won]}."
+            for number, (prize, bid, won) in enumerate(rounds, start=1)
         ]
         if now is not None:
-            rest = " ".join([prize for prize in self._prizes if prize not in prizes])
+            seen = set(prizes)
+            rest = " ".join([prize for prize in self._prizes if prize not in seen])
             lines.append(f"Round {len(rounds) + 1} of {self.num_cards}: the prize is {now}. Prizes to come: {rest}.")
         lines.append(f"Your hand: {hand or 'empty'}. Points: you {mine}, your opponent {theirs}.\n")
         return "\n".join(lines)

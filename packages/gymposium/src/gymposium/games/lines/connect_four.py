@@ -49,10 +49,18 @@ class ConnectFour:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
         if style == "compact":  # apart, as a token each in most vocabularies
-            return board.replace("", " ").replace(" \n ", "\n").strip() + "\n"
-        rows = "\n".join(" ".join(c.rjust(self._width) for c in row) for row in board.split())
+            return f"{_apart(board)}\n"
+        if self._width == 1:
+            rows = _apart(board)
+        else:
+            rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
         turn = ", to move" if state.current_player() == seat else ""
         return f"You are {_MARKS[seat]}{turn}. The board:\n{rows}\n{self._footer}\n"
+
+
+def _apart(board: str) -> str:
+    """An engine board such as `...\n.x.\n`, with a space between the cells."""
+    return board.replace("", " ").replace(" \n ", "\n").strip()
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _RESAMPLES = frozenset("bargaining blackjack bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
 """The engine's games with a sound `resample_from_infostate` (open_spiel 2.0.2). Three more have one that is
 not: gin_rummy's hands back the true state, and those of euchre and hearts keep hidden moves (the discard, the
-pass) as they truly were, in deals where they are often not even legal. All others abort in C++."""
+pass) as they truly were, in deals where they are often not even legal. universal_poker's is for two seats, and ends
+the process with more. All others abort in C++."""
 
 
 class OpenSpielGame:
@@ -49,7 +50,7 @@ class OpenSpielGame:
         self.max_decisions: int = engine.max_game_length() * (
             self.seats if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else 1
         )
-        self.resamples = kind.short_name in _RESAMPLES
+        self.resamples = kind.short_name in _RESAMPLES and not (kind.short_name == "universal_poker" and self.seats > 2)
         self.hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
         # A perfect-information game's information state is its whole history: what is on the board is
         # a smaller key for the same knowledge.

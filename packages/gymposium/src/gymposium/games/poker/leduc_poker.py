@@ -51,12 +51,13 @@ class LeducPoker:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        legal = " ".join(_MOVES[action] for action in state.legal_actions(seat))
+        legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)]) if style == "compact" else ""
         return self._told(state.information_state_string(seat), seat, style, legal)
 
 
 def _tell(view: str, seat: int, style: Style, legal: str) -> str:
-    """Words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`."""
+    """Words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`. The compact
+    ones name the legal moves, too."""
     fields = dict(_FIELD.findall(view))
     private = _CARDS[int(fields["Private"])]
     public = _CARDS[int(fields["Public"])] if "Public" in fields else None
