@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from gymposium.games.protocol import Style
 
 _MOVES = ("up", "right", "down", "left")  # the engine's order
-_CELLS = 16
+_UP, _RIGHT, _DOWN, _LEFT = range(4)
+_ROW, _CELLS = 4, 16
 _RULES = (
     "2048, played alone on a board of 4 rows and 4 columns. You choose a direction: up, right, down or left. All tiles "
     "slide that way as far as they can. Two tiles of equal value that meet merge into one of twice the value, once in "
@@ -47,15 +47,22 @@ class Words:
         return _RULES.format(max_tile=self._max_tile, most=most_moves(self._max_tile))
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        rows = [["." if tile == "0" else tile for tile in row.split()] for row in str(state).splitlines()]
+        tiles = str(state).replace(" 0", " .").split()
         score = f"{state.player_return(seat):.0f}"
         if style == "compact":
-            legal = " ".join(_MOVES[action] for action in state.legal_actions(seat))
-            board = "".join(" ".join(row) + "\n" for row in rows)
-            return f"score {score}\n{board}legal {legal or 'none'}\n"
-        width = max(len(tile) for row in rows for tile in row)
-        board = "".join(" ".join(tile.rjust(width) for tile in row) + "\n" for row in rows)
+            legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
+            return f"score {score}\n{_drawn(tiles, 1)}legal {legal or 'none'}\n"
+        board = _drawn(tiles, max(map(len, tiles)))
         return f"Your score: {score}. The board, top row first, empty squares as dots:\n{board}"
+
+
+def _drawn(tiles: Sequence[str], width: int) -> str:
+    row = " ".join([f"%{width}s"] * _ROW) + "\n"
+    return row * _ROW % tuple(tiles)
+
+
+_BESIDE = [(cell, cell + 1) for cell in range(_CELLS) if cell % _ROW < _ROW - 1]
+_BELOW = [(cell, cell + _ROW) for cell in range(_CELLS - _ROW)]
 
 
 class State:
@@ -66,10 +73,12 @@ class State:
     legal actions. It plays such a move well.
     """
 
-    __slots__ = ("_state",)
+    __slots__ = ("_legal", "_state")
 
     def __init__(self, state: pyspiel.State) -> None:
         self._state = state
+        self._legal: list[int] | None = None
+        """The moves in this position, once somebody asked for them."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._state, name)
@@ -77,26 +86,48 @@ class State:
     def __str__(self) -> str:
         return str(self._state)
 
+    # As above, but said aloud: these are asked at every decision, and `__getattr__` takes three times as long.
+
+    def current_player(self) -> int:
+        player: int = self._state.current_player()
+        return player
+
+    def is_chance_node(self) -> bool:
+        chance: bool = self._state.is_chance_node()
+        return chance
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        outcomes: list[tuple[int, float]] = self._state.chance_outcomes()
+        return outcomes
+
+    def action_to_string(self, player: int, action: int) -> str:
+        text: str = self._state.action_to_string(player, action)
+        return text
+
     def clone(self) -> State:
         return State(self._state.clone())
 
+    def apply_action(self, action: int) -> None:
+        self._state.apply_action(action)
+        self._legal = None
+
     def legal_actions(self, *player: int) -> list[int]:
-        actions: list[int] = self._state.legal_actions(*player)
-        if len(actions) == len(_MOVES) or self._state.current_player() != 0 or any(player):
-            return actions
-        rows = [[int(tile) for tile in row.split()] for row in str(self._state).splitlines()]
-        columns = [list(column) for column in zip(*rows)]
-        return [
-            action
-            for action, (lines, toward) in enumerate(((columns, 1), (rows, -1), (columns, -1), (rows, 1)))
-            if action in actions or any(_moves(line[::toward]) for line in lines)
-        ]
+        if self._legal is None or any(player):
+            actions: list[int] = self._state.legal_actions(*player)
+            if len(actions) == len(_MOVES) or self._state.current_player() != 0 or any(player):
+                return actions
+            self._legal = sorted(self._merging().union(actions))
+        return self._legal.copy()
 
-
-def _moves(line: list[int]) -> bool:
-    """Whether a line changes when it slides to its beginning: a tile behind a gap, or two alike that meet."""
-    tiles = [tile for tile in line if tile]
-    return line[: len(tiles)] != tiles or any(a == b for a, b in pairwise(tiles))
+    def _merging(self) -> set[int]:
+        """The moves that merge tiles which stand side by side."""
+        tiles = str(self._state).split()
+        moves: set[int] = set()
+        if any(tiles[a] == tiles[b] != "0" for a, b in _BESIDE):
+            moves |= {_RIGHT, _LEFT}
+        if any(tiles[a] == tiles[b] != "0" for a, b in _BELOW):
+            moves |= {_UP, _DOWN}
+        return moves
 
 
 class Engine:

@@ -1,4 +1,4 @@
-"""Goofspiel in words, bids hidden (the engine's `imp_info`): only who won each round is told."""
+"""Goofspiel in words. Bids are hidden, so that only who won each round is told, unless `imp_info` is off."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _VIEW = re.compile(
     r"P\d hand: (.*)\nP\d action sequence: (.*)\nPoint card sequence: (.*)\nWin sequence: (.*)\nPoints: (.*)\n"
 )
+_OPEN_VIEW = re.compile(r"Point card sequence: (.*)\nP0 hand: (.*)\nP1 hand: (.*)\nWin sequence: (.*)\nPoints: (.*)\n")
 _ORDER = {
     "random": "The prizes come up in random order.",
     "ascending": "The prizes come up in ascending order.",
@@ -30,6 +31,10 @@ class Goofspiel:
     """Words for `goofspiel` with two players and hidden bids."""
 
     move_pattern = re.compile(r"bid [1-9]\d?")
+    told = "You are told who won a round, never your opponent's card."
+    compact = (
+        "bids hidden, moves bid N\npast is prize:your bid with w won, l lost or t tied; points are yours and theirs"
+    )
 
     def __init__(self, num_cards: int, points_order: str) -> None:
         self.num_cards, self.points_order = num_cards, points_order
@@ -43,15 +48,12 @@ class Goofspiel:
     def rules(self, seat: int, style: Style) -> str:
         n = self.num_cards
         if style == "compact":
-            return (
-                f"goofspiel, cards 1 to {n}, prizes {self.points_order}, bids hidden, moves bid N\n"
-                f"past is prize:your bid with w won, l lost or t tied; points are yours and theirs\n"
-            )
+            return f"goofspiel, cards 1 to {n}, prizes {self.points_order}, {self.compact}\n"
         return (
             f"Goofspiel for two players. Each holds the cards 1 to {n}. The prizes, also 1 to {n}, are turned up one "
             f"at a time. {_ORDER[self.points_order]} Each round both players bid one card from their hand at the "
             f"same time; the higher card wins the prize's points, and where the bids are equal nobody gets "
-            f"them. Both cards are then gone. You are told who won a round, never your opponent's card.\n"
+            f"them. Both cards are then gone. {self.told}\n"
             f"When each player has one card left, it is bid automatically. Whoever has more points at the end wins; "
             f"equal points are a draw.\n"
         )
@@ -80,6 +82,37 @@ class Goofspiel:
         return "\n".join(lines)
 
 
+class OpenGoofspiel(Goofspiel):
+    """Words for `goofspiel` with bids that are shown. Both hands are known then, and how they came about is no matter."""
+
+    told = "Both are shown."
+    compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        found = _OPEN_VIEW.match(state.information_state_string(seat))
+        assert found is not None, "the engine's goofspiel view has changed"
+        prizes, rounds, points = found[1].split(), len(found[4].split()), found[5].split()
+        hands = [found[2].rstrip(), found[3].rstrip()]
+        now = prizes[-1] if len(prizes) > rounds else None  # None only after the end
+        left = " ".join([prize for prize in self._prizes if prize not in prizes])
+        mine, theirs = hands[seat], hands[1 - seat]
+        if style == "compact":
+            return (
+                f"points {points[seat]} {points[1 - seat]}\nhand {mine or 'none'}\ntheirs {theirs or 'none'}\n"
+                f"left {left or 'none'}\nprize {now or 'none'}\n"
+            )
+        turn = (
+            ""
+            if now is None
+            else (f"Round {rounds + 1} of {self.num_cards}: the prize is {now}. Prizes to come: {left}.\n")
+        )
+        return (
+            f"{turn}Your hand: {mine or 'empty'}. Your opponent's hand: {theirs or 'empty'}. Points: you "
+            f"{points[seat]}, your opponent {points[1 - seat]}.\n"
+        )
+
+
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("goofspiel", {**params, "imp_info": True, "players": 2})
-    return OpenSpielGame(spec, params, engine, Goofspiel(**params))
+    engine = engine_game("goofspiel", {**params, "players": 2})
+    words = Goofspiel if params["imp_info"] else OpenGoofspiel
+    return OpenSpielGame(spec, params, engine, words(params["num_cards"], params["points_order"]))
