@@ -33,16 +33,13 @@ class Family:
     """As affinetes and OpenSpiel call it."""
     variants: tuple[Params, ...] = ({},)
     """What configurations 0, 1, … set; after the last it begins again."""
-    plain: bool = False
-    """Played with the engine's own text: gymposium has no game of its own with these rules."""
     simulations: int | None = None
     """The N of `mcts-N` that the opponent `mcts` is: affinetes' own number, but for bridge. None: random, as in
     affinetes."""
 
     def game(self, config: int) -> str:
         """gymposium's name of a variant."""
-        params = self.variants[config % len(self.variants)]
-        return format_name(f"openspiel:{self.name}" if self.plain else self.name, params)
+        return format_name(self.name, self.variants[config % len(self.variants)])
 
 
 def _each(name: str, *values: object) -> tuple[Params, ...]:
@@ -59,8 +56,7 @@ def _grid(count: int, params: Callable[[int], Params]) -> tuple[Params, ...]:
 
 
 FAMILIES = (
-    # ours hides bids; affinetes' shows them, and has up to 16 cards
-    Family("goofspiel", _grid(5, lambda c: {"imp_info": False, "num_cards": 8 + 2 * c, "players": 2}), plain=True),
+    Family("goofspiel", _grid(5, lambda c: {"imp_info": False, "num_cards": 8 + 2 * c})),
     Family("liars_dice", _each("numdice", 5), simulations=3000),
     Family("leduc_poker", simulations=3000),
     Family("gin_rummy", _grid(9, lambda c: {"hand_size": 7 + c // 3, "knock_card": 10 - c % 3}), simulations=500),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
@@ -83,7 +84,7 @@ class Goofspiel:
 
 
 class OpenGoofspiel(Goofspiel):
-    """Words for `goofspiel` with bids that are shown. Both hands are known then, and how they came about is no matter."""
+    """Words for `goofspiel` with bids that are shown: both hands are known then, however they came about."""
 
     told = "Both are shown."
     compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
@@ -114,5 +115,7 @@ class OpenGoofspiel(Goofspiel):
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     engine = engine_game("goofspiel", {**params, "players": 2})
-    words = Goofspiel if params["imp_info"] else OpenGoofspiel
-    return OpenSpielGame(spec, params, engine, words(params["num_cards"], params["points_order"]))
+    how = params["num_cards"], params["points_order"]
+    if params["imp_info"]:
+        return OpenSpielGame(spec, params, engine, Goofspiel(*how))
+    return OpenSpielGame(replace(spec, information="perfect"), params, engine, OpenGoofspiel(*how))

@@ -8,14 +8,15 @@ GAMES = (
     GameSpec(
         name="goofspiel",
         title="Goofspiel",
-        summary="Bid your cards for prize cards; bids are made at once and stay hidden.",
+        summary="Bid your cards for prize cards; bids are made at once, and stay hidden unless imp_info is off.",
         entry_point="gymposium.games.cards.goofspiel:game",
         best_play=(
             "Against random bids the best is to bid what the prize is worth, which is `match-prize` (Ross, 1971, "
             "Goofspiel: The Game of Pure Strategy). Equilibria are mixed. `cfr-N` computes them for up to 4 cards."
         ),
         parameters=(
-            Parameter(name="num_cards", default=13, low=2, high=13, help="Cards in each hand and prizes."),
+            Parameter(name="num_cards", default=13, low=2, high=16, help="Cards in each hand and prizes."),
+            Parameter(name="imp_info", default=True, help="Bids stay hidden: only who won each round is told."),
             Parameter(
                 name="points_order",
                 default="random",
@@ -23,7 +24,7 @@ GAMES = (
                 help="The order in which the prizes come up.",
             ),
         ),
-        examples=({}, {"num_cards": 4, "points_order": "descending"}),
+        examples=({}, {"num_cards": 4, "points_order": "descending"}, {"num_cards": 8, "imp_info": False}),
         information="imperfect",
         dynamics="simultaneous",
         chance=True,
