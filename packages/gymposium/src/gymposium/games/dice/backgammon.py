@@ -83,8 +83,8 @@ class Backgammon:
 
     def move(self, state: pyspiel.State, seat: int, action: int) -> str:
         # The engine's own text holds the action and where its checkers end, so it stands for the dice as well; but
-        # it puts the higher start first, whatever the order of play. Hits change nothing.
-        text = state.action_to_string(seat, action).replace("*", "")
+        # it puts the higher start first, whatever the order of play. That it marks hits, too, changes nothing.
+        text = state.action_to_string(seat, action)
         return self._names[seat].get(text) or self._name(state, seat, action, text)
 
     def _name(self, state: pyspiel.State, seat: int, action: int, text: str) -> str:

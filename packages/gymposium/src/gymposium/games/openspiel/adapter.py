@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -84,9 +84,10 @@ class OpenSpielGame:
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
 
-    def word(self, state: pyspiel.State, seat: int, action: int) -> str:
-        """The name of a legal action, where it depends on the position (`names` is None)."""
-        return cast(WordingByPosition, self.wording).move(state, seat, action)
+    @property
+    def word(self) -> Callable[[pyspiel.State, int, int], str]:
+        """Names a legal action of a seat, where its name depends on the position (`names` is None)."""
+        return cast(WordingByPosition, self.wording).move
 
     def start(self) -> pyspiel.State:
         """The engine's state before anything happened."""
