@@ -200,6 +200,19 @@ def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -
     assert -2 <= low <= kuhn["mean_return"][0] <= high <= 2
 
 
+def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
+    """One move of look-ahead is not enough, and it says so."""
+    run("expectimax", "1", "--matches", "2", "--out", str(tmp_path), status=1)
+    data = json.loads((tmp_path / "expectimax.json").read_text(encoding="utf-8"))
+    [found] = data["players"]
+    assert (found["player"], found["matches"], sum(found["greatest_tiles"].values())) == ("expectimax-1", 2, 2)
+    assert found["reached"][0] == 0.0
+    assert found["moves"] > 100
+    assert data["first_move_cpu_seconds"] > 0
+    assert data["least"] is None
+    assert "NONE does it" in (tmp_path / "expectimax.md").read_text(encoding="utf-8")
+
+
 def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path) -> None:
     """The comparison is inside it: it stops where log-probabilities differ."""
     small = "in-process --small-only --repeats 1 --matches 16".split()

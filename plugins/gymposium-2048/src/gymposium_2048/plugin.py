@@ -1,10 +1,10 @@
-"""What gymposium-2048 adds: one game."""
+"""What gymposium-2048 adds: a game, and a player of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gymposium import GameSpec, Parameter, hookimpl
+from gymposium import GameSpec, OpponentSpec, Parameter, hookimpl
 
 
 @hookimpl
@@ -27,4 +27,16 @@ def gymposium_games() -> Iterable[GameSpec]:
         examples=({}, {"max_tile": 16}),
         chance=True,
         utility="score",
+    )
+
+
+@hookimpl
+def gymposium_opponents() -> Iterable[OpponentSpec]:
+    """The player of 2048."""
+    yield OpponentSpec(
+        name="expectimax",
+        form="expectimax-D",
+        pattern=r"expectimax-(?P<moves>[1-6])",  # with 6, a move takes a tenth of a second
+        summary="2048: search D moves deep, with every new tile between them by its chance; D from 1 to 6.",
+        entry_point="gymposium_2048.expectimax:ExpectimaxPlayer",
     )

@@ -1,0 +1,233 @@
+"""`expectimax-D` for 2048: its tables and its search against plain accounts of them, and how it plays."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, Played, play
+from gymposium.errors import GymposiumError, UnknownName
+from gymposium.games.protocol import Game, Match
+from gymposium.players.protocol import Ask, Sitting
+from gymposium_2048.expectimax import ExpectimaxPlayer, board_of
+from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, Rows, rows
+from gymposium_2048.search import END, values
+
+Line = tuple[int, ...]
+Board = tuple[Line, ...]
+"""Rows of ranks."""
+MOVES = ["up", "right", "down", "left"]
+
+
+@pytest.fixture(scope="module")
+def tables() -> Rows:
+    return rows()
+
+
+# -- a plain account
+
+
+@cache
+def slide(line: Line) -> Line:
+    """Towards the first square; two of rank 15 make one of rank 15."""
+    tiles, merged = [rank for rank in line if rank], []
+    while tiles:
+        rank = tiles.pop(0)
+        if tiles and tiles[0] == rank:
+            rank = min(tiles.pop(0) + 1, 15)
+        merged.append(rank)
+    return (*merged, *[0] * (4 - len(merged)))
+
+
+@cache
+def line_worth(line: Line) -> int:
+    tiles = [rank for rank in line if rank]
+    pairs = sum(a == b for a, b in pairwise(tiles))
+    steps = [b**4 - a**4 for a, b in pairwise(line)]
+    against = min(sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0))
+    return EMPTY * line.count(0) + PAIR * pairs - ORDER * against - TILES * sum(rank**3 for rank in line)
+
+
+def turned(board: Board) -> Board:
+    return tuple(zip(*board))
+
+
+def moved(board: Board, move: str) -> Board:
+    lines = turned(board) if move in ("up", "down") else board
+    lines = tuple(slide(line) if move in ("up", "left") else slide(line[::-1])[::-1] for line in lines)
+    return turned(lines) if move in ("up", "down") else lines
+
+
+def brute_force(board: Board, moves: int, last: int) -> list[float]:
+    """What each move is worth; every chance looked at, however unlikely."""
+    return [
+        after_worth(after, moves - 1, last) if (after := moved(board, move)) != board else -np.inf for move in MOVES
+    ]
+
+
+def after_worth(after: Board, moves: int, last: int) -> float:
+    if any(last in row for row in after):
+        return END + moves
+    if moves == 0:
+        return sum(map(line_worth, (*after, *turned(after))))
+    empty = [(i, j) for i in range(4) for j in range(4) if after[i][j] == 0]
+    total = 0.0
+    for i, j in empty:
+        for rank, chance in ((1, 0.9), (2, 0.1)):
+            born = tuple(tuple(rank if (i, j) == (k, m) else after[k][m] for m in range(4)) for k in range(4))
+            total += chance * max(-END, *brute_force(born, moves, last))
+    return total / len(empty)
+
+
+def some_board(rng: random.Random, empty: int, most: int) -> Board:
+    cells = [0] * empty + [rng.randint(1, most) for _ in range(16 - empty)]
+    rng.shuffle(cells)
+    return tuple(tuple(cells[i : i + 4]) for i in range(0, 16, 4))
+
+
+def packed(board: Board) -> np.uint64:
+    return np.uint64(sum(rank << 4 * square for square, rank in enumerate(sum(board, ()))))
+
+
+# -- tables and search
+
+
+def test_every_line_slides_and_is_worth_what_a_plain_account_says(tables: Rows) -> None:
+    for number, (first, end, worth) in enumerate(zip(*(table.tolist() for table in tables))):
+        line = tuple(number >> shift & 15 for shift in (0, 4, 8, 12))
+        assert tuple(first >> shift & 15 for shift in (0, 4, 8, 12)) == slide(line)
+        assert tuple(end >> shift & 15 for shift in (12, 8, 4, 0)) == slide(line[::-1])
+        assert worth == line_worth(line)
+
+
+def test_no_board_is_worth_as_much_as_the_end_or_as_little_as_a_lost_one(tables: Rows) -> None:
+    assert -END < 8 * tables.worth.min() < 8 * tables.worth.max() < END
+
+
+@pytest.mark.parametrize("moves", [1, 2])
+def test_the_search_is_plain_expectimax(tables: Rows, moves: int) -> None:
+    rng = random.Random(moves)
+    for empty in [0, 0, 1, 2, 3, 5, 8, 12, 14]:
+        board = some_board(rng, empty, rng.choice([3, 6, 9, 15]))
+        expected = brute_force(board, moves, 11)
+        assert values(packed(board), moves, 11, tables).tolist() == pytest.approx(expected)
+
+
+def test_three_moves_are_exact_where_chances_stay_likely(tables: Rows) -> None:
+    rng = random.Random(3)
+    for empty in (0, 1, 1, 2):
+        board = some_board(rng, empty, 5)
+        assert values(packed(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
+
+
+def test_the_last_tile_is_made_at_once_where_it_can_be(tables: Rows) -> None:
+    rng = random.Random(4)
+    for last in range(3, 16):
+        board = [list(row) for row in some_board(rng, 6, last - 2)]
+        board[1][1] = board[1][2] = last - 1
+        found = values(packed(tuple(map(tuple, board))), 2, last, tables)
+        assert [found[MOVES.index(move)] for move in ("left", "right")] == [END + 1] * 2
+
+
+# -- the player
+
+
+class Position:
+    """A match of 2048 that stands at a board of tiles. No match comes as far as some of these in a test's time."""
+
+    def __init__(self, tiles: list[list[int]], max_tile: int = 2048) -> None:
+        self.game: Game = load_game("2048", max_tile=max_tile)
+        self._tiles = tiles
+
+    def tensor(self, seat: int) -> np.ndarray:
+        return np.array(self._tiles, dtype=np.float32)
+
+    def legal_actions(self, seat: int) -> list[int]:
+        board = tuple(tuple(tile.bit_length() - 1 if tile else 0 for tile in row) for row in self._tiles)
+        return [action for action, move in enumerate(MOVES) if moved(board, move) != board]
+
+    def legal_moves(self, seat: int) -> list[str]:
+        return [MOVES[action] for action in self.legal_actions(seat)]
+
+
+def ask(position: Position) -> Ask:
+    return Ask(Sitting(cast(Match, position), "m", 0), 0, 0)
+
+
+def test_its_moves_are_legal_up_to_the_greatest_tiles() -> None:
+    """65536 beside 32768 looks like a pair to the search, and is none."""
+    rng, player = random.Random(5), ExpectimaxPlayer(2)
+    asks = [
+        ask(Position([[2**rank if rank else 0 for rank in row] for row in board], 131072))
+        for board in (some_board(rng, empty, 16) for empty in (0, 0, 0, 0, 1, 2, 4) for _ in range(20))
+    ]
+    asks = [one for one in asks if one.legal_actions]
+    asks.append(ask(Position([[65536, 32768, 2, 4], [8, 16, 32, 64], [128, 256, 512, 1024], [2, 4, 8, 8]], 131072)))
+    replies = player.act(asks)
+    assert len(asks) > 100
+    assert all(reply.text in (one.legal_moves or ()) for one, reply in zip(asks, replies, strict=True))
+    assert replies[-1].text in ("left", "right")
+
+
+def test_boards_are_read_square_by_square() -> None:
+    tiles = [[0, 2, 4, 8], [16, 32, 64, 128], [256, 512, 1024, 2048], [4096, 8192, 16384, 65536]]
+    assert int(board_of(np.array(tiles, dtype=np.float32))) == 0xFEDCBA9876543210
+
+
+def test_equal_moves_are_settled_in_the_order_of_the_engine() -> None:
+    corner = Position([[2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]])
+    [reply] = ExpectimaxPlayer(1).act([ask(corner)])
+    assert reply.text == "up"
+
+
+def matches(game: str, player: Any, count: int) -> Iterator[Played]:
+    loaded = load_game(game)
+    return play(MatchJob(str(seed), loaded, [player] * loaded.seats, seed) for seed in range(count))
+
+
+def test_equal_seeds_give_equal_matches_whatever_is_played_beside_them() -> None:
+    together = [played.events for played in matches("2048(max_tile=128)", make_player("expectimax-2"), 4)]
+    job = MatchJob("3", load_game("2048(max_tile=128)"), [make_player("expectimax-2")], 3)
+    assert next(iter(play([job]))).events in together
+
+
+def greatest(played: Played) -> int:
+    assert played.forfeit is None
+    return int(played.job.game.load(played.events).tensor(0).max())
+
+
+def test_two_moves_of_look_ahead_make_great_tiles() -> None:
+    assert min(greatest(played) for played in matches("2048", make_player("expectimax-2"), 3)) >= 512
+
+
+@pytest.mark.parametrize("power", range(3, 18))
+def test_it_plays_up_to_every_tile(power: int) -> None:
+    [played] = matches(f"2048(max_tile={2**power})", make_player("expectimax-1"), 1)
+    assert greatest(played) >= min(2**power, 128)
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "openspiel:2048"])
+def test_other_games_are_refused(game: str) -> None:
+    with pytest.raises(GymposiumError, match="expectimax-2 plays 2048 and nothing else"):
+        next(matches(game, make_player("expectimax-2"), 1))
+
+
+@pytest.mark.parametrize("wrong", ["expectimax", "expectimax-0", "expectimax-7", "expectimax-12"])
+def test_a_look_ahead_that_it_does_not_have_is_refused(wrong: str) -> None:
+    with pytest.raises(UnknownName, match="expectimax-D"):
+        make_player(wrong)
+
+
+def test_numba_is_imported_for_the_first_move_and_not_before() -> None:
+    program = "import sys, gymposium; gymposium.make_player('expectimax-2'); print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
