@@ -70,9 +70,9 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: s
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["info", "tic_tac_to"], "There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe'?"),
-        (["info", "chess"], "There is no game called 'chess'. OpenSpiel has one: write 'openspiel:chess'."),
-        (["info", "goofspiel(num_cards=99)"], "num_cards=99: must be from 2 to 13."),
+        (["info", "tic_tac_to"], "There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or"),
+        (["info", "hive"], "There is no game called 'hive'. OpenSpiel has one: write 'openspiel:hive'."),
+        (["info", "goofspiel(num_cards=99)"], "num_cards=99: must be from 2 to 16."),
         (["info", "kuhn_poker", "--style", "long"], "'full' or 'compact'"),
         (["info", "kuhn_poker", "--reply", "jso"], "Did you mean 'json'?"),
         (["play", "kuhn_poker", "--opponent", "mct-5"], "There is no player called 'mct-5'. Did you mean 'mcts-N'?"),

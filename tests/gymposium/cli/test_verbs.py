@@ -69,7 +69,7 @@ def test_what_is_listed_can_be_copied_from_a_narrow_terminal(gymposium: Run, tmp
 def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> None:
     text = gymposium("info", "goofspiel(num_cards=4)").stdout
     assert "goofspiel(num_cards=4)" in text
-    assert "from 2 to 13" in text
+    assert "from 2 to 16" in text
     assert "one of random, ascending, descending" in text
     assert text.count("Legal moves: bid 1, bid 2, bid 3, bid 4") == 2
     data = as_json(gymposium("info", "kuhn_poker", "--style", "compact", "--reply", "tags", "--json"))
@@ -77,7 +77,7 @@ def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> 
     assert data["parameters"] == []
     assert ["act first" in data["prompts"][0], "act second" in data["prompts"][1]] == [True, True]
     assert all(prompt.endswith("<think>...</think><move>...</move>") for prompt in data["prompts"])
-    [cards, _] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
+    [cards, *_] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
     assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 13)
 
 
@@ -274,7 +274,10 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac_to"'))
     done = gymposium("replay", RECORD)
     assert done.returncode == 2
-    assert done.stderr == "error: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe'?\n"
+    assert (
+        done.stderr
+        == "error: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or 'ultimate_tic_tac_toe'?\n"
+    )
     done = gymposium("verify", RECORD)
     assert done.returncode == 1
     assert "There is no game called 'tic_tac_to'" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from types import MethodType
 from typing import Any
 
@@ -80,7 +81,7 @@ def telling(name: str, spy: Spy, styles: tuple[Style, ...] = ("full", "compact")
     """The game with a wording that adds what the spy tells."""
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
-    wording = type(game.wording)(**game.params)
+    wording = copy(game.wording)
     position = wording.position
 
     def told(self: Any, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -209,7 +210,7 @@ def test_the_number_of_hidden_moves_is_caught_by_worlds_from_scratch() -> None:
 def test_a_text_that_leaves_something_out_is_caught(name: str, forgotten: str) -> None:
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
-    wording = type(game.wording)(**game.params)
+    wording = copy(game.wording)
     position = wording.position
 
     def told(self: Any, state: pyspiel.State, seat: int, style: Style) -> str:

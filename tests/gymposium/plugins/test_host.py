@@ -25,7 +25,7 @@ def gymposium_games():
 
 @hookimpl
 def gymposium_opponents():
-    return [OpponentSpec(name="greedy", form="greedy", pattern="greedy", summary="M", entry_point="nim_game:greedy")]
+    return [OpponentSpec(name="hasty", form="hasty", pattern="hasty", summary="M", entry_point="nim_game:greedy")]
 """
 )
 
@@ -77,10 +77,10 @@ def test_a_good_plugin_is_there_whole(install: Install, site: Path, monkeypatch:
     install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")
     host = load(["nim"], site, monkeypatch)
     assert host.games["nim"].env_id == "TextNim-v0"
-    assert host.opponents["greedy"].form == "greedy"
+    assert host.opponents["hasty"].form == "hasty"
     plugin = named(host, "nim")
     assert (plugin.status, plugin.distribution, plugin.version) == ("active", "nim-dist", "1.2")
-    assert [spec.name for spec in plugin.specs] == ["nim", "greedy"]
+    assert [spec.name for spec in plugin.specs] == ["nim", "hasty"]
     assert "nim_game" not in sys.modules
     with pytest.raises(
         PluginError, match=r"'nim': its game 'nim' .* nim_game:Nim: ImportError: imported before"
@@ -95,7 +95,7 @@ def test_a_broken_plugin_is_left_out_whole_with_its_reason(
 ) -> None:
     source, reason = BROKEN[case]
     install(f"b_{case}", source)
-    install("znim", GOOD.replace('"nim"', '"znim"').replace('"greedy"', '"zgreedy"'))  # loaded after it
+    install("znim", GOOD.replace('"nim"', '"znim"').replace('"hasty"', '"zhasty"'))  # loaded after it
     host = load([f"b_{case}", "znim"], site, monkeypatch)
     [told] = host.all_complaints()
     assert reason in told
@@ -106,7 +106,7 @@ def test_a_broken_plugin_is_left_out_whole_with_its_reason(
     assert plugin.specs == []
     builtin = Host(autoload=False)
     assert host.games.keys() == builtin.games.keys() | {"znim"}
-    assert host.opponents.keys() == builtin.opponents.keys() | {"zgreedy"}
+    assert host.opponents.keys() == builtin.opponents.keys() | {"zhasty"}
 
 
 def test_strict_mode_makes_it_an_error(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, m
     assert "'shared', which aaa has" in named(host, "bbb").error
     assert named(host, "aaa").status == "active"
     assert [p.name for p in host.plugins if any(s.name == "shared" for s in p.specs)] == ["aaa"]
-    assert "greedy" not in host.opponents
+    assert "hasty" not in host.opponents
 
 
 def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

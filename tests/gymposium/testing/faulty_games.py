@@ -19,14 +19,17 @@ def fragile(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     return sized(spec, params)
 
 
+OF_GOOFSPIEL = {"imp_info": True, "points_order": "descending"}
+
+
 def quiet(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     """Does not tell, nor heed, how many cards there are."""
-    return _named(goofspiel(spec, {"num_cards": 4, "points_order": "descending"}), spec, params)
+    return _named(goofspiel(spec, {**OF_GOOFSPIEL, "num_cards": 4}), spec, params)
 
 
 def sized(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     """Goofspiel with so many cards."""
-    return _named(goofspiel(spec, {"num_cards": params["num_cards"], "points_order": "descending"}), spec, params)
+    return _named(goofspiel(spec, {**OF_GOOFSPIEL, "num_cards": params["num_cards"]}), spec, params)
 
 
 def overdue(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:

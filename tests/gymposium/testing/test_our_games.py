@@ -32,5 +32,5 @@ def pytest_generate_tests(metafunc: Any) -> None:
 
 
 def test_conforms(check: Check, subject: Subject) -> None:
-    """Every check at the kit's normal effort. (`python -m benchmarks.games` plays 1,000 random matches of each game.)"""
+    """Every check at the kit's normal effort. `python -m benchmarks.games` plays 1,000 random matches of each game."""
     run_as_test(check, subject, 0, NORMAL)
