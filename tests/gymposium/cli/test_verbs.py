@@ -78,7 +78,7 @@ def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> 
     assert ["act first" in data["prompts"][0], "act second" in data["prompts"][1]] == [True, True]
     assert all(prompt.endswith("<think>...</think><move>...</move>") for prompt in data["prompts"])
     [cards, *_] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
-    assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 13)
+    assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 16)
 
 
 def test_info_of_any_openspiel_game(gymposium: Run) -> None:
