@@ -4,7 +4,7 @@ match   a `Match` with full text against bare pyspiel making text for the same d
 peers   `Match`, `gymnasium.make`, our AEC environment, bare pyspiel and, each in an environment and a process of its
         own, TextArena, PettingZoo classic and Shimmy (a quarter of an hour; once with --setup, which installs them)
 vector  256 matches at once against the single environment (two minutes)
-search  the same with searching opponents, by the clock (five minutes; both cores have to be free)
+search  16 at once, with searching opponents, by the clock (five minutes; the cores have to be free)
 memory  the peak of memory after 100,000 and after a million decisions (ten minutes)
 
 Everybody plays uniformly random matches, and every decision that somebody outside makes is handed all that the library
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9, help="slices of each side and game (default: 9)")
     parser.add_argument("--seconds", type=float, default=0.4, help="seconds of a slice (default: 0.4)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
-    parser.add_argument("--envs", type=int, default=256, help="vector, search: matches at once (default: 256)")
+    parser.add_argument("--envs", type=int, help="vector, search: matches at once (default: 256, and 16 in search)")
     parser.add_argument("--decisions", type=int, default=1_000_000, help="memory: how many (default: a million)")
     parser.add_argument("--setup", action="store_true", help="peers: install the libraries first")
     parser.add_argument("--peers", nargs="*", choices=LIBRARIES, default=[*LIBRARIES], help="peers: only these")

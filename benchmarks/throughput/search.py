@@ -16,6 +16,7 @@ from benchmarks.throughput.slices import compare, medians, take_turns
 from benchmarks.throughput.vector import head, many, row, single
 
 NAME = "throughput-search"
+ENVS = 16
 OPPONENT = "mcts-100"
 TIMES = 1.6
 """As many times as fast the vector environment is to be on two cores."""
@@ -25,10 +26,11 @@ GAMES = ("tic_tac_toe", "connect_four", "othello", "hex", "breakthrough", "clobb
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """All figures, and their table."""
-    found = [_one(name, given) for name in given.games or GAMES]
+    envs = given.envs or ENVS
+    found = [_one(name, envs, given) for name in given.games or GAMES]
     data = {
         "about": about("gymposium", "open_spiel", "gymnasium"),
-        "envs": given.envs,
+        "envs": envs,
         "opponent": OPPONENT,
         "cores": os.cpu_count(),
         "aimed_at": {"times_single_on_two_cores": TIMES},
@@ -39,11 +41,11 @@ def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
         f"Opponents: {OPPONENT}. On {os.cpu_count()} cores; {TIMES} is aimed at on two that are free. "
         f"Below it: {', '.join(below) or 'none'}.\n"
     )
-    return data, table(head(given.envs, "second by the clock"), [row(one) for one in found]) + "\n" + end
+    return data, table(head(envs, "second by the clock"), [row(one) for one in found]) + "\n" + end
 
 
-def _one(name: str, given: argparse.Namespace) -> dict[str, Any]:
+def _one(name: str, envs: int, given: argparse.Namespace) -> dict[str, Any]:
     clock = time.perf_counter
-    sides = {"vector": many(name, OPPONENT, given.envs, clock), "single": single(name, OPPONENT, clock)}
+    sides = {"vector": many(name, OPPONENT, envs, clock), "single": single(name, OPPONENT, clock)}
     rates = take_turns(sides, given.repeats, given.seconds)
     return {"game": name, "decisions_per_second": medians(rates), **compare(rates, "vector", "single")}

@@ -17,23 +17,24 @@ from benchmarks.throughput.slices import Side, compare, medians, take_turns
 from gymposium import load_game
 
 NAME = "throughput-vector"
+ENVS = 256
 SHARE = 0.8
 """What the vector environment is to have of the single one's rate, at least."""
 Clock = Callable[[], float]
 
 
 def single(name: str, opponent: str, clock: Clock) -> Side:
-    """One environment, begun again where a match is over."""
+    """One environment; whole matches."""
     env, rng = environment(name, opponent=opponent), random.Random(0)
-    legal: list[str] = env.reset(seed=0)[1]["legal_moves"]
+    env.reset(seed=0)
 
     def work(seconds: float) -> float:
-        nonlocal legal
         decisions, start = 0, clock()
-        while (spent := clock() - start) < seconds or not decisions:
-            for _ in range(16):
+        while (spent := clock() - start) < seconds:
+            info, terminated = env.reset()[1], False
+            while not terminated:
+                legal = info["legal_moves"]
                 _, _, terminated, _, info = env.step(legal[int(rng.random() * len(legal))])
-                legal = (env.reset()[1] if terminated else info)["legal_moves"]
                 decisions += 1
         return decisions / spent
 
@@ -41,19 +42,21 @@ def single(name: str, opponent: str, clock: Clock) -> Side:
 
 
 def many(name: str, opponent: str, envs: int, clock: Clock) -> Side:
-    """So many at once."""
+    """So many at once, until as many matches have ended: what a decision costs depends on how far a match has come,
+    and matches that began together stay together for long."""
     env = gymnasium.make_vec(load_game(name).spec.env_id, num_envs=envs, opponent=opponent)
     rng = random.Random(0)
     legal: list[list[str]] = list(env.reset(seed=0)[1]["legal_moves"])
 
     def work(seconds: float) -> float:
         nonlocal legal
-        decisions, start = 0, clock()
-        while (spent := clock() - start) < seconds or not decisions:
+        decisions, ended, start = 0, 0, clock()
+        while (spent := clock() - start) < seconds or ended < envs:
             # a match that is over begins anew in the next step, whose action for it is not read
             *_, infos = env.step([moves[int(rng.random() * len(moves))] if moves else "" for moves in legal])
             decisions += sum(map(bool, legal))
             legal = list(infos["legal_moves"])
+            ended += sum(not moves for moves in legal)
         return decisions / spent
 
     return work
@@ -61,21 +64,22 @@ def many(name: str, opponent: str, envs: int, clock: Clock) -> Side:
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """All figures, and their table."""
-    found = [_one(name, given) for name in given.games or GAMES]
+    envs = given.envs or ENVS
+    found = [_one(name, envs, given) for name in given.games or GAMES]
     data = {
         "about": about("gymposium", "gymposium-2048", "open_spiel", "gymnasium"),
-        "envs": given.envs,
+        "envs": envs,
         "aimed_at": {"of_single": SHARE},
         "games": found,
     }
     below = [one["game"] for one in found if one["ratio"] < SHARE]
     end = f"{SHARE} of the single environment is aimed at; below it: {', '.join(below) or 'none'}.\n"
-    return data, table(head(given.envs, "CPU-second"), [row(one) for one in found]) + "\n" + end
+    return data, table(head(envs, "CPU-second"), [row(one) for one in found]) + "\n" + end
 
 
-def _one(name: str, given: argparse.Namespace) -> dict[str, Any]:
+def _one(name: str, envs: int, given: argparse.Namespace) -> dict[str, Any]:
     clock = time.process_time
-    sides = {"vector": many(name, "random", given.envs, clock), "single": single(name, "random", clock)}
+    sides = {"vector": many(name, "random", envs, clock), "single": single(name, "random", clock)}
     rates = take_turns(sides, given.repeats, given.seconds)
     return {"game": name, "decisions_per_second": medians(rates), **compare(rates, "vector", "single")}
 
