@@ -39,12 +39,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows)) + "\n"
 
 
-def write(folder: Path, name: str, data: dict[str, Any], text: str) -> None:
+def write(folder: Path, name: str, data: dict[str, Any], text: str, *, quiet: bool = False) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     facts = data["about"]
     made = ", ".join(f"{k} {v}" for k, v in {"Python": facts["python"], **facts["versions"]}.items() if v)
     head = f"# {name}\n\n`{facts['command']}`, {facts['date']}, {facts['machine']}; {made}.\n\n"
     (folder / f"{name}.md").write_text(head + text, encoding="utf-8")
-    print(text)
-    print(f"Written: {folder / name}.json and .md")
+    if not quiet:
+        print(text)
+        print(f"Written: {folder / name}.json and .md")

@@ -61,6 +61,14 @@ def row(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def publish(folder: Path, games: dict[str, dict[str, Any]]) -> None:
+    """The results as they are, after each game: the whole takes hours."""
+    head = ["game", "decisions, mean", "least to most", "legal moves, mean", "strongest rung, its score against random"]
+    versions = about("gymposium", "gymposium-2048", "gymposium-trace", "open_spiel")
+    text = table(head, [row(one) for one in games.values()])
+    write(folder, "games", {"about": versions, "games": games}, text, quiet=True)
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(
@@ -68,7 +76,7 @@ def main() -> None:
     )
     parser.add_argument("games", nargs="*", metavar="GAME", help="by name; all that are on offer by default")
     parser.add_argument("--random", type=int, default=1_000, help="random matches of each game (default: 1000)")
-    parser.add_argument("--matches", type=int, default=100, help="matches of each rung and opponent (default: 100)")
+    parser.add_argument("--matches", type=int, default=60, help="matches of each rung and opponent (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the deals and the players (default: 1)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
@@ -77,10 +85,7 @@ def main() -> None:
     for name in given.games or host().games:
         games[name] = measure(name, given)
         print(*row(games[name]), f"{games[name]['cpu_seconds']} CPU s", sep="  ", flush=True)
-    head = ["game", "decisions, mean", "least to most", "legal moves, mean", "strongest rung, its score against random"]
-    kept = {name: games[name] for name in sorted(games)}
-    versions = about("gymposium", "gymposium-2048", "gymposium-trace", "open_spiel")
-    write(given.out, "games", {"about": versions, "games": kept}, table(head, [row(one) for one in kept.values()]))
+        publish(given.out, {name: games[name] for name in sorted(games)})
 
 
 if __name__ == "__main__":
