@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from gymposium.driver import MatchJob, play
@@ -88,7 +88,7 @@ def test_spans_are_what_was_sampled_and_the_rest_is_what_was_read(
         elif context == "state":
             assert len(rows) == len(traces)
         several |= len(traces) > 1
-    assert several
+    assume(several)  # a match may be over before its second turn, and shows nothing then
 
 
 def test_the_families_differ_in_what_they_do_to_the_past(random_model: Models) -> None:

@@ -91,7 +91,7 @@ def test_parallel_actions_are_of_the_agents_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("goofspiel(num_cards=99)", "num_cards=99: must be from 2 to 13"),
+        ("goofspiel(num_cards=99)", "num_cards=99: must be from 2 to 16"),
         ("goofspiel(num_cards=two)", "num_cards='two': must be of type int"),
         ("goofspiel(points_order=up)", "points_order='up': must be one of random, ascending, descending"),
         ("goofspiel(num_card=4)", "'num_cards'"),
@@ -106,7 +106,7 @@ def test_a_wrong_parameter_is_named_with_what_was_given(name: str, told: str) ->
 
 
 def test_parameters_by_keyword_are_checked_alike() -> None:
-    with pytest.raises(BadParameter, match="num_cards=99: must be from 2 to 13"):
+    with pytest.raises(BadParameter, match="num_cards=99: must be from 2 to 16"):
         gymnasium.make("TextGoofspiel-v0", num_cards=99)
     with pytest.raises(BadParameter, match="board_size"):
         TextGameEnv("openspiel:hex", bord_size=4)

@@ -101,7 +101,7 @@ def test_a_misspelled_keyword_names_the_nearest() -> None:
         ({"reply": "tag"}, UnknownName, "'tags'"),
         ({"prompt": "short"}, BadOption, "'compact'"),
         ({"observation": "tensors"}, BadOption, "'tensor'"),
-        ({"num_cards": 99}, BadParameter, "2 to 13"),
+        ({"num_cards": 99}, BadParameter, "2 to 16"),
     ],
 )
 def test_a_wrong_value_says_what_is_right(keywords: dict[str, object], error: type[Exception], hint: str) -> None:

@@ -268,7 +268,7 @@ def test_an_environment_that_fails_surfaces_with_the_match_so_far() -> None:
         ("gym:somebody/Corridor-v0(max_return=no)", BadParameter, "max_return='no': must be a number"),
         ("gym:somebody/Corridor-v0(deterministic=1)", BadParameter, "deterministic=1: must be True or False"),
         ("gym:somebody/Corridor-v0(sizes=3)", BadParameter, "cannot be made: .*sizes"),
-        ("gym:TextGoofspiel-v0(num_cards=99,max_decisions=9)", BadParameter, "num_cards=99: must be from 2 to 13"),
+        ("gym:TextGoofspiel-v0(num_cards=99,max_decisions=9)", BadParameter, "num_cards=99: must be from 2 to 16"),
     ],
 )
 def test_what_cannot_be_played_is_refused_with_the_reason(name: str, error: type[Exception], told: str) -> None:

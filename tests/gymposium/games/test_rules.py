@@ -45,7 +45,7 @@ def test_every_prompt_lists_the_legal_moves_and_says_who_one_is(game: OpenSpielG
         for seat in seats:
             assert f"Legal moves: {', '.join(match.legal_moves(seat))}\n" in full(match, seat)
             for style in ("full", "compact"):
-                assert "you" in game.rules(seat, style).lower() or game.spec.name == "goofspiel"
+                assert "you" in game.rules(seat, style).lower() or game.spec.name in ("goofspiel", "solitaire")
         match.apply({seat: match.legal_moves(seat)[-1] for seat in seats})
 
 
@@ -280,7 +280,7 @@ def test_compact_goofspiel_says_how_a_bid_is_written() -> None:
     assert "\npast 4:3w\n" in prompt
 
 
-@given(st.integers(2, 13), st.sampled_from(["random", "ascending", "descending"]), st.integers(0, 9999), st.randoms())
+@given(st.integers(2, 16), st.sampled_from(["random", "ascending", "descending"]), st.integers(0, 9999), st.randoms())
 @settings(max_examples=60)
 def test_goofspiel_as_the_rules_tell_it(cards: int, order: str, seed: int, rng: object) -> None:
     match = load_game("goofspiel", num_cards=cards, points_order=order).new(seed)
@@ -333,7 +333,7 @@ def test_goofspiel_as_the_rules_tell_it(cards: int, order: str, seed: int, rng: 
 
 def test_the_ranges_of_goofspiel_are_those_on_offer() -> None:
     by_name = {p.name: p for p in host().game("goofspiel").parameters}
-    assert (by_name["num_cards"].low, by_name["num_cards"].high) == (2, 13)  # as drawn above
+    assert (by_name["num_cards"].low, by_name["num_cards"].high) == (2, 16)  # as drawn above
     assert set(by_name["points_order"].choices or ()) == {"random", "ascending", "descending"}
-    with pytest.raises(BadParameter, match="from 2 to 13"):
+    with pytest.raises(BadParameter, match="from 2 to 16"):
         load_game("goofspiel(num_cards=1)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -101,12 +102,12 @@ def test_joint_moves_are_the_moves_that_were_made() -> None:
     said = [asked.messages[-1]["content"] for asked in server.asked]
     for before, after, number in zip(said, said[1:], range(7)):
         bid = history[2 * number]["action"] + 1
-        assert f"P0 hand: {hand(before, 0, without=bid)}" in after
+        assert f"Your hand: {hand(before, without=bid)}." in after
 
 
-def hand(text: str, seat: int, without: int) -> str:
-    (line,) = [line for line in text.splitlines() if line.startswith(f"P{seat} hand: ")]
-    return " ".join(card for card in line.split(": ")[1].split() if int(card) != without)
+def hand(text: str, without: int) -> str:
+    (cards,) = re.findall(r"Your hand: ([\d ]+)\.", text)
+    return " ".join(card for card in cards.split() if int(card) != without)
 
 
 @pytest.mark.parametrize("opponent", ["random", "mcts"])
