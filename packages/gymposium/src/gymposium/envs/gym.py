@@ -48,8 +48,9 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         """Begin a match; opponents that come before the learner have moved. The one option is `seat`: the
         learner's in this match, as the keyword has it.
 
-        Where one of them fails and the match is over before the learner is asked, `info` has its `result`
-        already, no move is legal, and the first step, whatever its action, brings the reward and the end.
+        Where the match is over before the learner is asked (in euchre a partner may play alone; an opponent may
+        fail), `info` has its `result` already, no move is legal, and the first step, whatever its action, brings
+        the reward and the end.
         """
         check_open(self._closed)
         super().reset(seed=seed)
