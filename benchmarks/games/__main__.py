@@ -45,25 +45,25 @@ def row(found: dict[str, Any]) -> list[str]:
     """One game in the table."""
     random = found["random"]
     top = next((rung for rung in reversed(found["ladder"]) if "refused" not in rung), None)
-    strongest = "" if top is None else top["player"]
+    last = "" if top is None else top["player"]
     if top is not None and "against" in top:
-        strongest += " {:.3f} [{:.3f}, {:.3f}]".format(*top["against"]["random"]["score"])
+        last += " {:.3f} [{:.3f}, {:.3f}]".format(*top["against"]["random"]["score"])
     elif top is not None:
-        strongest += " {:.1f} [{:.1f}, {:.1f}]".format(*top["alone"]["return"])
+        last += " {:.1f} [{:.1f}, {:.1f}]".format(*top["alone"]["return"])
     if random is None:
-        return [found["game"], "", "", "", strongest]
+        return [found["game"], "", "", "", last]
     return [
         found["game"],
         f"{random['decisions']['mean'][0]:.1f}",
         f"{random['decisions']['least']} to {random['decisions']['most']}",
         f"{random['legal_moves']['mean']:.1f}",
-        strongest,
+        last,
     ]
 
 
 def publish(folder: Path, games: dict[str, dict[str, Any]]) -> None:
     """The results as they are, after each game: the whole takes hours."""
-    head = ["game", "decisions, mean", "least to most", "legal moves, mean", "strongest rung, its score against random"]
+    head = ["game", "decisions, mean", "least to most", "legal moves, mean", "last rung, its score against random"]
     versions = about("gymposium", "gymposium-2048", "gymposium-trace", "open_spiel")
     text = table(head, [row(one) for one in games.values()])
     write(folder, "games", {"about": versions, "games": games}, text, quiet=True)

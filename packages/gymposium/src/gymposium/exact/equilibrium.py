@@ -10,15 +10,13 @@ from collections.abc import Iterator, Mapping
 
 import pyspiel
 
+from gymposium.exact.policy import State
 from gymposium.exact.size import TooLarge
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
 
 MOST_HISTORIES = 400_000
 """More would take seconds an iteration. Liar's dice with one die each has 294,912."""
-
-State = tuple[int, str]
-"""A seat and what it knows (`Match.view`): one information state."""
 
 
 def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gymposium.exact.equilibrium import State, average_policy
+from gymposium.exact.equilibrium import average_policy
+from gymposium.exact.policy import State
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
