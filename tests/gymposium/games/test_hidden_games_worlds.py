@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pyspiel
 import pytest
@@ -19,23 +19,6 @@ from gymposium.testing import assert_no_leaks, check_leaks
 
 RANKS = "A23456789TJQK"
 CARDS = [rank + suit for suit in "scdh" for rank in RANKS]
-
-
-def story(match: Match, seat: int) -> list[str]:
-    """Every change of the seat's view, and its own moves."""
-    assert isinstance(match, OpenSpielMatch)
-    log: list[str] = []
-    state = match.game.start()
-    for step in [*match.state.full_history(), None]:
-        if not state.is_chance_node():
-            view = match.game.view_of(state, seat)
-            if not log or log[-1] != view:
-                log.append(view)
-        if step is not None:
-            if step.player == seat:
-                log.append(str(step.action))
-            state.apply_action(step.action)
-    return log
 
 
 def lively(match: Match, rng: random.Random) -> str:
@@ -65,7 +48,7 @@ SHARE = {
 
 
 @pytest.mark.parametrize("name", SHARE)
-def test_worlds_tell_the_seat_the_same_story(name: str) -> None:
+def test_worlds_tell_the_seat_the_same_story(name: str, story: Callable[[Match, int], list[str]]) -> None:
     game, rng = load_game(name), random.Random(1)
     worlds, different, knocked = 0, 0, 0
     for seed in range(40 if name == "blackjack" else 12):

@@ -10,31 +10,13 @@ from typing import Any
 import pyspiel
 import pytest
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match, Style
 from gymposium.testing import check_leaks
 
 
-def _story(match: Match, seat: int) -> list[str]:
-    """Every change of the seat's view, and its own moves. All that was done was legal."""
-    assert isinstance(match, OpenSpielMatch)
-    log: list[str] = []
-    state = match.game.start()
-    for step in [*match.state.full_history(), None]:
-        if not state.is_chance_node():
-            view = match.game.view_of(state, seat)
-            if not log or log[-1] != view:
-                log.append(view)
-        if step is not None:
-            if step.player == seat:
-                log.append(str(step.action))
-            assert step.action in state.legal_actions()
-            state.apply_action(step.action)
-    return log
-
-
 @pytest.fixture
-def check_worlds() -> Callable[..., None]:
+def check_worlds(story: Callable[[Match, int], list[str]]) -> Callable[..., None]:
     """Whether worlds tell their seat the same story, and mostly are not the true one."""
 
     def check(game: OpenSpielGame, matches: int, share: float) -> None:
@@ -50,7 +32,7 @@ def check_worlds() -> Callable[..., None]:
                         assert world.to_move() == match.to_move()
                         assert world.observe(seat) == match.observe(seat)
                         assert [event.seat for event in world.events] == [event.seat for event in true]
-                        assert _story(world, seat) == _story(match, seat)
+                        assert story(world, seat) == story(match, seat)
                         assert str(game.load(world.events).state) == str(world.state)
                         worlds, different = worlds + 1, different + (world.events != true)
                 match.apply({match.to_move()[0]: rng.choice(match.legal_moves(match.to_move()[0]) or [])})

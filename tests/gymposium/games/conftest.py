@@ -1,0 +1,33 @@
+"""What the tests of worlds, of all games that hide something, hold them against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.protocol import Match
+
+
+@pytest.fixture(scope="session")
+def story() -> Callable[[Match, int], list[str]]:
+    """Every change of a seat's view, and its own moves. All that was done was legal."""
+
+    def told(match: Match, seat: int) -> list[str]:
+        assert isinstance(match, OpenSpielMatch)
+        log: list[str] = []
+        state = match.game.start()
+        for step in [*match.state.full_history(), None]:
+            if not state.is_chance_node():
+                view = match.game.view_of(state, seat)
+                if not log or log[-1] != view:
+                    log.append(view)
+            if step is not None:
+                if step.player == seat:
+                    log.append(str(step.action))
+                assert step.action in state.legal_actions()
+                state.apply_action(step.action)
+        return log
+
+    return told
