@@ -123,6 +123,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Re-play recorded matches and report what does not agree."),
+            ("view", "view", "Look at recorded matches in a browser, or write them as pages."),
             ("plugins", "plugins", "The plugins that are installed and what they add."),
         )
     ):

@@ -1,0 +1,71 @@
+"""`gymposium view`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gymposium.cli.text import note
+from gymposium.extras import needs_extra
+
+PORT = 8700
+TOKEN = "GYMPOSIUM_VIEW_TOKEN"  # noqa: S105 - the variable's name
+
+
+def command(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", exists=True, readable=True, help="A folder, or one record file (JSONL).")
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any free port.")] = PORT,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. Any but loopback needs a token, which is printed.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A name that the server is reached by from elsewhere; may be given again."),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Write the pages into this folder instead, to be opened without a server."),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
+) -> None:
+    """Look at what was played, in a browser: every match below DIR, move by move.
+
+    A match page shows the board, what each seat saw, the prompt as it was sent, the raw reply, how it was read and why
+    it failed, time and tokens. Arrow keys step, Home and End go to the ends; the address names the step, so it can be
+    sent to somebody. Matches can be filtered (lost by, illegal, long …) and two of them set side by side.
+
+    Nobody but this machine reaches the server, unless --host says otherwise; then every request must carry a token: the
+    one in the environment variable GYMPOSIUM_VIEW_TOKEN, else a fresh one. From another machine, better use
+    ssh -L 8700:127.0.0.1:8700 and no --host at all.
+
+    Examples:
+
+        gymposium view gymposium-runs
+        gymposium view matches.jsonl --port 0 --no-open
+        gymposium view gymposium-runs --export site
+    """
+    with needs_extra("gymposium view", "viewer", "jinja2", "markupsafe", "starlette", "uvicorn"):
+        from gymposium.viewer.export import export as write_pages
+        from gymposium.viewer.guard import is_loopback
+        from gymposium.viewer.serve import serve
+    if export is not None:
+        write_pages(directory, export)
+        note(f"Written: {export / 'index.html'}")
+        return
+    token = os.environ.get(TOKEN) or (None if is_loopback(host) else secrets.token_urlsafe(24))
+
+    def told(address: str) -> None:
+        print(address, flush=True)
+        note("Ctrl-C stops it.")
+        if browser and sys.stdout.isatty():
+            webbrowser.open(address)
+
+    serve(directory, host=host, port=port, names=name or [], token=token, told=told)

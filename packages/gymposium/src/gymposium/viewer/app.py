@@ -1,0 +1,62 @@
+"""The server's application: the parts' pages behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from gymposium.errors import GymposiumError
+from gymposium.viewer.guard import Guard
+from gymposium.viewer.part import Viewer
+
+PARTS = ("gymposium.viewer.replays",)
+"""The packages of the parts, in the order of their tabs. Each has `make(viewer) -> Part`."""
+
+STATIC = Path(__file__).parent / "static"
+
+
+def view(directory: Path, *, live: bool = True) -> Viewer:
+    """A viewer of the directory with all its parts."""
+    viewer = Viewer(directory, live)
+    viewer.parts += [import_module(name).make(viewer) for name in PARTS]
+    return viewer
+
+
+def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = None) -> ASGIApp:
+    """The ASGI application that serves a viewer; `names` and `token` are the guard's."""
+
+    def home(request: Request) -> Response:
+        return HTMLResponse(home_page(viewer))
+
+    def to_home(request: Request) -> Response:
+        return RedirectResponse("index.html")
+
+    def failed(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 400
+        what = error.detail if isinstance(error, HTTPException) else str(error)
+        path = request.url.path.lstrip("/")
+        return HTMLResponse(viewer.page("error.html", path, status=status, what=what), status)
+
+    routes = [
+        Route("/", to_home),
+        Route("/index.html", home),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *(route for part in viewer.parts for route in part.routes()),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: failed, GymposiumError: failed})
+    return Guard(app, names=names, token=token)
+
+
+def home_page(viewer: Viewer) -> str:
+    """The first page: what there is to look at."""
+    cards = [card for part in viewer.parts for card in part.cards()]
+    return viewer.page("home.html", "index.html", directory=str(viewer.directory.resolve()), cards=cards)

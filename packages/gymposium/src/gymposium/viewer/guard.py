@@ -1,0 +1,130 @@
+"""Who may talk to the server. It stands before everything else.
+
+A page that is open in the same browser, or a name that somebody points at this machine (DNS rebinding), must not read
+what is looked at, nor act for whoever looks at it. So every request names a host that we answer to, one that comes from
+a page comes from ours, and off loopback it carries a token. Every answer forbids what our pages never do: scripts in the
+page, anything from elsewhere, being framed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_READS = ("GET", "HEAD")
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'"
+)
+"""What a page may do. Styles may stand in the page, for a board in its frame takes this policy over."""
+
+HEADERS = {
+    "Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server that listens there."""
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """An ASGI application before another."""
+
+    def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), token: str | None = None) -> None:
+        """`names` are the hosts that it answers to, beside loopback's. With a `token` each request must carry it: in a
+        header (`Authorization: Bearer …`), or once as `?token=…`, which a cookie remembers."""
+        self._app = app
+        self._names = {*LOOPBACK, *(name.lower() for name in names)}
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        refusal = self._refuse(scope)
+        await (self._app if refusal is None else refusal)(scope, receive, send_guarded)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if len(headers.getlist("host")) != 1 or _name(host) not in self._names:
+            return _no(421, f"This server does not answer to the name {_name(host)!r}.")
+        origins = headers.getlist("origin")
+        if origins and origins != [f"{scope['scheme']}://{host}"]:
+            return _no(403, "This request comes from another site.")
+        if not origins and scope["method"] not in _READS:
+            return _no(403, "A request that changes something must say where it comes from (Origin).")
+        return self._ask_for_token(scope, headers) if self._token is not None else None
+
+    def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
+        # browsers keep cookies by host, not by port: another server here must not take ours away
+        cookie = f"gymposium-{_port(headers['host'])}"
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in query if name == "token"]
+        if given and scope["method"] in _READS:
+            if not self._is_token(given[-1]):
+                return _no(401, "This is not the token that gymposium view printed.")
+            rest = urlencode([(name, value) for name, value in query if name != "token"])
+            # relative to where it is, so that no path can lead anywhere else
+            onward = RedirectResponse(f"?{rest}", status_code=303)
+            onward.set_cookie(cookie, given[-1], httponly=True, samesite="strict", path="/")
+            return onward
+        if self._is_token(headers.get("authorization", "").removeprefix("Bearer ")):
+            return None
+        try:
+            kept = SimpleCookie(headers.get("cookie", "")).get(cookie)
+        except CookieError:
+            kept = None
+        if kept is not None and self._is_token(kept.value):
+            return None
+        return _no(401, "Open the address that gymposium view printed: it carries a token.")
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), (self._token or "").encode())
+
+
+def _no(status: int, why: str) -> Response:
+    return PlainTextResponse(f"{why}\n", status_code=status)
+
+
+def _name(host: str) -> str:
+    """A Host header without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _port(host: str) -> str:
+    port = host.rpartition("]")[2].partition(":")[2]
+    return port if port.isdecimal() else "80"

@@ -1,0 +1,61 @@
+"""From a template to a page. Everything that a template puts in is escaped and made visible, whoever wrote it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gymposium.viewer.text import shortened, visible
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A link that stands at the head of every page."""
+
+    title: str
+    path: str
+
+
+def render(template: str, path: str, tabs: Sequence[Tab] = (), **values: Any) -> str:
+    """The page of this path, relative to where the viewer's pages begin: `matches/run.jsonl/17.html`. Beside `values` a
+    template has `path`, `tabs` and `root`, which stands before every link: `{{ root }}static/base.css`."""
+    root = "../" * path.count("/")
+    return _environment().get_template(template).render(path=path, root=root, tabs=tabs, **values)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("gymposium.viewer"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"in_url": in_url, "data": data, "shortened": shortened}
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """Of every text that a template puts in, also of one that a filter made."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def in_url(path: str) -> str:
+    """A path as it stands in a link."""
+    return quote(path, errors="surrogatepass")
+
+
+def data(value: Any) -> Markup:
+    """A value as JSON for `<script type="application/json">`, where no text can end the element. Unlike all else it is
+    not made visible: a script that shows it puts it in with `textContent`."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII: half a surrogate pair survives
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
