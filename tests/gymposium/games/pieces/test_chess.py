@@ -288,7 +288,7 @@ def position(fen: str) -> tuple[bool, list[str], list[float]]:
     """Whether the game is over there, the legal moves and the returns."""
     state = CHESS.engine.new_initial_state(fen)
     seat = "bw".index(fen.split()[1])
-    return state.is_terminal(), [CHESS.word(state, seat, a) for a in state.legal_actions()], state.returns()
+    return state.is_terminal(), CHESS.name_moves(state, seat, state.legal_actions()), state.returns()
 
 
 @pytest.mark.parametrize(
@@ -315,8 +315,8 @@ def test_what_cannot_checkmate_is_a_draw(rest: str, over: bool) -> None:
 def test_checkmate_goes_before_the_draw_of_quiet_moves() -> None:
     for quiet, last, returns in ((98, "a1b1", None), (99, "a1b1", [0.0, 0.0]), (99, "a1a8", [-1.0, 1.0])):
         state = CHESS.engine.new_initial_state(f"6k1/5ppp/8/8/8/8/8/R5K1 w - - {quiet} 80")
-        [action] = [a for a in state.legal_actions() if CHESS.word(state, 1, a) == last]
-        state.apply_action(action)
+        legal = state.legal_actions()
+        state.apply_action(legal[CHESS.name_moves(state, 1, legal).index(last)])
         assert state.is_terminal() is (returns is not None)
         assert returns is None or state.returns() == returns
 

@@ -112,7 +112,7 @@ class _Growing:
             view = self.game.view_of(state, seat)
             actions = state.legal_actions()
             names = self.game.names
-            moves = tuple(self.game.word(state, seat, a) if names is None else names[a] for a in actions)
+            moves = tuple(self.game.name_moves(state, seat, actions) if names is None else [names[a] for a in actions])
         children = tuple(
             self._place(state.child(action), (*events, Event(seat, move)))
             for action, move in zip(actions, moves, strict=True)

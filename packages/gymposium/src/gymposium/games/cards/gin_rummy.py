@@ -47,10 +47,9 @@ class GinRummy:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
         return None  # a card may be discarded or laid off
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        if action >= _UPCARD:
-            return self._named[action]
-        return f"{'lay off' if state.current_phase() == _PHASE.LAYOFF else 'discard'} {_CARDS[action]}"
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        with_card = "lay off" if state.current_phase() == _PHASE.LAYOFF else "discard"
+        return [self._named[a] if a >= _UPCARD else f"{with_card} {_CARDS[a]}" for a in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         order = "first" if seat == 0 else "second"
@@ -117,7 +116,7 @@ class GinRummy:
             if state.layoffs():
                 lines.append(f"laid off {_told(state.layoffs())}")
             lines.append(f"result {int(state.player_return(seat)):+d}" if over else f"now {_STAGES[stage][0]}")
-            legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
         suits = [_told([card for card in hand if card // 13 == suit]) for suit in range(4)]
         lines = [f"Your hand: {', '.join([suit for suit in suits if suit]) or 'empty'}."]

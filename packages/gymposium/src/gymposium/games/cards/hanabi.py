@@ -41,8 +41,8 @@ class Hanabi:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None  # whom a hint is for depends on the seat that gives it
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        return self._moves[seat][action]
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        return [self._moves[seat][action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         deck = self.deck
@@ -102,7 +102,7 @@ class Hanabi:
                     for s in range(self.deck.players)
                 ]
             )
-            legal = ", ".join([self._moves[seat][action] for action in state.legal_actions(seat)])
+            legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return (
                 f"lives {lives} hints {hints} deck {left}{ends}\nstacks {stacks}\ngone{gone or ' none'}\n{cards}"
                 f"turns {now.told or 'none'}\n{f'result {result}' if over else f'now P{now.seat}'}\n"

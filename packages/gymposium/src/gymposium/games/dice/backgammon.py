@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
@@ -24,6 +24,8 @@ _ORDERS = 26 * 26
 """Actions below play the higher die first, those from here on the lower (CheckerMovesToSpielMove)."""
 _LOW = " low die first"
 _VIEW = re.compile(r"Extra turn: (\d)\nDice: (?:(\d)(\d))?\nBar:.*\nScores, X: (\d+), O: (\d+)\n")
+
+_ROLL = re.compile(r"\nDice: (\d*)\n")
 
 _STEP = r"(?:bar|2[0-4]|1\d|[1-9])/(?:off|2[0-4]|1\d|[1-9])"
 _PASSES = "".join([re.escape(chr(i + order)) for i in range(_ORDERS) if 25 in divmod(i, 26) for order in (0, _ORDERS)])
@@ -74,24 +76,25 @@ class Backgammon:
     def __init__(self, scoring_type: str, max_player_turns: int) -> None:
         self.scoring_type = scoring_type
         self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when there were more turns than that
-        self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        self._names: dict[tuple[int, str], dict[int, str]] = {}
+        """For each seat and roll, as the engine writes it, the names of actions that nothing else changes."""
         self._places = [_points(seat) for seat in (0, 1)]
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        # The engine's own text holds the action and where its checkers end, so it stands for the dice as well; but
-        # it puts the higher start first, whatever the order of play. That it marks hits, too, changes nothing.
-        text = state.action_to_string(seat, action)
-        return self._names[seat].get(text) or self._name(state, seat, action, text)
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        roll = _ROLL.search(state.observation_string(seat))
+        assert roll is not None, "the engine's view of backgammon has changed"
+        names = self._names.setdefault((seat, roll[1]), {})
+        return [names.get(action) or self._name(state, seat, action, names) for action in actions]
 
-    def _name(self, state: pyspiel.State, seat: int, action: int, text: str) -> str:
+    def _name(self, state: pyspiel.State, seat: int, action: int, names: dict[int, str]) -> str:
         played = [m for m in state.spiel_move_to_checker_moves(seat, action) if m.pos != _PASS]
         name = " ".join([_step(seat, m.pos, m.num) for m in played]) or "pass"
         if name.count("off") < 2:
-            self._names[seat][text] = name
+            names[action] = name
         elif action >= _ORDERS and action - _ORDERS in state.legal_actions(seat):
             return name + _LOW  # two actions that no end point tells apart: either die takes either checker off
         return name
@@ -135,7 +138,7 @@ class Backgammon:
         dice = f"{told[2]} {told[3]}" if player >= 0 else "none"
         again = player >= 0 and told[1] == "1"
         if style == "compact":
-            legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return (
                 f"turn {turn} {_whose(player, seat)}\ndice {dice}{' again' if again else ''}\n"
                 f"you {_listed(at, seat, places)}bar {bars[0]} off {off[0]}\n"

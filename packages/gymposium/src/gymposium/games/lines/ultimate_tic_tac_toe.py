@@ -4,7 +4,7 @@ left, so that the number of a square is the number of the board that it sends to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +75,8 @@ class UltimateTicTacToe:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        return self._names[state.action_to_string(seat, action)]
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        return [self._names[state.action_to_string(seat, action)] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -95,7 +95,7 @@ class UltimateTicTacToe:
         won = self._won("".join(map(self._winner, boards)), style)
         if style == "compact":
             drawn = "".join([f"{i} {b[:3]}/{b[3:6]}/{b[6:]}\n" for i, b in enumerate(boards, start=1)])
-            legal = ", ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return f"{drawn}{won}\nlegal {legal or 'none'}\n"
         turn = _turn(state.current_player(), seat, rows[-1])
         bands = spaced(view[:_END].replace(" ", "|"), rows=9).split("\n\n ")

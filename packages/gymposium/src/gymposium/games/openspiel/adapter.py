@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -84,10 +84,9 @@ class OpenSpielGame:
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
 
-    @property
-    def word(self) -> Callable[[pyspiel.State, int, int], str]:
-        """Names a legal action of a seat, where its name depends on the position (`names` is None)."""
-        return cast(WordingByPosition, self.wording).move
+    def name_moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        """The names of legal actions of a seat, where they depend on the position (`names` is None)."""
+        return cast(WordingByPosition, self.wording).moves(state, seat, actions)
 
     def start(self) -> pyspiel.State:
         """The engine's state before anything happened."""
@@ -142,13 +141,10 @@ class OpenSpielGame:
         return values
 
 
-_NOT_LISTED: tuple[int, int, tuple[str, ...], list[int]] = (-1, -1, (), [])
-
-
 class OpenSpielMatch:
     """One play of an OpenSpiel game. `state` is the engine's; only search over sampled worlds reads it."""
 
-    __slots__ = ("_listed", "_rng", "events", "game", "seed", "state")
+    __slots__ = ("_actions", "_moves", "_rng", "_seats", "events", "game", "seed", "state")
 
     def __init__(
         self,
@@ -163,30 +159,48 @@ class OpenSpielMatch:
         self.events = events
         self.seed = seed
         self._rng = rng
-        self._listed = _NOT_LISTED
-        """The moves that were named last, and their actions; before them the number of events then, and whose they
-        are. What is played was mostly listed just before, and to name moves again is slow."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """The position has changed. What is asked of it is asked several times, and the engine takes long to answer."""
+        self._seats: tuple[int, ...] | None = None
+        self._actions: dict[int, list[int]] = {}
+        """The legal actions of each seat that somebody asked for."""
+        self._moves: dict[int, tuple[str, ...]] = {}
+        """Their names, where those depend on the position."""
 
     def to_move(self) -> tuple[int, ...]:
+        seats = self._seats
+        if seats is None:
+            seats = self._seats = self._asked()
+        return seats
+
+    def _asked(self) -> tuple[int, ...]:
         player = self.state.current_player()
         if player >= 0:
             return (player,)
         if self.state.is_simultaneous_node():
-            return tuple([s for s in range(self.game.seats) if self.state.legal_actions(s)])
+            return tuple([seat for seat in range(self.game.seats) if self._legal(seat)])
         return ()
 
-    def legal_actions(self, seat: int) -> list[int]:
-        actions: list[int] = self.state.legal_actions(seat)
+    def _legal(self, seat: int) -> list[int]:
+        """Not to be changed."""
+        actions = self._actions.get(seat)
+        if actions is None:
+            actions = self._actions[seat] = self.state.legal_actions(seat)
         return actions
 
+    def legal_actions(self, seat: int) -> list[int]:
+        return self._legal(seat).copy()
+
     def legal_moves(self, seat: int) -> list[str]:
-        names = self.game.names
-        if names is not None:
-            return [names[action] for action in self.state.legal_actions(seat)]
-        word, state = self.game.word, self.state
-        actions = state.legal_actions(seat)
-        moves = [word(state, seat, action) for action in actions]
-        self._listed = (len(self.events), seat, tuple(moves), actions)
+        names, actions = self.game.names, self._legal(seat)
+        return [*self._named(seat)] if names is None else [names[action] for action in actions]
+
+    def _named(self, seat: int) -> tuple[str, ...]:
+        moves = self._moves.get(seat)
+        if moves is None:
+            moves = self._moves[seat] = tuple(self.game.name_moves(self.state, seat, self._legal(seat)))
         return moves
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
@@ -218,38 +232,29 @@ class OpenSpielMatch:
     # -- below: the engine's nodes, one at a time
 
     def _move(self, moves: Mapping[int, str]) -> None:
-        state = self.state
-        player = state.current_player()
-        if player >= 0 and len(moves) == 1 and player in moves:
-            move = moves[player]
-            action = self._action(player, move)
-            state.apply_action(action)
-            self.events.append(Event(player, move))
-            return
-        seats = self.to_move()
+        state, seats = self.state, self.to_move()
         if not seats or moves.keys() != set(seats):
             raise WrongSeat(moves, seats)
+        if not state.is_simultaneous_node():
+            (seat,) = seats
+            state.apply_action(self._action(seat, moves[seat]))
+            self.events.append(Event(seat, moves[seat]))
+            self._forget()
+            return
         joint = [
             self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
             for seat in range(self.game.seats)
         ]
         state.apply_actions(joint)
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
+        self._forget()
 
     def _action(self, seat: int, move: str) -> int:
-        action = self.game.actions.get(move)
-        if action is not None:
-            if action in self.state.legal_actions(seat):
-                return action
-        elif self.game.names is None:
-            at, whose, moves, actions = self._listed
-            if at == len(self.events) and whose == seat:
-                if move in moves:
-                    return actions[moves.index(move)]
-            else:
-                for candidate in self.state.legal_actions(seat):
-                    if self.game.word(self.state, seat, candidate) == move:
-                        return int(candidate)
+        if self.game.names is None:
+            if move in (moves := self._named(seat)):
+                return self._legal(seat)[moves.index(move)]
+        elif (action := self.game.actions.get(move)) is not None and action in self._legal(seat):
+            return action
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
@@ -262,6 +267,7 @@ class OpenSpielMatch:
             action = draw(self.game.chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
+            self._forget()
 
     def _replay(self, events: Sequence[Event]) -> None:
         replay(events, self._waiting, self._replay_chance, self._move)
@@ -286,10 +292,11 @@ class OpenSpielMatch:
             if player == CHANCE
             else self.game.names[action]
             if self.game.names is not None
-            else self.game.word(self.state, player, action)
+            else self.game.name_moves(self.state, player, [action])[0]
         )
         self.state.apply_action(action)
         self.events.append(Event(player, text))
+        self._forget()
 
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:

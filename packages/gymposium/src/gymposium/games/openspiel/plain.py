@@ -25,9 +25,9 @@ class PlainWording:
     def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         # readers ignore white space around a move, and morpion_solitaire's names begin with it
-        return str(state.action_to_string(seat, action)).strip()
+        return [str(state.action_to_string(seat, action)).strip() for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         # not who begins: in chess, for one, the engine's player 1 does
@@ -37,8 +37,7 @@ class PlainWording:
         text = state.observation_string(seat) if self._use_board else state.information_state_string(seat)
         shown = str(text).rstrip("\n") + "\n"
         if style == "compact":  # the engine's text alone seldom tells which moves are legal, or how they are written
-            moves = ", ".join(self.move(state, seat, action) for action in state.legal_actions(seat))
-            return f"{shown}legal {moves}\n"
+            return f"{shown}legal {', '.join(self.moves(state, seat, state.legal_actions(seat)))}\n"
         return shown
 
 

@@ -33,6 +33,6 @@ class Wording(Protocol):
 class WordingByPosition(Wording, Protocol):
     """The words of a game in which what an action is called depends on the position. Its `move_names` gives None."""
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        """The name of a legal action."""
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        """The name of each of these actions, all of them legal in this position."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
@@ -34,8 +34,8 @@ class Breakthrough:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        return self._names[action]
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        return [self._names[action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         goal = f"row {1 if seat == 0 else self.rows}"

@@ -9,7 +9,7 @@ long for it as for all the rest of a turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyspiel
@@ -89,10 +89,13 @@ class Chess:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        name = self._names[seat][action]
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        names = [self._names[seat][action] for action in actions]
         # A pawn that becomes a queen has the same action as another piece that goes there.
-        return name if name[4:] != "q" else str(pyspiel.chess.action_to_move(action, state.board()).to_lan())
+        if not any([name[4:] == "q" for name in names]):
+            return names
+        board, move = state.board(), pyspiel.chess.action_to_move
+        return [str(move(a, board).to_lan()) if name[4:] == "q" else name for a, name in zip(actions, names)]
 
     def rules(self, seat: int, style: Style) -> str:
         colour = _COLOURS[seat]
@@ -109,7 +112,7 @@ class Chess:
         fen: str = state.observation_string(seat)
         since = " ".join(self.since(state))
         if style == "compact":
-            legal = " ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
             return f"{fen}\nsince {since or 'none'}\nlegal {legal or 'none'}\n"
         board, _, rights, passed, quiet, number = fen.split()
         rows = [" ".join(row) for row in board.translate(_EMPTY).split("/")]

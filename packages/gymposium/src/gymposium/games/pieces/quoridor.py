@@ -8,7 +8,7 @@ there is always a pawn move, so nobody ever has to pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,8 @@ class Quoridor:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        return self._walls[action] or self._flipped(state.action_to_string(seat, action))
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        return [self._walls[a] or self._flipped(state.action_to_string(seat, a)) for a in actions]
 
     def _flipped(self, square: str) -> str:
         return f"{square[0]}{self.size + 1 - int(square[1:])}"
@@ -93,7 +93,7 @@ class Quoridor:
         walls, number, player = " ".join(self.walls(state)) or "none", state.move_number(), state.current_player()
         if style == "compact":
             x, o = self._pawn(rows, " x "), self._pawn(rows, " o ")
-            legal = " ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
             pawns = f"x {x} walls {left[0]}\no {o} walls {left[1]}\n"
             return f"moves {number}\n{pawns}walls {walls}\nlegal {legal or 'none'}\n"
         drawn = "\n".join([label + _content(row) for label, row in zip(self._labels, rows)])

@@ -41,10 +41,9 @@ class UniversalPoker:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None  # the engine's call is a check where there is nothing to match
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        if action == _CALL and _FOLD not in state.legal_actions():
-            return "check"
-        return self._moves[action]
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        call = self._moves[_CALL] if _FOLD in state.legal_actions() else "check"
+        return [call if action == _CALL else self._moves[action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         table = self.table
@@ -114,7 +113,7 @@ class UniversalPoker:
         shown = [(s, told(holding(history, s))) for s in hand.shown()] if over else []
         result = f"{state.player_return(seat):+g}" if over else None
         if style == "compact":
-            legal = " ".join([self.move(state, seat, action) for action in state.legal_actions(seat)])
+            legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
             lines = [f"cards {told(holding(history, seat))}", *self._compact(hand, shown)]
             lines.append(f"costs {' '.join(costs) or 'none'}" if result is None else f"result {result}")
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"

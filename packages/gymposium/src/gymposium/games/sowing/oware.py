@@ -55,8 +55,8 @@ class Oware:
     def move_names(self, engine: pyspiel.Game) -> None:
         return None
 
-    def move(self, state: pyspiel.State, seat: int, action: int) -> str:
-        return self.names[seat][action]
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        return [self.names[seat][action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = self.names[seat], self.names[1 - seat]
