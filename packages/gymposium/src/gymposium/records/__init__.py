@@ -7,9 +7,11 @@ with its reading, and the returns. `replay` shows them, `verify` plays them agai
 from gymposium.records.files import Problem, RecordWriter, ends_line, read_records, recorded
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.verify import Verification, first_difference, verify_file
+from gymposium.records.walk import Decision, walk
 
 __all__ = [
     "FORMAT",
+    "Decision",
     "Problem",
     "Record",
     "RecordWriter",
@@ -19,4 +21,5 @@ __all__ = [
     "read_records",
     "recorded",
     "verify_file",
+    "walk",
 ]
