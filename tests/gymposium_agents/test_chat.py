@@ -169,6 +169,26 @@ def test_plain_text_reads_back_and_holds_no_control_token(chat_of: ChatOf, famil
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@given(text=HOSTILE | ORDINARY)
+@settings(max_examples=40)
+def test_a_stream_can_be_shown_token_by_token(chat_of: ChatOf, family: str, text: str) -> None:
+    chat = chat_of(family)
+    ids = chat.prompt(text)
+    pieces = chat.pieces(ids)
+    assert len(pieces) == len(ids)
+    assert "".join(pieces) == chat.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+
+
+@given(ids=st.lists(st.integers(0, 319), max_size=8))
+@settings(max_examples=60)
+def test_rubbish_can_be_shown_token_by_token(tiny: LoadedModel, ids: list[int]) -> None:
+    """A model that has learned little samples bytes that are no character."""
+    pieces = tiny.chat.pieces(ids)
+    assert len(pieces) == len(ids)
+    assert not ids or pieces[-1] or "\ufffd" in "".join(pieces)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_unicodes_private_characters_are_text_like_any_other(chat_of: ChatOf, family: str) -> None:
     chat = chat_of(family)
     text = "".join(map(chr, range(0xE000, 0xF900))) + "".join(f"\ue000{token}\ue000\ue000" for token in CONTROLS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +16,12 @@ from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_train.config import Credit, Critic, Entropy, Kl, Optimizer, Rollout, Sft, Stage, TrainConfig
+from gymposium_train.config import Credit, Critic, Entropy, Kl, Optimizer, Rollout, Samples, Sft, Stage, TrainConfig
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import WhoPlays
+from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
 SMALL: dict[str, Any] = {
@@ -93,6 +95,37 @@ def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp
         assert steps(anew, 0) == first
 
 
+def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    found = []
+    for name, every in (("a", 0), ("b", 1)):
+        with training(model_directory, tmp_path / name, credit=Credit(kind="gae")) as mine:
+            pieces = mine.trainee.player.chat.pieces
+            mine.keep = SamplesFile(file, Samples(every=every, groups=3), 4, pieces, critic=True).keep
+            found.append(steps(mine, 0, 1))
+            assert file.exists() == bool(every)
+    assert found[0] == found[1]
+    groups = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [(group["step"], group["group"]) for group in groups] == [(step, n) for step in (1, 2) for n in range(3)]
+    for one in (one for group in groups for one in group["trajectories"]):
+        assert one["values"] == pytest.approx([0.0], abs=1.0)
+        assert one["targets"] == one["rewards"] == [one["reward"]]
+        assert one["advantages"][0] != 0.0
+
+
+def test_groups_that_are_tied_are_kept_as_such_with_no_weight(model_directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text('{"format":"gymposium-samp', encoding="utf-8")  # an earlier writer was cut off
+    with training(model_directory, tmp_path, lambda group: [Reward(0.5) for _ in group]) as mine:
+        mine.keep = SamplesFile(file, Samples(), 4, mine.trainee.player.chat.pieces).keep
+        steps(mine, 0)
+    _, *lines = file.read_text(encoding="utf-8").splitlines()
+    groups = [json.loads(line) for line in lines]
+    assert [group["tied"] for group in groups] == [True] * 4
+    weights = {t["weight"] for g in groups for one in g["trajectories"] for row in one["rows"] for t in row["turns"]}
+    assert weights == {0.0}
+
+
 def test_groups_that_are_paid_alike_teach_nothing_and_are_counted(model_directory: Path, tmp_path: Path) -> None:
     def alike(group: Sequence[Trajectory]) -> list[Reward]:
         return [Reward(0.5) for _ in group]
@@ -145,7 +178,7 @@ def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Pat
     with training(model_directory, tmp_path, credit=Credit(kind="grpo", normalise=False), kl=kl) as mine:
         steps(mine, 0, 1)
         rollout = mine.play(2)
-        groups, _ = mine._rate(rollout.groups)
+        groups = [samples for _, samples in mine._rate(rollout.groups)]
         mine._annotate(groups)
         samples = [sample for group in groups for sample in group]
         moved = [sum(sum(span.old) - sum(span.reference) for span in sample.spans) for sample in samples]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import random
 from collections.abc import Callable, Iterator
@@ -134,6 +135,18 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(
     assert run.results()["train_cpu_seconds"] > 0
     for name in ("cold_start", "train", "eval"):
         assert records(run.matches(name)) == records(whole.matches(name))
+    assert kept(run.samples_file) == kept(whole.samples_file)
+    assert {step for step, _ in kept(run.samples_file)} == {1, config.steps}
+
+
+def kept(file: Path) -> dict[tuple[int, int], str]:
+    """The last whole line of each group that was kept to be looked at."""
+    found = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.endswith("}]}"):
+            group = json.loads(line)
+            found[group["step"], group["group"]] = line
+    return found
 
 
 def place(entry: dict[str, Any]) -> tuple[str, int]:

@@ -17,7 +17,7 @@ from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
-from gymposium.records import verify_file
+from gymposium.records import Record, read_records, verify_file
 from gymposium.seating import seated_jobs
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
@@ -29,11 +29,12 @@ from gymposium_train.summary import lines, spent
 GAMES = ("tic_tac_toe", "kuhn_poker")
 UNTAUGHT = ("model.small", "cold_start")
 PANEL = ('evaluation.opponents=["random", "mcts-5"]', "evaluation.search_matches=4", "control=true")
+KEPT = ("samples.every=3", "samples.tokens=3")
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> RunDirectory:
-    config = quick_config('games=["tic_tac_toe", "kuhn_poker"]', *PANEL)
+    config = quick_config('games=["tic_tac_toe", "kuhn_poker"]', *PANEL, *KEPT)
     return start_run(tmp_path_factory.mktemp("runs") / "whole", config)
 
 
@@ -67,6 +68,61 @@ def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig
         assert points == [2]  # the last one is measured with the whole panel
     assert all(0.0 <= entry["sync/canary"] < 1e-4 for entry in train)
     assert train[-1]["train/policy_version"] > 0
+
+
+@pytest.fixture(scope="module")
+def groups(finished: RunDirectory) -> list[dict[str, Any]]:
+    """What was kept of the rollouts."""
+    return [json.loads(line) for line in finished.samples_file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def records(finished: RunDirectory) -> dict[str, Record]:
+    """The matches that were learned from."""
+    return {record.id: record for _, record in read_records(finished.matches("train")) if isinstance(record, Record)}
+
+
+def test_the_first_step_the_last_and_some_between_are_kept(groups: list[dict[str, Any]]) -> None:
+    assert [(group["step"], group["group"]) for group in groups] == [(s, n) for s in (1, 3, 4) for n in range(2)]
+    assert [(group["game"], group["seat"], group["opponent"]) for group in groups[:2]] == [
+        ("tic_tac_toe", 0, "random"),
+        ("kuhn_poker", 0, "random"),
+    ]
+
+
+def test_every_trajectory_is_of_a_recorded_match(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
+    for group in groups:
+        for one in group["trajectories"]:
+            record, seat = records[one["match"]], group["seat"]
+            assert one["return"] == one["reward"] == record.returns[seat] == sum(one["rewards"])
+            assert one["result"] == record.results[seat]
+            assert one["readings"] == [turn["reading"] for turn in record.turns if turn["seat"] == seat]
+            assert one["end"] == ("forfeit" if record.forfeit == seat else None)
+            assert len(one["rewards"]) == len(one["advantages"]) == len(one["readings"])
+            assert one["values"] == one["targets"] == []  # there is no critic
+
+
+def test_the_best_and_the_worst_are_kept_with_their_tokens(groups: list[dict[str, Any]]) -> None:
+    for group in groups:
+        rewards = [one["reward"] for one in group["trajectories"]]
+        shown = [one["reward"] for one in group["trajectories"] if "rows" in one]
+        assert len(shown) == min(3, len(rewards))
+        assert {min(rewards), max(rewards)} <= {*shown}
+
+
+def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
+    """Read piece by piece, a turn's tokens are the reply that stands in the record, with its end of turn."""
+    for group in groups:
+        for one in (one for one in group["trajectories"] if "rows" in one):
+            said = [turn["text"] for turn in records[one["match"]].turns if turn["seat"] == group["seat"]]
+            spans = [(row, turn) for row in one["rows"] for turn in row["turns"]]
+            assert len(spans) == len(said)
+            for text, (row, turn) in zip(said, spans, strict=True):
+                sampled = row["pieces"][turn["start"] : turn["stop"]]
+                assert "".join(sampled).removesuffix("<|end|>") == text
+                assert len(turn["engine"]) == len(sampled)
+                assert all(logprob <= 0.0 for logprob in turn["engine"])
+            assert all(len(row["ids"]) == len(row["pieces"]) for row in one["rows"])
 
 
 def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:

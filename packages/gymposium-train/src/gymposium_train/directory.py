@@ -37,16 +37,17 @@ class RunDirectory:
     """Where each thing stands:
 
     `config.json`, `versions.json`: what decides the run. `matches/*.jsonl`: every match. `metrics.jsonl`: what each
-    step showed. `results.json`: everything measured. `base/`: the small model, where one was made. `cold_start/`: the
-    model behind its cold start. `checkpoints/`. `versions/`: past versions of the policy. `adapter/`, or `model/` where
-    all weights were trained: the result. `control/`. `dumps/`: batches whose gradient was not finite.
-    `report.html`."""
+    step showed. `samples.jsonl`: rollouts to be looked at. `results.json`: everything measured. `base/`: the small
+    model, where one was made. `cold_start/`: the model behind its cold start. `checkpoints/`. `versions/`: past
+    versions of the policy. `adapter/`, or `model/` where all weights were trained: the result. `control/`. `dumps/`:
+    batches whose gradient was not finite. `report.html`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config_file = path / "config.json"
         self.versions_file = path / "versions.json"
         self.metrics_file = path / "metrics.jsonl"
+        self.samples_file = path / "samples.jsonl"
         self.results_file = path / "results.json"
         self.base = path / "base"
         self.cold_start = path / "cold_start"

@@ -29,6 +29,7 @@ from gymposium_train.credit.episode import Credit
 from gymposium_train.reporting import credit_metrics, reward_metrics
 from gymposium_train.rollout import Group, Rollout, WhoPlays, roll_out
 from gymposium_train.samples import Sample, rows_to_learn
+from gymposium_train.samples_file import Rated
 from gymposium_train.trainee import Trainee
 
 Pair = tuple[Tokens, Tokens]
@@ -45,6 +46,8 @@ class Training:
     reward: CheckedReward
     record: Callable[[Played], object] = lambda played: None
     """Is handed every match."""
+    keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
+    """Is shown what every group of a step got and deserved; steps are counted from 1."""
     imitate: Callable[[int], Iterator[list[Pair]]] | None = None
     """What is imitated beside a step's optimizer steps, where something is."""
     unrated: Counter[str] = field(default_factory=Counter)
@@ -69,7 +72,8 @@ class Training:
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.played_by = rollout.who
-        groups, unrated = self._rate(rollout.groups)
+        rated = self._rate(rollout.groups)
+        groups = [samples for _, samples in rated]
         self._annotate(groups)
         k1 = self._k1(step)
         episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
@@ -81,13 +85,14 @@ class Training:
                 taught.append(sample)
         longest = config.optimizer.max_row or self.trainee.player.engine.context
         rows, too_long = rows_to_learn(taught, config.objective, longest)
+        self.keep(step + 1, [Rated(*one, deserved is None) for one, deserved in zip(rated, credited, strict=True)])
         metrics: dict[str, Any] = {
             **rollout.metrics,
             **reward_metrics(groups),
             **credit_metrics(taught, critic=self._critic),
             "rollout/groups": len(rollout.groups),
             "rollout/groups_tied": sum(one is None for one in credited),
-            "rollout/groups_unrated": unrated,
+            "rollout/groups_unrated": len(rollout.groups) - len(rated),
             "train/rows": len(rows),
             "train/rows_too_long": too_long,
             "train/learning_rate": learning_rate(config, step),
@@ -125,17 +130,15 @@ class Training:
         """What a nat away from the reference costs where that comes off the rewards."""
         return kl_weight(self.config, step) if self.config.kl.estimator == "k1" else 0.0
 
-    def _rate(self, groups: Sequence[Group]) -> tuple[list[list[Sample]], int]:
-        """The samples of each group that could be rated, and how many could not."""
+    def _rate(self, groups: Sequence[Group]) -> list[tuple[Group, list[Sample]]]:
+        """The groups that could be rated, each with its samples."""
         rated = self.reward.rate([group.trajectories for group in groups])
-        found = [
-            [Sample.of(trajectory, reward) for trajectory, reward in zip(group.trajectories, rewards, strict=True)]
+        self.unrated.update(one.reason for one in rated if isinstance(one, Unrated))
+        return [
+            (group, [Sample.of(*one) for one in zip(group.trajectories, rewards, strict=True)])
             for group, rewards in zip(groups, rated, strict=True)
             if not isinstance(rewards, Unrated)
         ]
-        why = [one for one in rated if isinstance(one, Unrated)]
-        self.unrated.update(one.reason for one in why)
-        return found, len(why)
 
     def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:
         """Let the learner say what it knows of every turn, before credit is given."""

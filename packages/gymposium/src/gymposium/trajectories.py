@@ -41,6 +41,8 @@ class Trajectory:
     match."""
     on_illegal: FailurePolicy = FORFEIT
     """What a failed reply led to."""
+    match: str | None = None
+    """Id of the match, as in its record; None where there was no match."""
 
     @classmethod
     def of(cls, played: Played, seat: int) -> Trajectory:
@@ -59,6 +61,7 @@ class Trajectory:
             report=dict(played.reports[seat]) if played.reports else {},
             seed=played.job.seed,
             on_illegal=played.job.on_illegal,
+            match=played.job.id,
         )
 
     @property

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from jinja2 import TemplateError
 from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerBase
 
 from gymposium.errors import GymposiumError
@@ -119,6 +120,16 @@ class Chat:
             ids = ids[:-1]
         text = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return f"{self.opened}{text}"
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The text of each token of a stream, control tokens included, for whoever shows them one by one. A character
+        that is spread over several tokens stands with the last of them, and what never becomes one is shown as U+FFFD
+        there; the others of them are empty."""
+        stream = DecodeStream(skip_special_tokens=False)
+        found = [stream.step(self._backend, one) for one in ids]
+        if found and found[-1] is None:
+            found[-1] = "\ufffd"
+        return [piece or "" for piece in found]
 
     def _prompt(self, text: str) -> tuple[int, ...]:
         marks = self._marks((text,))

@@ -1,7 +1,7 @@
 """Everything that decides a run, as one typed whole of small parts."""
 
 from gymposium_train.config.learn import Credit, Critic, Entropy, Kl, Mismatch, Objective, Optimizer, Sft
-from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep
+from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
 from gymposium_train.config.model import Engine, Lora, Model
 from gymposium_train.config.play import Asking, Pool, Rollout, Stage
 from gymposium_train.config.whole import TrainConfig
@@ -24,6 +24,7 @@ __all__ = [
     "Optimizer",
     "Pool",
     "Rollout",
+    "Samples",
     "Sft",
     "Stage",
     "TrainConfig",

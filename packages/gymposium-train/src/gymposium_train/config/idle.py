@@ -72,6 +72,7 @@ USES = (
         lambda c: c.cold_start.steps > 0 or c.control,
         "with cold_start.steps above 0, or for the control",
     ),
+    Use(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
     Use(("evaluation.curve_matches",), lambda c: c.evaluation.every > 0, "with evaluation.every above 0"),
 )
 

@@ -56,6 +56,19 @@ class Evaluation(Part):
     """For each of these points, against the first opponent of the panel."""
 
 
+class Samples(Part):
+    """What is kept of rollouts to be looked at, in `samples.jsonl`: a step's groups with what each trajectory got and
+    deserved, and some of their tokens. Nothing that is learned depends on it."""
+
+    every: int = Field(default=10, ge=0)
+    """Steps between two that are kept, beside the first and the last; 0 keeps none."""
+    groups: int = Field(default=4, ge=1)
+    """So many groups of a step are kept, in the order in which they were planned."""
+    tokens: int = Field(default=16, ge=0)
+    """So many trajectories of a group are kept with their tokens: the best, the worst, and others evenly between them
+    by what they got."""
+
+
 class Checkpoints(Part):
     """What an interrupted run goes on from."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from gymposium_train.config.learn import Credit, Critic, Entropy, Kl, Mismatch, Objective, Optimizer, Sft
-from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation
+from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Engine, Model
 from gymposium_train.config.part import Part
 from gymposium_train.config.play import Asking, Pool, Rollout, Stage
@@ -43,6 +43,7 @@ class TrainConfig(Part):
     optimizer: Optimizer = Field(default_factory=Optimizer)
     cold_start: ColdStart = Field(default_factory=ColdStart)
     evaluation: Evaluation = Field(default_factory=Evaluation)
+    samples: Samples = Field(default_factory=Samples)
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)
     loggers: dict[str, dict[str, Any]] = Field(default={})
     """Loggers beside the run's own metrics.jsonl, by name, each with its settings."""

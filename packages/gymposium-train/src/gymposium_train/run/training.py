@@ -9,6 +9,7 @@ from typing import Any
 from gymposium.driver import Played
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
+from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead
 from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
@@ -23,6 +24,7 @@ from gymposium_train.run.measures import curve_point
 from gymposium_train.run.models import taught, trained
 from gymposium_train.run.together import learning
 from gymposium_train.run.under_way import UnderWay
+from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
 MAX_IDLE_STEPS = 10
@@ -46,6 +48,7 @@ def reinforce(run: UnderWay) -> None:
             who=WhoPlays(config, run.games, trainee.cast),
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
+            keep=_samples_file(run, loaded).keep,
             imitate=beside(run, loaded),
         )
         done, cpu = _restore(run, training, learner)
@@ -116,6 +119,12 @@ def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu:
             if idle == MAX_IDLE_STEPS:
                 raise _nothing_to_learn(idle, taken.rollout, training)
     return cpu
+
+
+def _samples_file(run: UnderWay, loaded: LoadedModel) -> SamplesFile:
+    config, pieces = run.config, loaded.chat.pieces
+    critic = config.credit.kind == "gae"
+    return SamplesFile(run.directory.samples_file, config.samples, config.steps, pieces, critic=critic)
 
 
 def _save(run: UnderWay, training: Training, learner: Learner, done: int, cpu: float) -> None:

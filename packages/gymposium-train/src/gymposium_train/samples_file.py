@@ -1,0 +1,138 @@
+"""What is kept of rollouts to be looked at: `samples.jsonl`, a line for each group of the steps that are kept.
+
+It is plain data for whoever shows it, and nothing that is learned depends on it. The page of a run's samples explains
+every field of a line (docs/reference/samples.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.cli.text import finite
+from gymposium.records import ends_line
+from gymposium.rewards.protocol import turn_rewards
+from gymposium_agents.tokens import TurnTokens
+from gymposium_train.config import Samples
+from gymposium_train.rollout import Group
+from gymposium_train.rows import Row
+from gymposium_train.samples import Sample
+
+FORMAT = "gymposium-samples-1"
+DIGITS = 6
+"""Of log-probabilities and advantages behind the point: what is looked at is not computed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A group that was rated, and what came of it."""
+
+    group: Group
+    samples: Sequence[Sample]
+    tied: bool
+    """Whether it teaches nothing, for instance since all its matches were paid alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplesFile:
+    """Appends the groups of some steps to a file, each line whole. Of a step that was done again after an interruption,
+    the last lines count."""
+
+    file: Path
+    settings: Samples
+    steps: int
+    """Of the whole run: its last one is always kept."""
+    pieces: Callable[[Sequence[int]], Sequence[str]]
+    """The text of each token of a stream."""
+    critic: bool = False
+    """Whether turns have a critic's values and targets."""
+
+    def keep(self, step: int, groups: Sequence[Rated]) -> None:
+        """Write what is to be kept of a step, counted from 1."""
+        if not self._wanted(step):
+            return
+        lines = [self._line(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
+        with open(self.file, "a", encoding="utf-8") as file:
+            if file.tell() and not ends_line(self.file):  # an earlier writer was cut off
+                file.write("\n")
+            file.writelines(f"{line}\n" for line in lines)
+
+    def _wanted(self, step: int) -> bool:
+        every = self.settings.every
+        return every > 0 and (step in (1, self.steps) or step % every == 0)
+
+    def _line(self, step: int, number: int, rated: Rated) -> str:
+        group, shown = rated.group, _spread(rated.samples, self.settings.tokens)
+        data = {
+            "format": FORMAT,
+            "step": step,
+            "group": number,
+            "game": group.game.name,
+            "seat": group.seat,
+            "opponent": group.opponent,
+            "version": None if group.version is None else str(group.version),
+            "stage": group.stage + 1,
+            "tied": rated.tied,
+            "trajectories": [
+                _numbers(sample, critic=self.critic) | (self._tokens(sample) if n in shown else {})
+                for n, sample in enumerate(rated.samples)
+            ],
+        }
+        # ASCII only, as records are: a token may be half of a character
+        return json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
+
+    def _tokens(self, sample: Sample) -> dict[str, Any]:
+        return {"rows": [self._row(row) for row in sample.rows]}
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        return {
+            "ids": row.ids,
+            "pieces": self.pieces(row.ids),
+            "turns": [
+                {
+                    "start": span.start,
+                    "stop": span.stop,
+                    "engine": _rounded(span.engine),
+                    "old": _rounded(span.old),
+                    "reference": _rounded(span.reference),
+                    "weight": span.weight,
+                }
+                for span in row.spans
+            ],
+        }
+
+
+def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
+    """What a trajectory got and deserved, without its tokens."""
+    trajectory, spans = sample.trajectory, sample.spans
+    tokens: TurnTokens = trajectory.turns[-1].trace
+    return {
+        "match": trajectory.match,
+        "policy": tokens.completion.policy.version,
+        "result": trajectory.result,
+        "end": "forfeit" if trajectory.forfeited else "context" if trajectory.truncated else None,
+        "return": trajectory.returns[trajectory.seat],
+        "reward": sample.reward.total,
+        "parts": sample.reward.parts,
+        "readings": [turn.reading for turn in trajectory.turns],
+        "rewards": _rounded(turn_rewards(sample.reward, trajectory)),
+        "advantages": _rounded([span.advantage for span in spans]),
+        "values": _rounded([span.value for span in spans]) if critic else [],
+        "targets": _rounded([span.target for span in spans]) if critic else [],
+    }
+
+
+def _spread(samples: Sequence[Sample], most: int) -> set[int]:
+    """The places of up to so many: the best, the worst, and others evenly between them by what they got."""
+    order = sorted(range(len(samples)), key=lambda n: samples[n].reward.total, reverse=True)
+    if len(order) <= most:
+        return set(order)
+    last = len(order) - 1
+    return {order[round(k * last / max(1, most - 1))] for k in range(most)}
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, DIGITS) for value in values]
