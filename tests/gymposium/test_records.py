@@ -304,7 +304,7 @@ def test_what_is_no_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     good = write(path, 1)[0]
     fewer = {key: value for key, value in asdict(good).items() if key != "seed"}
-    lines = ["[1]", "{}", "null", '{"format": "gymposium-match-2"}', "\ufffd\x00", "[" * 100_000, json.dumps(fewer)]
+    lines = ["[1]", "{}", "null", '{"format": "gymposium-match-3"}', "\ufffd\x00", "[" * 100_000, json.dumps(fewer)]
     lines += [json.dumps({**asdict(good), "extra": 1}), json.dumps({**asdict(good), "format": "gymposium-match-9"})]
     path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe\n\n" + good.line().encode() + b"\n")
     items = list(read_records(path))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +11,7 @@ import typer
 from gymposium.cli.text import complain, note, number, out, print_json, show
 from gymposium.errors import BadOption, BadRecord, IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Match
-from gymposium.games.registry import load_game
-from gymposium.records import Problem, Record, read_records
+from gymposium.records import Problem, Record, read_records, walk
 
 
 @dataclass(slots=True)
@@ -26,6 +23,8 @@ class Step:
     position: str = ""
     """What the seat saw when it decided; empty for chance."""
     replies: list[dict[str, Any]] = field(default_factory=list)
+    opening: bool = False
+    """Whether it was drawn as the match's opening, so that nobody was asked."""
 
 
 def command(
@@ -66,7 +65,7 @@ def command(
         if seat is not None and seat >= len(record.players):
             raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
         try:
-            played, end = walk(record)
+            played, end = _steps(record)
         except (BadRecord, IllegalMove, WrongSeat) as error:
             raise BadRecord(f"Match {record.id} does not follow its game's rules: {error}") from error
         if as_json:
@@ -92,73 +91,18 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     return named[:1]
 
 
-def walk(record: Record) -> tuple[list[Step], Match]:
+def _steps(record: Record) -> tuple[list[Step], Match]:
     """A match's steps, and the match at its end."""
-    seats = load_game(record.game).seats
-    ended = seats if record.error is None else 0
-    if len(record.players) != seats or not len(record.returns) == len(record.results) == ended:
-        raise BadRecord(f"the game has {seats} seats, the record other numbers of players, returns or results")
-    replies = _Replies(record)
     steps: list[Step] = []
-    match, at = None, 0
-    for match, end in _positions(record):
-        steps += [Step(CHANCE, event.move) for event in record.events[at:end]]
-        movers = match.to_move()
-        moves = record.events[end : end + len(movers)]
-        at = end + len(moves)
-        seen = {seat: match.observe(seat).text for seat in movers}
-        steps += [Step(e.seat, e.move, seen.get(e.seat, ""), replies.accepted(e.seat)) for e in moves]
-        if not moves:  # a forfeit: what those to move had answered
-            steps += [Step(seat, None, text, left) for seat, text in seen.items() if (left := replies.left(seat))]
+    match = None
+    for decision, match in walk(record):
+        steps += [Step(CHANCE, outcome) for outcome in decision.chance]
+        for seat in decision.seats:
+            move, replies = decision.moves.get(seat), decision.replies.get(seat, [])
+            if move is not None or replies:
+                steps.append(Step(seat, move, match.observe(seat).text, replies, decision.opening))
     assert match is not None
     return steps, match
-
-
-def _positions(record: Record) -> Iterator[tuple[Match, int]]:
-    """The match at each decision and at its end, with the number of events before. Chance is drawn from
-    the seed while that agrees with the record (one pass), else loaded from the record each time."""
-    game, events, at = load_game(record.game), record.events, 0
-    match = game.new(record.seed)
-    drawn = True
-    while True:
-        start = at
-        while at < len(events) and events[at].seat == CHANCE:
-            at += 1
-        drawn = drawn and match.events[start:] == events[start:at]
-        if not drawn:
-            match = game.load(events[:at])
-        yield match, at
-        movers = match.to_move()
-        moves = events[at : at + len(movers)]
-        if not moves:
-            if at < len(events):
-                raise BadRecord(f"event {at} ({events[at].move!r}) comes after the end")
-            return
-        at += len(moves)
-        if drawn:
-            match.apply({event.seat: event.move for event in moves})
-
-
-class _Replies:
-    """A record's replies, handed out decision by decision."""
-
-    def __init__(self, record: Record) -> None:
-        self._any_counts = record.on_illegal == "random"
-        self._waiting: dict[int, deque[dict[str, Any]]] = defaultdict(deque)
-        for turn in record.turns:
-            self._waiting[turn["seat"]].append(turn)
-
-    def accepted(self, seat: int) -> list[dict[str, Any]]:
-        """The replies up to the one that a move came from."""
-        taken: list[dict[str, Any]] = []
-        while waiting := self._waiting[seat]:
-            taken.append(waiting.popleft())
-            if self._any_counts or taken[-1]["reading"] == "move":
-                break
-        return taken
-
-    def left(self, seat: int) -> list[dict[str, Any]]:
-        return list(self._waiting[seat])
 
 
 def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) -> dict[str, Any]:
@@ -173,6 +117,7 @@ def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) ->
                 "seat": None if step.seat == CHANCE else step.seat,
                 "move": step.move,
                 "position": step.position or None,
+                "opening": step.opening,
                 "replies": [{"reading": r["reading"], "text": r["text"]} for r in step.replies],
             }
             for step in steps
@@ -182,6 +127,7 @@ def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) ->
         "forfeit": record.forfeit,
         "timed_out": record.timed_out,
         "out_of_context": record.out_of_context,
+        "crashed": record.crashed,
         "error": record.error,
         "penalties": record.penalties,
         "returns": record.returns,
@@ -211,13 +157,17 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
                 say(f"Seat {step.seat} replies {reply['text']!r}: {reply['reading']}.", "red")
             elif reply["text"] != step.move:
                 say(f"Seat {step.seat} replies {reply['text']!r}.")
-        if step.move is not None:
+        if step.opening:
+            say(f"Opening, drawn at random: {step.move}", "cyan")
+        elif step.move is not None:
             say(f"Seat {step.seat} ({record.players[step.seat]}) moves: {step.move}", "cyan")
     say("")
     for late in record.timed_out:
         say(f"Seat {late} ({record.players[late]}) did not answer in time.", "red")
     for full in record.out_of_context:
         say(f"Seat {full} ({record.players[full]}) had no room to answer: the prompt fills its context.", "red")
+    for seat_text, raised in record.crashed.items():
+        say(f"Seat {seat_text} ({record.players[int(seat_text)]}) crashed instead of answering: {raised}", "red")
     if record.error is not None:
         say(f"The match broke off: {record.error}", "red")
     elif record.forfeit is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
+from gymposium.driver.guard import Answer, Fault, Guard
 from gymposium.driver.match import (
     FORFEIT,
     Live,
@@ -22,6 +23,7 @@ from gymposium.driver.match import (
     play_match,
     prompt_hash,
 )
+from gymposium.driver.opening import opened
 from gymposium.driver.rounds import ask_players, replies_of, rounds
 from gymposium.driver.streaming import streaming
 from gymposium.errors import BadOption
@@ -30,6 +32,9 @@ from gymposium.watchdog import Watchdog
 __all__ = [
     "FORFEIT",
     "SCHEDULES",
+    "Answer",
+    "Fault",
+    "Guard",
     "Live",
     "MatchJob",
     "Played",
@@ -38,6 +43,7 @@ __all__ = [
     "Underway",
     "ask_players",
     "broken_off",
+    "opened",
     "play",
     "play_match",
     "prompt_hash",
@@ -45,7 +51,7 @@ __all__ = [
 ]
 
 Schedule = Literal["rounds", "streaming"]
-_Schedule = Callable[[Iterable[MatchJob], int, Watchdog | None], Iterator[Played]]
+_Schedule = Callable[[Iterable[MatchJob], int, Watchdog | None, Guard | None], Iterator[Played]]
 SCHEDULES: dict[Schedule, _Schedule] = {"rounds": rounds, "streaming": streaming}
 
 
@@ -55,15 +61,17 @@ def play(
     at_once: int = 256,
     watchdog: Watchdog | None = None,
     schedule: Schedule = "rounds",
+    guard: Guard | None = None,
 ) -> Iterator[Played]:
     """Plays matches, up to `at_once` at a time, and yields each as it ends: in `rounds` in the order of the jobs where
     several end in one round, in `streaming` as they come. With a `watchdog`, a seat whose player does not answer in
-    its time forfeits.
+    its time forfeits. With a `guard`, so does a seat whose player raises, in that match alone; and where a game's
+    engine fails, or a player cannot be asked, the match is yielded as far as it came, with its `error`.
 
     What is played is the same in both wherever the players' replies follow from their asks alone.
 
-    Raises `BadOption` for another schedule, `EngineError` with the match so far where a game's engine fails, and
-    whatever a player raises."""
+    Raises `BadOption` for another schedule and, without a guard, `EngineError` with the match so far where a game's
+    engine fails, and whatever a player raises."""
     if schedule not in SCHEDULES:
         raise BadOption(f"schedule={schedule!r}: write {' or '.join(map(repr, SCHEDULES))}.")
-    return SCHEDULES[schedule](jobs, at_once, watchdog)
+    return SCHEDULES[schedule](jobs, at_once, watchdog, guard)

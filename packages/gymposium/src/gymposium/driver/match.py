@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from gymposium.driver.guard import Answer, Fault
+from gymposium.driver.opening import opened
 from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import Event, Game, Match, seat_result
@@ -35,6 +37,8 @@ class MatchJob:
     """Seed of the players' streams; the match's seed where it is None. Groups for learning share the
     match seed and differ here."""
     on_illegal: FailurePolicy = FORFEIT
+    opening: int = 0
+    """Random plies with which the match begins, drawn from its seed (`gymposium.driver.opening`)."""
     note_pay: bool = False
     """Whether each turn is to say what the match had paid its seat before it (`Turn.before`), for rewards by turn."""
 
@@ -77,8 +81,12 @@ class Played:
     """For those seats what the player says of that prompt (`Reply.trace`); not there where it says nothing."""
     paid: tuple[float, ...] = ()
     """What the game itself had paid each seat when a forfeit ended the match; () where none did."""
+    crashed: dict[int, str] = field(default_factory=dict)
+    """What the players of these seats raised instead of an answer, where a guard caught it."""
     error: str | None = None
-    """What the game's engine raised, where the match broke off."""
+    """What the game's engine raised, or why a player could not be asked, where the match broke off."""
+    opening: int = 0
+    """Random plies with which the match began; fewer than the job's where the next would have ended it."""
     reports: tuple[dict[str, float], ...] = ()
     """For each seat what the match itself reports beside the return, where it does (`Reports`)."""
 
@@ -100,20 +108,24 @@ class Underway:
     turns: list[Turn] = field(default_factory=list)
     penalties: dict[int, float] = field(default_factory=dict)
     """What each seat has paid so far."""
+    opening: int = 0
+    """Random plies with which it began."""
 
 
-Asking = Generator[list[Ask], Sequence[Reply | None], Played]
+Asking = Generator[list[Ask], Sequence[Answer], Played]
 
 
 def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
-    """Plays one match: yields the asks of all seats that must move, is sent their replies (None where the
-    watchdog fired), returns the finished match. An environment gives `underway` (with a new match in it) and
-    sees there how it stands.
+    """Plays one match: yields the asks of all seats that must move, is sent their answers (None where the watchdog
+    fired, a `Fault` where a guard caught what the player raised), returns the finished match, or what there is of it
+    where a player could not be asked. An environment gives `underway` (with a new match in it) and sees there how it
+    stands.
 
     Raises `EngineError` with the match so far where the game's engine fails."""
     try:
         if underway is None:
-            underway = Underway(job.game.new(job.seed))
+            match, opening = opened(job.game, job.seed, job.opening)
+            underway = Underway(match, opening=opening)
         return (yield from _play_match(job, underway))
     except Exception as error:
         if isinstance(error, GymposiumError) and not isinstance(error, IllegalMove | WrongSeat):
@@ -128,8 +140,12 @@ def broken_off(job: MatchJob, underway: Underway | None, error: Exception) -> En
     in_words = f"{type(error).__name__}: {' '.join(str(error).split())}"
     if underway is None:
         return EngineError(Played(job, [], [], (), error=in_words), error)
+    return EngineError(_so_far(job, underway, in_words), error)
+
+
+def _so_far(job: MatchJob, underway: Underway, error: str) -> Played:
     events, turns, penalties = underway.match.events, underway.turns, underway.penalties
-    return EngineError(Played(job, events, turns, (), None, penalties, error=in_words), error)
+    return Played(job, events, turns, (), None, penalties, error=error, opening=underway.opening)
 
 
 def _play_match(job: MatchJob, underway: Underway) -> Asking:
@@ -148,7 +164,10 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
             failed: list[int] = []
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
-                if reply is None or reply.finish_reason == "context":  # nothing was said: there is nothing to read
+                # nothing was said: there is nothing to read
+                if reply is None or isinstance(reply, Fault) or reply.finish_reason == "context":
+                    if isinstance(reply, Fault) and not reply.own:
+                        return _so_far(job, underway, reply.text)
                     failed.append(seat)
                     continue
                 legal = legal_moves(asked_one)
@@ -176,16 +195,22 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                 utilities = forfeit_returns(game, loser, so_far)
                 said = [*zip(asks, replies, strict=True)]
                 timed_out = tuple(ask.seat for ask, reply in said if reply is None)
-                full = {ask.seat: reply.trace for ask, reply in said if reply and reply.finish_reason == "context"}
+                full = {
+                    ask.seat: reply.trace
+                    for ask, reply in said
+                    if isinstance(reply, Reply) and reply.finish_reason == "context"
+                }
                 unanswered = {seat: trace for seat, trace in full.items() if trace is not None}
-                missed = timed_out, tuple(full), unanswered, so_far
-                return Played(job, match.events, turns, utilities, loser, penalties, *missed)
+                crashed = {ask.seat: reply.text for ask, reply in said if isinstance(reply, Fault)}
+                missed = timed_out, tuple(full), unanswered, so_far, crashed
+                return Played(job, match.events, turns, utilities, loser, penalties, *missed, opening=underway.opening)
             asks = again
         match.apply(moves)
     # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
     report = getattr(match, "report", None)
     reports = () if report is None else tuple(dict(report(seat)) for seat in range(game.seats))
-    return Played(job, match.events, turns, match.returns(), None, penalties, reports=reports)
+    ended = match.returns()
+    return Played(job, match.events, turns, ended, None, penalties, reports=reports, opening=underway.opening)
 
 
 @dataclass(slots=True)
@@ -195,7 +220,7 @@ class Live:
     job: MatchJob
     asking: Asking
     asks: list[Ask]
-    replies: list[Reply | None]
+    replies: list[Answer]
 
     @classmethod
     def begin(cls, job: MatchJob, underway: Underway | None = None) -> Live:

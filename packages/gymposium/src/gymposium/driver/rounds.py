@@ -5,24 +5,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gymposium.driver.guard import Answer, Guard
 from gymposium.driver.match import Live, MatchJob, Played
+from gymposium.errors import EngineError
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.watchdog import Watchdog
 
 
-def rounds(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None) -> Iterator[Played]:
+def rounds(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None) -> Iterator[Played]:
     """As `gymposium.driver.play`."""
     waiting = iter(jobs)
     live: list[Live] = []
     while True:
         while len(live) < at_once and (job := next(waiting, None)) is not None:
-            live.append(Live.begin(job))
+            try:
+                live.append(Live.begin(job))
+            except EngineError as error:
+                yield told(error, guard)
         if not live:
             return
-        ask_players(live, watchdog)
+        ask_players(live, watchdog, guard)
         still: list[Live] = []
         for one in live:
-            played = one.go_on()
+            try:
+                played = one.go_on()
+            except EngineError as error:
+                played = told(error, guard)
             if played is None:
                 still.append(one)
             else:
@@ -30,10 +38,17 @@ def rounds(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None) ->
         live = still
 
 
-def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
+def told(error: EngineError, guard: Guard | None) -> Played:
+    """Under a guard the match so far, which says what broke it off. Raises the error without one."""
+    if guard is None:
+        raise error
+    return error.played
+
+
+def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
     """One round: every player gives the replies that are not there yet, in one call for all matches; None
     stays where the watchdog fired."""
-    desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Reply | None], int]]]] = {}
+    desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Answer], int]]]] = {}
     for one in live:
         players, replies = one.job.players, one.replies
         for index, ask in enumerate(one.asks):
@@ -45,8 +60,8 @@ def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None) -> None:
                 desk[1].append(ask)
                 desk[2].append((replies, index))
     for player, asks, places in desks.values():
-        for (replies, index), reply in zip(places, replies_of(player, asks, watchdog), strict=True):
-            replies[index] = reply
+        for (replies, index), answer in zip(places, answers_of(player, asks, watchdog, guard), strict=True):
+            replies[index] = answer
 
 
 def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
@@ -57,3 +72,10 @@ def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = 
     if len(given) != len(asks):
         raise ValueError(f"player {player.name} gave {len(given)} replies to {len(asks)} asks.")
     return given
+
+
+def answers_of(
+    player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None, guard: Guard | None = None
+) -> Sequence[Answer]:
+    """The same under a guard, where there is one."""
+    return replies_of(player, asks, watchdog) if guard is None else guard.answers(player, asks, watchdog)

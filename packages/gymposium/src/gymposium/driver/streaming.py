@@ -17,8 +17,10 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from gymposium.driver.guard import Answer, Fault, Guard, checked
 from gymposium.driver.match import Live, MatchJob, Played
-from gymposium.driver.rounds import replies_of
+from gymposium.driver.rounds import answers_of, told
+from gymposium.errors import EngineError
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.watchdog import Watchdog
 
@@ -26,19 +28,24 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 
-def streaming(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None) -> Iterator[Played]:
+def streaming(
+    jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
+) -> Iterator[Played]:
     """As `gymposium.driver.play`.
 
     Where it ends early, because a player or an engine failed or because nobody wants more matches, futures under
     way are cancelled. A call to `act` cannot be: it is let go, and its thread ends when it returns."""
     waiting = iter(jobs)
-    table = _Table(None if watchdog is None else watchdog.seconds)
+    table = _Table(None if watchdog is None else watchdog.seconds, guard)
     live = 0
     try:
         while True:
             while live < at_once and (job := next(waiting, None)) is not None:
-                table.ask(_Seated(Live.begin(job)))
-                live += 1
+                try:
+                    table.ask(_Seated(Live.begin(job)))
+                    live += 1
+                except EngineError as error:
+                    yield told(error, guard)
             if not live:
                 return
             ended: list[Played] = []
@@ -50,6 +57,11 @@ def streaming(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None)
                         table.ask(seated)
                     else:
                         ended.append(played)
+                except EngineError as error:
+                    if guard is None:
+                        failure = error
+                        break
+                    ended.append(error.played)
                 except Exception as error:  # noqa: BLE001 - raised below, once the matches that ended are told
                     failure = error
                     break
@@ -94,7 +106,7 @@ class _Answer:
     """The replies to some asks, or what their player raised."""
 
     pending: Sequence[_Pending]
-    given: Sequence[Reply | None] | BaseException
+    given: Sequence[Answer] | BaseException
     desk: _Desk | None = None
     """The desk whose call has returned."""
 
@@ -102,10 +114,10 @@ class _Answer:
 class _Desk:
     """What waits for a player that is asked by `act`, and the thread in which it is asked."""
 
-    __slots__ = ("_answers", "_calls", "_player", "busy", "overdue", "waiting")
+    __slots__ = ("_answers", "_calls", "_guard", "_player", "busy", "overdue", "waiting")
 
-    def __init__(self, player: Player, answers: SimpleQueue[_Answer]) -> None:
-        self._player, self._answers = player, answers
+    def __init__(self, player: Player, answers: SimpleQueue[_Answer], guard: Guard | None) -> None:
+        self._player, self._answers, self._guard = player, answers, guard
         self._calls: SimpleQueue[list[_Pending] | None] = SimpleQueue()
         self.waiting: list[_Pending] = []
         self.busy = False
@@ -127,9 +139,9 @@ class _Desk:
 
     def _work(self) -> None:
         while (handed := self._calls.get()) is not None:
-            given: Sequence[Reply | None] | BaseException
+            given: Sequence[Answer] | BaseException
             try:
-                given = replies_of(self._player, [pending.ask for pending in handed])
+                given = answers_of(self._player, [pending.ask for pending in handed], guard=self._guard)
             except BaseException as error:  # noqa: BLE001 - raised where the matches are played
                 given = error
             self._answers.put(_Answer(handed, given, self))
@@ -138,9 +150,9 @@ class _Desk:
 class _Table:
     """Everybody who is asked, and every answer that is awaited."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, guard: Guard | None) -> None:
         """`seconds` is the watchdog's limit for each ask."""
-        self._seconds = seconds
+        self._seconds, self._guard = seconds, guard
         self._answers: SimpleQueue[_Answer] = SimpleQueue()
         self._players: dict[int, tuple[Player, Concurrent | _Desk]] = {}
         self._pending: set[_Pending] = set()
@@ -151,7 +163,8 @@ class _Table:
         for index, ask in enumerate(seated.live.asks):
             pending = _Pending(seated, index, ask)
             self._pending.add(pending)
-            whom = self._whom(seated.live.job.players[ask.seat])
+            player = seated.live.job.players[ask.seat]
+            whom = self._whom(player)
             if isinstance(whom, _Desk):
                 pending.desk = whom
                 whom.waiting.append(pending)
@@ -159,8 +172,7 @@ class _Table:
                     self._start_clock([pending])
             else:
                 self._start_clock([pending])
-                pending.future = whom.submit(ask)
-                pending.future.add_done_callback(partial(self._done, pending))
+                self._submit(pending, whom, player)
 
     def hand_over(self) -> None:
         """Let every desk whose last call has returned ask for what waits there."""
@@ -201,20 +213,31 @@ class _Table:
     def _whom(self, player: Player) -> Concurrent | _Desk:
         known = self._players.get(id(player))
         if known is None:
-            whom = player if isinstance(player, Concurrent) else _Desk(player, self._answers)
+            whom = player if isinstance(player, Concurrent) else _Desk(player, self._answers, self._guard)
             known = self._players[id(player)] = (player, whom)
         return known[1]
 
-    def _done(self, pending: _Pending, future: Future[Reply]) -> None:
-        """In whatever thread the player made its reply."""
-        given: Sequence[Reply | None] | BaseException
+    def _submit(self, pending: _Pending, whom: Concurrent, player: Player) -> None:
         try:
-            given = [future.result()]
+            pending.future = whom.submit(pending.ask)
+        except (Exception, SystemExit) as error:  # whatever a stranger's player may raise
+            if self._guard is None:
+                raise
+            self._answers.put(_Answer([pending], [Fault.of(error, pending.ask, player)]))
+        else:
+            pending.future.add_done_callback(partial(self._done, pending, player))
+
+    def _done(self, pending: _Pending, player: Player, future: Future[Reply]) -> None:
+        """In whatever thread the player made its reply."""
+        given: Sequence[Answer] | BaseException
+        try:
+            given = [future.result()] if self._guard is None else checked(player, [future.result()], 1)
         except BaseException as error:  # noqa: BLE001 - raised where the matches are played
-            given = error
+            guarded = self._guard is not None and isinstance(error, Exception | SystemExit)
+            given = [Fault.of(error, pending.ask, player)] if guarded else error
         self._answers.put(_Answer([pending], given))
 
-    def _settle(self, pending: _Pending, reply: Reply | None, can_go_on: list[_Seated]) -> None:
+    def _settle(self, pending: _Pending, reply: Answer, can_go_on: list[_Seated]) -> None:
         self._pending.discard(pending)
         seated = pending.seated
         seated.live.replies[pending.index] = reply

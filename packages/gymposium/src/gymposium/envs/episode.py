@@ -88,8 +88,8 @@ class Episode:
         live = self._live
         self._answers.append(replies)
         self.asks = {}
-        live.replies = given = [replies.get(ask.seat) for ask in live.asks]
-        if None in given:
+        live.replies = [replies.get(ask.seat) for ask in live.asks]
+        if None in live.replies:
             self.due = True
         else:
             self._hand_over()

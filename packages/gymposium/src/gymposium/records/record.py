@@ -17,7 +17,7 @@ from gymposium.games.protocol import Event
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import KINDS
 
-FORMAT = "gymposium-match-2"
+FORMAT = "gymposium-match-3"
 
 _SILENT = ("timed_out", "out_of_context")
 """The fields that name seats that gave no reply when they were asked last."""
@@ -34,6 +34,8 @@ class Record:
     seed: int
     player_seed: int
     on_illegal: str
+    opening: int
+    """Random plies with which it began; nobody was asked for those moves."""
     events: list[Event]
     turns: list[dict[str, Any]]
     """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space; where its
@@ -45,8 +47,11 @@ class Record:
     """The seats whose players had not answered when the watchdog fired."""
     out_of_context: list[int]
     """The seats whose players could not reply, since the prompt fills all that they can read."""
+    crashed: dict[str, str]
+    """What the players of these seats raised instead of a reply."""
     error: str | None
-    """What the game's engine raised, where the match broke off; there are no returns then."""
+    """What the game's engine raised, or why a player could not be asked, where the match broke off; there are no
+    returns then."""
     reports: list[dict[str, float]]
     """What the match itself reports of each seat beside its return; [] where it reports nothing."""
     penalties: dict[str, float]
@@ -67,6 +72,7 @@ class Record:
             seed=job.seed,
             player_seed=job.seed if job.player_seed is None else job.player_seed,
             on_illegal=str(job.on_illegal),
+            opening=played.opening,
             events=list(played.events),
             turns=[_turn(turn) for turn in played.turns],
             returns=list(played.returns),
@@ -74,6 +80,7 @@ class Record:
             forfeit=played.forfeit,
             timed_out=list(played.timed_out),
             out_of_context=list(played.out_of_context),
+            crashed={str(seat): text for seat, text in played.crashed.items()},
             error=played.error,
             reports=list(played.reports),
             penalties={str(seat): cost for seat, cost in played.penalties.items()},
@@ -128,14 +135,17 @@ def _check_types(data: Mapping[str, Any]) -> None:
         _need(isinstance(data[name], str), name)
     for name in ("seed", "player_seed"):
         _need(type(data[name]) is int, name)
-    _need(_is_count(data["game_version"]), "game_version")
+    for name in ("game_version", "opening"):
+        _need(_is_count(data[name]), name)
     for name in ("players", "events", "turns", "returns", "results", "prompts", *_SILENT, "reports"):
         _need(isinstance(data[name], list), name)
     for name in ("players", "results"):
         _need(all(isinstance(one, str) for one in data[name]), name)
-    for name in ("penalties", "versions"):
+    for name in ("penalties", "versions", "crashed"):
         _need(isinstance(data[name], dict), name)
-    _need(all(isinstance(one, str) for one in data["versions"].values()), "versions")
+    for name in ("versions", "crashed"):
+        _need(all(isinstance(one, str) for one in data[name].values()), name)
+    _need(all(seat.isdecimal() for seat in data["crashed"]), "crashed")
     _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
     _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
     for name in _SILENT:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gymposium.driver import opened
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import CHANCE, Game, Match, Reports, seat_result
@@ -77,6 +78,7 @@ def _difference(game: Game, record: Record) -> str | None:
             or _wrong_prompts(game, record)
             or _extra_event(match, record)
             or _wrong_chance(game, record)
+            or _wrong_opening(game, record)
         )
         if record.error is not None:
             # only what came before can be held against the rules: the next step may fail again
@@ -125,15 +127,28 @@ def _wrong_end(match: Match, record: Record) -> str | None:
     return None
 
 
+def _wrong_opening(game: Game, record: Record) -> str | None:
+    """Draw the opening again."""
+    match, plies = opened(game, record.seed, record.opening)
+    if plies != record.opening:
+        return f"the opening has {record.opening} plies, but the match would be over by then: it can have {plies}"
+    for number, (mine, theirs) in enumerate(zip(match.events, record.events)):
+        if mine != theirs:
+            return f"event {number} is {theirs.move!r}, but the opening of seed {record.seed} has {mine.move!r}"
+    if len(record.events) < len(match.events):
+        return f"the record stops in the opening ({len(record.events)} of {len(match.events)} events)"
+    return None
+
+
 def _wrong_turns(game: Game, record: Record) -> str | None:
     """Hold every reply against what the driver does with it: who is asked, how the reply reads, what a
-    failure costs, and which event comes of it. The seed is known by now to draw the record's chance."""
-    match, tally = game.new(record.seed), Tally(FailurePolicy.parse(record.on_illegal))
+    failure costs, and which event comes of it. The seed is known by now to draw the record's chance and opening."""
+    (match, _), tally = opened(game, record.seed, record.opening), Tally(FailurePolicy.parse(record.on_illegal))
     readers = [reader(prompt["reader"]) for prompt in record.prompts]
-    events = iter([event for event in record.events if event.seat != CHANCE])
+    events = iter([event for event in record.events[len(match.events) :] if event.seat != CHANCE])
     turns = iter(enumerate(record.turns))
     left = Counter(turn["seat"] for turn in record.turns)
-    silent = [*record.timed_out, *record.out_of_context]
+    silent = [*record.timed_out, *record.out_of_context, *map(int, record.crashed)]
     unheard: list[int] = []
     forfeit: int | None = None
     while forfeit is None and (seats := match.to_move()):
