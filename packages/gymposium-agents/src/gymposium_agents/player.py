@@ -64,6 +64,11 @@ class LanguageModelPlayer:
         self._dialogue = Dialogue(chat, self.context)
         self._without_room = 0
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether nothing is drawn."""
+        return self.sampling.temperature == 0
+
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """One reply for each ask, in order, from one call of the engine."""
         started = time.perf_counter()

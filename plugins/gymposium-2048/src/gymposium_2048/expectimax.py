@@ -32,6 +32,7 @@ class ExpectimaxPlayer:
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    deterministic = True
 
     def __init__(self, moves: str | int) -> None:
         self.moves = int(moves)

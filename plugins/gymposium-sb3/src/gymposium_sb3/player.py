@@ -21,6 +21,7 @@ class Sb3Player:
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    deterministic = True
 
     def __init__(self, path: str) -> None:
         """Raises `BadOption` where the file cannot be played from."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError, LoggerError, MissingExtra, UnknownName
 from gymposium.loggers.protocol import Logger, LoggerStart, Metrics
-from gymposium.loggers.settings import read_settings
 from gymposium.plugins.host import host
+from gymposium.settings import read_settings
 
 FIRST_PARTY = ("langfuse", "mlflow", "tensorboard", "trackio", "wandb")
 """Loggers of gymposium-loggers, for an error that says what to install."""

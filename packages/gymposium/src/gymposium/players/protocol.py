@@ -285,6 +285,18 @@ class Distributes(Protocol):
         ...
 
 
+class Deterministic(Protocol):
+    """What a player may add: whether it draws nothing, so that equal asks bring equal replies. Where all players of a
+    match are so, and chance does nothing either, it is worth playing once; a tournament gives it random first moves."""
+
+    deterministic: bool
+
+
+def is_deterministic(player: Player) -> bool:
+    """Whether it says so."""
+    return getattr(player, "deterministic", False) is True
+
+
 class Remarks(Protocol):
     """What a player may add: something to say of how its matches went."""
 

@@ -24,6 +24,7 @@ class ThumbPlayer:
     """From the numbers in the compact prompt, by the words before them, to the move it would like best."""
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    deterministic: bool = True
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

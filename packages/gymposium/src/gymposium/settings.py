@@ -1,4 +1,4 @@
-"""A logger's options, as a config file has them, in the types of its settings.
+"""Options as a file has them, in the types of their settings: a logger's, a suite's.
 
 Settings are plain frozen dataclasses: the core depends on no validation library, their authors need none, and
 pydantic, which others build their configs with, takes them as they are.

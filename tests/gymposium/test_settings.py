@@ -1,4 +1,4 @@
-"""A logger's options are read strictly: names, types, what is missing; each error says what to write."""
+"""Options are read strictly: names, types, what is missing; each error says what to write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption, PluginError, UnknownName
-from gymposium.loggers.settings import read_settings
+from gymposium.settings import read_settings
 
 
 @dataclass(frozen=True)
