@@ -15,7 +15,7 @@ from gymposium.cli.text import note
 from gymposium.extras import needs_extra
 
 PORT = 8700
-TOKEN = "GYMPOSIUM_VIEW_TOKEN"  # noqa: S105 - the variable's name
+TOKEN = "GYMPOSIUM_VIEW_TOKEN"
 
 
 def command(

@@ -112,6 +112,18 @@ class Reports(Protocol):
         ...
 
 
+@runtime_checkable
+class Draws(Protocol):
+    """What a match may add: a picture of the position, for people who look at it in a browser. No player gets it."""
+
+    def render_html(self, seat: int) -> str | None:
+        """The position as this seat may see it, as a piece of HTML, or None where there is no picture. It stands in a
+        square frame of its own, which it should fill (an `<svg>` with a `viewBox` does), in light and in dark colours
+        (`prefers-color-scheme`). It can hold styles; scripts do not run and nothing is loaded.
+        `gymposium.games.pictures` draws boards."""
+        ...
+
+
 class Game(Protocol):
     """Rules with fixed parameters."""
 

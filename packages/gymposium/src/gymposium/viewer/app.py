@@ -15,13 +15,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gymposium.errors import GymposiumError
+from gymposium.viewer.files import STATIC
 from gymposium.viewer.guard import Guard
 from gymposium.viewer.part import Viewer
 
 PARTS = ("gymposium.viewer.replays",)
 """The packages of the parts, in the order of their tabs. Each has `make(viewer) -> Part`."""
-
-STATIC = Path(__file__).parent / "static"
 
 
 def view(directory: Path, *, live: bool = True) -> Viewer:

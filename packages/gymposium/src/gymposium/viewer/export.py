@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from gymposium.errors import BadOption
-from gymposium.viewer.app import STATIC, home_page, view
+from gymposium.viewer.app import home_page, view
+from gymposium.viewer.files import copy_static, write_page
 
 
 def export(directory: Path, out: Path) -> None:
@@ -19,15 +19,3 @@ def export(directory: Path, out: Path) -> None:
     for part in viewer.parts:
         part.export(out)
     write_page(out, "index.html", home_page(viewer))
-
-
-def copy_static(out: Path) -> None:
-    """The styles and scripts that pages below `out` refer to."""
-    shutil.copytree(STATIC, out / "static", dirs_exist_ok=True)
-
-
-def write_page(out: Path, path: str, html: str) -> None:
-    """One page, at its path below `out`."""
-    file = out / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(html, encoding="utf-8")

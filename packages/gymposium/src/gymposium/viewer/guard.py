@@ -2,8 +2,8 @@
 
 A page that is open in the same browser, or a name that somebody points at this machine (DNS rebinding), must not read
 what is looked at, nor act for whoever looks at it. So every request names a host that we answer to, one that comes from
-a page comes from ours, and off loopback it carries a token. Every answer forbids what our pages never do: scripts in the
-page, anything from elsewhere, being framed.
+a page comes from ours, and off loopback it carries a token. Every answer forbids what our pages never do: scripts that
+stand in the page, anything from elsewhere, being framed.
 """
 
 from __future__ import annotations

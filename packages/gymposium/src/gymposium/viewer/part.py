@@ -54,6 +54,8 @@ class Viewer:
     live: bool = True
     """Whether a server answers; otherwise the pages are files, and whatever asks a server stays away."""
     parts: list[Part] = field(default_factory=list)
+    link_to_match: Callable[[str], str | None] = lambda match_id: None
+    """The path of the page of the match with this id, as it stands in a link; None where there is none."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
         """A page with the tabs of all parts. Its template has `live`, too."""

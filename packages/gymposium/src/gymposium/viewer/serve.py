@@ -12,7 +12,7 @@ from gymposium.errors import BadOption
 from gymposium.viewer.app import make_app, view
 from gymposium.viewer.guard import is_loopback
 
-_WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - only told apart
+_WILDCARDS = ("0.0.0.0", "::")
 
 
 def serve(

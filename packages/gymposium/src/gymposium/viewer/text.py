@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made safe to look at: every character that steers instead of showing is spelled out."""
+"""Text that somebody else wrote, made safe to look at: each character that steers instead of showing is spelled out."""
 
 from __future__ import annotations
 

@@ -1,0 +1,191 @@
+"""All matches that are recorded below a directory, and where each line stands. It follows files as they grow."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from gymposium.errors import BadRecord
+from gymposium.records import Problem, Record
+from gymposium.viewer.replays.rows import Row, RowReader
+from gymposium.viewer.replays.wanted import Wanted
+
+_SNIFF = 20
+"""Lines at the beginning of a file; where none of them is a match, the file is of another kind."""
+
+
+@dataclass(slots=True)
+class _File:
+    """One file, as far as it was read."""
+
+    path: Path
+    reader: RowReader
+    inode: int = 0
+    size: int = 0
+    """Of the file when it was read last."""
+    offset: int = 0
+    """Behind the last line that ended."""
+    lines: int = 0
+    rows: list[Row] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    foreign: str | None = None
+    """Why it is no record file at all."""
+    last: Row | Problem | None = None
+    """The line that has no end yet: whole perhaps, half-written, or being written."""
+
+
+class Index:
+    """The matches below a directory, or of one file."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._files: dict[str, _File] = {}
+        self._lock = Lock()
+        self.rows: list[Row] = []
+        """In order of their files' paths, then of their lines."""
+        self.problems: list[Problem] = []
+        """Lines of record files that are no matches."""
+        self.foreign: dict[str, str] = {}
+        """Files of lines that hold no matches, with the reason."""
+        self._by_id: dict[str, Row] | None = None
+        self._by_deal: dict[tuple[str, int], list[Row]] | None = None
+        self._long: dict[str, int] | None = None
+        self._selected: dict[Wanted, list[Row]] = {}
+
+    def refresh(self) -> None:
+        """Read what was added since the last time."""
+        with self._lock:
+            found = self._paths()
+            changed = found.keys() != self._files.keys()
+            for name in self._files.keys() - found.keys():
+                del self._files[name]
+            for name, path in found.items():
+                if name not in self._files:
+                    self._files[name] = _File(path, RowReader(name))
+                changed |= _read_on(self._files[name])
+            if changed:
+                self._gather()
+
+    def row(self, file: str, line: int) -> Row | None:
+        """The match of that line."""
+        known = self._files.get(file)
+        if known is None:
+            return None
+        if isinstance(known.last, Row) and known.last.line == line:
+            return known.last
+        at = bisect_left(known.rows, line, key=lambda row: row.line)
+        return known.rows[at] if at < len(known.rows) and known.rows[at].line == line else None
+
+    def record(self, row: Row) -> Record:
+        """The whole record, read from its file. Raises `BadRecord`."""
+        return Record.parse(self.line(row).decode("utf-8", "replace"))
+
+    def line(self, row: Row) -> bytes:
+        """The line as it stands in the file. Raises `BadRecord` where the file is gone."""
+        try:
+            with open(self._files[row.file].path, "rb") as file:
+                file.seek(row.offset)
+                return file.read(row.size)
+        except (KeyError, OSError) as error:
+            raise BadRecord(f"{row.file} cannot be read any more ({error}).") from error
+
+    def by_id(self, match_id: str) -> Row | None:
+        """The first match with this id."""
+        if self._by_id is None:
+            self._by_id = {row.id: row for row in reversed(self.rows)}
+        return self._by_id.get(match_id)
+
+    def same_deal(self, row: Row) -> list[Row]:
+        """The other matches of the same game that began from the same seed."""
+        if self._by_deal is None:
+            deals = defaultdict(list)
+            for one in self.rows:
+                deals[one.lineup.game, one.seed].append(one)
+            self._by_deal = dict(deals)
+        return [one for one in self._by_deal.get((row.lineup.game, row.seed), []) if one is not row]
+
+    def long(self, game: str) -> int:
+        """So many replies, or more, have the longest tenth of this game's matches."""
+        if self._long is None:
+            lengths = defaultdict(list)
+            for row in self.rows:
+                lengths[row.lineup.game].append(row.replies)
+            self._long = {name: sorted(of)[len(of) * 9 // 10] for name, of in lengths.items()}
+        return self._long.get(game, 0)
+
+    def select(self, wanted: Wanted) -> list[Row]:
+        """The rows that are wanted. The last answers are kept: who steps through a list asks for it again and again."""
+        found = self._selected.get(wanted)
+        if found is None:
+            found = wanted.select(self.rows, self.long)
+            self._selected = dict([*self._selected.items()][-7:]) | {wanted: found}
+        return found
+
+    def counts(self) -> tuple[Counter[str], Counter[str]]:
+        """The games and the players, each with its number of matches."""
+        lineups = Counter(row.lineup for row in self.rows)
+        games: Counter[str] = Counter()
+        players: Counter[str] = Counter()
+        for lineup, number in lineups.items():
+            games[lineup.game] += number
+            for player in set(lineup.players):
+                players[player] += number
+        return games, players
+
+    def _paths(self) -> dict[str, Path]:
+        if self._directory.is_file():
+            return {self._directory.name: self._directory}
+        found = sorted(path for path in self._directory.rglob("*.jsonl") if path.is_file())
+        return {path.relative_to(self._directory).as_posix(): path for path in found}
+
+    def _gather(self) -> None:
+        files = [self._files[name] for name in sorted(self._files)]
+        self.rows = [row for file in files for row in (*file.rows, file.last) if isinstance(row, Row)]
+        self.problems = [
+            problem for file in files for problem in (*file.problems, file.last) if isinstance(problem, Problem)
+        ]
+        self.foreign = {file.reader.file: file.foreign for file in files if file.foreign is not None}
+        self._by_id = self._by_deal = self._long = None
+        self._selected = {}
+
+
+def _read_on(file: _File) -> bool:
+    """Whether there was anything new."""
+    stat = file.path.stat()
+    if (stat.st_ino, stat.st_size) == (file.inode, file.size):
+        return False
+    if stat.st_ino != file.inode or stat.st_size < file.size:  # another file under the same name, or a shorter one
+        file.offset, file.lines, file.rows, file.problems, file.foreign = 0, 0, [], [], None
+    file.inode, file.size, file.last = stat.st_ino, stat.st_size, None
+    if file.foreign is not None and file.lines >= _SNIFF:
+        return False
+    file.foreign = None
+    with open(file.path, "rb") as lines:
+        lines.seek(file.offset)
+        for line in lines:
+            whole = line.endswith(b"\n")
+            item = _item(file, line, file.lines + 1) if line.strip() else None
+            if not whole:
+                file.last = item
+                break
+            file.lines += 1
+            if isinstance(item, Row):
+                file.rows.append(item)
+            elif item is not None:
+                file.problems.append(item)
+            file.offset += len(line)
+            if file.lines == _SNIFF and not file.rows:
+                break
+    if not file.rows and not isinstance(file.last, Row) and (first := (*file.problems, file.last)[0]) is not None:
+        file.foreign, file.problems, file.last = first.what, [], None
+    return True
+
+
+def _item(file: _File, line: bytes, number: int) -> Row | Problem:
+    try:
+        return file.reader.row(line, number, file.offset)
+    except BadRecord as error:
+        return Problem(f"{file.reader.file}:{number}", str(error))

@@ -1,0 +1,60 @@
+"""The page of one match, for whoever has its record: the viewer, its export, and sites that link to matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadRecord
+from gymposium.records import Record
+from gymposium.viewer.files import copy_static, write_page
+from gymposium.viewer.pages import Tab, render
+from gymposium.viewer.replays.story import Story, tell
+
+_ALONE: dict[str, Any] = {
+    "home": "index.html",
+    "list": None,
+    "place": "",
+    "before": None,
+    "after": None,
+    "where": "",
+    "same_deal": (),
+    "compare": None,
+    "raw": None,
+    "live": False,
+}
+"""What a page says of the matches around it, where it knows of none."""
+
+
+def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), **around: Any) -> str:
+    """The page of a match, to stand at `path`."""
+    return render("replays/match.html", path, tabs, **{**_ALONE, "story": story, **around})
+
+
+def export_matches(records: Iterable[Record], out: Path, *, home: str = "index.html") -> dict[str, str]:
+    """Write a page for each record below `out`, with the styles and scripts that they need in `out/static`. Where the
+    page of each match is, relative to `out`, by match id.
+
+    `home` is where the pages lead back to, relative to `out`. Raises `BadRecord` where two different records have one
+    id."""
+    copy_static(out)
+    seen: dict[str, bytes] = {}
+    paths: dict[str, str] = {}
+    for record in records:
+        digest = blake2b(record.line().encode()).digest()
+        if seen.setdefault(record.id, digest) != digest:
+            raise BadRecord(f"Two different matches have the id {record.id!r}.")
+        if record.id in paths:
+            continue
+        paths[record.id] = path = f"matches/{_name(record.id)}.html"
+        write_page(out, path, match_page(tell(record), path, home=home))
+    return paths
+
+
+def _name(match_id: str) -> str:
+    """A name that every file system takes, and no two ids share."""
+    digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}"
