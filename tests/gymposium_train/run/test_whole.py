@@ -18,13 +18,14 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium.records import Record, read_records, verify_file
+from gymposium.runs.results import lines, spent
 from gymposium.seating import seated_jobs
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import group_size
+from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory, write_json
 from gymposium_train.run import resume_run, start_run
-from gymposium_train.summary import lines, spent
 
 GAMES = ("tic_tac_toe", "kuhn_poker")
 UNTAUGHT = ("model.small", "cold_start")
@@ -166,7 +167,7 @@ def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> 
 
 
 def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConfig) -> None:
-    found = lines(config, finished.results())
+    found = lines(as_data(config), finished.results())
     assert [line.game for line in found] == ["tic_tac_toe"] * 13 + ["kuhn_poker"] * 10
     assert [line.player for line in found[:4:2]] == ["cold start", "after training"]
     assert list(spent(finished.results())) == ["cold start", "training", "control"]

@@ -12,6 +12,7 @@ from rich.table import Table
 from gymposium.cli.matches import JsonOption
 from gymposium.cli.text import note, out, print_json, show
 from gymposium.errors import BadOption
+from gymposium.runs.results import lines, spent
 from gymposium_train.api import new_directory, train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.outline import outline
@@ -23,7 +24,6 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_data, preset_names, preset_summary
 from gymposium_train.progress import say
-from gymposium_train.summary import lines, spent
 
 WIDTH = 120
 """Columns that the table of results needs; a narrower terminal wraps its lines."""
@@ -177,7 +177,7 @@ def _help() -> None:
 
 def _show_results(run: RunDirectory) -> None:
     config, results = run.open(run.path)[1], run.results()
-    found = lines(config, results)
+    found = lines(as_data(config), results)
     several = len(config.games) > 1
     headings = ("player", "against", "win", "draw", "loss", "mean return", "failed")
     table = Table(*(["game"] if several else []), *headings, box=None)

@@ -8,11 +8,11 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
-from gymposium.scores import rate
+from gymposium.runs.results import OPTIMUM, LearningCurve, learning_curves, lines, spent
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.measure import IN_WORDS
+from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
-from gymposium_train.summary import ANCHOR, lines, player_name, spent
 
 _BLUE = "#2563eb"
 _COLOURS = ("#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
@@ -36,13 +36,13 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
     """Write `report.html` from what stands in the run directory."""
     results, metrics = directory.results(), [m for m in directory.metrics() if m["stage"] == "train"]
     environment = Environment(loader=PackageLoader("gymposium_train"), autoescape=select_autoescape())
-    games = next(iter(results["evaluations"].values()))
+    data, steps = as_data(config), {entry["step"]: entry for entry in metrics}
     page = environment.get_template("report.html").render(
         config=config,
         settings=directory.config_file.read_text(encoding="utf-8"),
         versions=json.loads(directory.versions_file.read_text(encoding="utf-8")),
-        lines=lines(config, results),
-        curves={game: learning_curve(config, game, results, metrics) for game in games},
+        lines=lines(data, results),
+        curves={curve.game: drawn(curve) for curve in learning_curves(data, results, steps)},
         training=training_curves(metrics),
         spent=spent(results),
         imitated=results.get("cold_start"),
@@ -51,29 +51,21 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
     directory.report.write_text(page, encoding="utf-8")
 
 
-def learning_curve(config: TrainConfig, game: str, results: dict[str, Any], metrics: list[dict[str, Any]]) -> str:
+def drawn(curve: LearningCurve) -> str:
     """Greedy wins (or mean score, for a game played alone) against the first opponent by step, as SVG."""
-    evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
-    opponent = next(iter(evaluations["cold start"]))
-    alone = opponent == "alone"
-    points = [(0, _headline(evaluations["cold start"][opponent]))]
-    points += _points(config, f"eval/{game}/{opponent}/{'return' if alone else 'win'}", alone, metrics)
-    if "trained" in evaluations:
-        points.append((config.steps, _headline(evaluations["trained"][opponent])))
-    steps = [step for step, _ in points]
+    steps, values = [point.step for point in curve.points], [point.value for point in curve.points]
     figure, ((axes,),) = _figure(1, 1)
-    axes.plot(steps, [p[0] for _, p in points], marker="o", color=_BLUE, label="language model, greedy")
-    axes.fill_between(steps, [p[1] for _, p in points], [p[2] for _, p in points], color=_BLUE, alpha=0.15)
-    others = [what for what in evaluations if what == "control" or what.startswith(ANCHOR)]
-    for what, colour in zip(others, _COLOURS, strict=False):
-        if opponent in evaluations[what]:
-            label = "control: more SFT" if what == "control" else player_name(config, what)
-            axes.axhline(_headline(evaluations[what][opponent])[0], color=colour, linestyle="--", label=label)
-    optima = results.get("optima", {}).get(game, {})
-    if "most wins" in optima and opponent == "random":
-        axes.axhline(optima["most wins"]["win"], color="#111827", linestyle=":", label="exact optimum")
+    axes.plot(steps, values, marker="o", color=_BLUE, label="language model, greedy")
+    low, high = [point.low for point in curve.points], [point.high for point in curve.points]
+    axes.fill_between(steps, low, high, color=_BLUE, alpha=0.15)
+    colours = iter(_COLOURS)
+    for label, value in curve.levels.items():
+        if label == OPTIMUM:
+            axes.axhline(value, color="#111827", linestyle=":", label=label)
+        elif colour := next(colours, None):
+            axes.axhline(value, color=colour, linestyle="--", label=label)
     axes.set_xlabel("training step")
-    axes.set_ylabel("mean score" if alone else f"wins against {opponent}")
+    axes.set_ylabel("mean score" if curve.alone else f"wins against {curve.opponent}")
     axes.legend(fontsize="small", loc="best")
     return _svg(figure)
 
@@ -104,24 +96,6 @@ def _series(metrics: list[dict[str, Any]], name: str) -> tuple[list[int], list[f
     """A metric's steps and values, where it has one."""
     found = [(m["step"], m[name]) for m in metrics if m.get(name) is not None]
     return [step for step, _ in found], [value for _, value in found]
-
-
-def _points(
-    config: TrainConfig, name: str, alone: bool, metrics: list[dict[str, Any]]
-) -> list[tuple[int, list[float]]]:
-    """The curve between its ends: value, low and high. Of a mean score no more is noted than itself."""
-    found = []
-    for step, value in zip(*_series(metrics, name), strict=True):
-        matches = config.evaluation.curve_matches
-        estimate = None if alone else rate(round(value * matches), matches)
-        found.append((step, [value, value, value] if estimate is None else [value, estimate.low, estimate.high]))
-    return found
-
-
-def _headline(score: dict[str, Any]) -> list[float]:
-    """The estimate that a curve shows: wins, or the mean return where a game is played alone."""
-    value, low, high = score["return"] if "score" in score["results"] else score["results"]["win"]
-    return [value, value if low is None else low, value if high is None else high]
 
 
 def _figure(rows: int, columns: int) -> Any:

@@ -1,0 +1,175 @@
+"""What a run measured, in the order in which a reader wants it: for the terminal, the report and the viewer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.scores import rate
+
+BEFORE, AFTER, CONTROL, ANCHOR = "cold start", "trained", "control", "anchor "
+"""What was measured, as the results name it; an anchor's name stands behind its word."""
+OPTIMUM = "exact optimum"
+"""The level of the most wins that there can be."""
+ALONE = "alone"
+"""Stands for the opponent in a game with one seat."""
+
+SPENT = {
+    "cold_start_cpu_seconds": "cold start",
+    "train_cpu_seconds": "training",
+    "control_cpu_seconds": "control",
+}
+"""What CPU seconds are noted of, by their names in the results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the results: a player against an opponent in a game. Cells are text."""
+
+    game: str
+    player: str
+    opponent: str
+    matches: str
+    win: str
+    draw: str
+    loss: str
+    mean_return: str
+    failed: str
+    """Replies that were illegal, unparsable or cut off, as a share of all."""
+
+
+def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[Line]:
+    """All rows, game by game: before, after, control, then the anchors, then the exact optima. `config` is the run's,
+    as it stands in `config.json`."""
+    evaluations = results.get("evaluations", {})
+    games = dict.fromkeys(game for scores in evaluations.values() for game in scores)
+    return [line for game in games for line in _of_game(config, game, results)]
+
+
+def player_name(config: Mapping[str, Any], what: str) -> str:
+    """Who stands behind a key of the evaluations, in words."""
+    names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
+    return names.get(what, what.removeprefix(ANCHOR))
+
+
+def spent(results: Mapping[str, Any]) -> dict[str, float]:
+    """CPU seconds by what they were spent on, in words."""
+    return {name: results[key] for key, name in SPENT.items() if key in results}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A measure at a step, with its interval."""
+
+    step: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """What the policy, greedy, is worth step by step in one game, against the first opponent of the panel."""
+
+    game: str
+    opponent: str
+    """`alone` in a game with one seat."""
+    points: Sequence[Point]
+    levels: Mapping[str, float]
+    """What others reach in the same matches, by who they are."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a mean score; otherwise it is a share of wins."""
+        return self.opponent == ALONE
+
+
+def learning_curves(
+    config: Mapping[str, Any], results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
+) -> list[LearningCurve]:
+    """One for each game that was measured. `steps` are the metrics of training, by step."""
+    games = results.get("evaluations", {}).get(BEFORE, {})
+    return [_learning_curve(config, game, results, steps) for game in games]
+
+
+def _learning_curve(
+    config: Mapping[str, Any], game: str, results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
+) -> LearningCurve:
+    """The points between the ends rest on fewer matches. Of a mean score no more is noted there than itself."""
+    evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
+    opponent = next(iter(evaluations[BEFORE]))
+    alone = opponent == ALONE
+    points = [Point(0, *_headline(evaluations[BEFORE][opponent]))]
+    name, matches = f"eval/{game}/{opponent}/{'return' if alone else 'win'}", config["evaluation"]["curve_matches"]
+    for step, values in steps.items():
+        if (value := values.get(name)) is not None:
+            estimate = None if alone else rate(round(value * matches), matches)
+            points.append(
+                Point(step, value, value, value)
+                if estimate is None
+                else Point(step, value, estimate.low, estimate.high)
+            )
+    if opponent in evaluations.get(AFTER, {}):
+        points.append(Point(config["steps"], *_headline(evaluations[AFTER][opponent])))
+    levels = {}
+    for what in (what for what in evaluations if what == CONTROL or what.startswith(ANCHOR)):
+        if opponent in evaluations[what]:
+            label = "control: more SFT" if what == CONTROL else player_name(config, what)
+            levels[label] = _headline(evaluations[what][opponent])[0]
+    optima = results.get("optima", {}).get(game, {})
+    if "most wins" in optima and opponent == "random":
+        levels[OPTIMUM] = optima["most wins"]["win"]
+    return LearningCurve(game, opponent, points, levels)
+
+
+def _headline(score: Mapping[str, Any]) -> list[float]:
+    """The estimate that a curve shows: wins, or the mean return where a game is played alone."""
+    value, low, high = score["return"] if "score" in score["results"] else score["results"]["win"]
+    return [value, value if low is None else low, value if high is None else high]
+
+
+def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[Line]:
+    evaluations = results.get("evaluations", {})
+    order = [BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))]
+    for what in order:
+        for opponent, score in evaluations.get(what, {}).get(game, {}).items():
+            yield _line(game, player_name(config, what), opponent, score)
+    for kind, optimum in results.get("optima", {}).get(game, {}).items():
+        yield Line(
+            game=game,
+            player=f"exact, {kind}",
+            opponent="random",
+            matches="all",
+            win=f"{optimum['win']:.4f}",
+            draw=f"{optimum['draw']:.4f}",
+            loss=f"{optimum['loss']:.4f}",
+            mean_return=f"{optimum['return']:+.4f}",
+            failed="",
+        )
+
+
+def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Line:
+    def cell(part: str, key: str) -> str:
+        estimate = score[part].get(key)  # a game that is played alone has no wins
+        return "" if estimate is None else _interval(estimate, "{:.3f}")
+
+    readings = score["counts"]["readings"]
+    total = sum(readings.values())
+    failed = total - readings.get("move", 0)
+    return Line(
+        game,
+        player,
+        opponent,
+        str(score["matches"]),
+        cell("results", "win"),
+        cell("results", "draw"),
+        cell("results", "loss"),
+        _interval(score["return"], "{:+.3f}"),
+        f"{failed / total:.4f}" if total else "",
+    )
+
+
+def _interval(estimate: Sequence[float | None], form: str) -> str:
+    value, low, high = ("–" if x is None else form.format(x) for x in estimate)  # too few matches for an interval
+    return f"{value} [{low}, {high}]"

@@ -1,0 +1,80 @@
+"""Where runs are, and what stands in their small files."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.records import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's directory under the name that it has where it was looked for."""
+
+    name: str
+    path: Path
+
+    @property
+    def metrics(self) -> Path:
+        """What each step showed."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def samples(self) -> Path:
+        """Groups that were kept to be looked at."""
+        return self.path / "samples.jsonl"
+
+    @property
+    def matches(self) -> Path:
+        """The matches that were learned from."""
+        return self.path / "matches" / "train.jsonl"
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its end: the report is the last thing that it writes."""
+        return (self.path / "report.html").is_file()
+
+    def config(self) -> dict[str, Any] | Problem:
+        """Every setting of the run."""
+        return self._data("config.json")
+
+    def versions(self) -> dict[str, Any] | Problem:
+        """What played and learned."""
+        return self._data("versions.json")
+
+    def results(self) -> dict[str, Any] | Problem:
+        """Everything measured so far; nothing yet in a run that has just begun."""
+        return self._data("results.json") if (self.path / "results.json").exists() else {}
+
+    def _data(self, name: str) -> dict[str, Any] | Problem:
+        file = self.path / name
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            return Problem(str(file), f"cannot be read ({error})")
+        return data if isinstance(data, dict) else Problem(str(file), "holds no table of settings or results")
+
+
+def find_runs(directory: Path) -> dict[str, Run]:
+    """The runs in a directory and below, by name: their paths below it, or its own name where it is a run itself. In a
+    run's own directory no other is looked for."""
+    if _is_run(directory):
+        name = directory.resolve().name
+        return {name: Run(name, directory)}
+    found = {}
+    for place, below, _ in os.walk(directory):
+        below.sort()
+        for name in [name for name in below if _is_run(Path(place, name))]:
+            below.remove(name)
+            path = Path(place, name)
+            found[path.relative_to(directory).as_posix()] = Run(path.relative_to(directory).as_posix(), path)
+    return dict(sorted(found.items()))
+
+
+def _is_run(path: Path) -> bool:
+    """A model's directory has a config, too, but no versions."""
+    return all((path / name).is_file() for name in ("config.json", "versions.json"))
