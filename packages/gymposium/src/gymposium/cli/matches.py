@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from gymposium.cli.text import err, note
 from gymposium.driver import SCHEDULES, Schedule
@@ -48,6 +57,13 @@ def telling_of(record: Path) -> Iterator[None]:
         raise
 
 
+class _Rate(ProgressColumn):
+    """Matches a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
+
+
 def match_bar() -> Progress:
     """A bar on stderr, where somebody watches."""
     console = err()
@@ -55,6 +71,7 @@ def match_bar() -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        _Rate(),
         TimeRemainingColumn(),
         console=console,
         transient=True,

@@ -7,6 +7,7 @@ from typing import cast
 from gymposium.errors import MissingExtra, UnknownName
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
+from gymposium.plugins.specs import OpponentSpec
 
 _ELSEWHERE = {
     "lm:": ("The language-model player", "gymposium-agents"),
@@ -19,10 +20,17 @@ _ELSEWHERE = {
 def make_player(text: str) -> Player:
     """The player written as `text`: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, … Raises
     `UnknownName` with the nearest forms, `MissingExtra` where a first-party part is not installed."""
+    spec, groups = check_player(text)
+    return cast(Player, host().implementation(spec)(**groups))
+
+
+def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
+    """What kind of player is written so, and the parts of the text; nothing is made or loaded. Raises as `make_player`
+    does where there is no such kind."""
     for spec in host().opponents.values():
         groups = spec.parse(text)
         if groups is not None:
-            return cast(Player, host().implementation(spec)(**groups))
+            return spec, groups
     for prefix, (what, distribution) in _ELSEWHERE.items():
         if text.startswith(prefix) and not any(spec.form.startswith(prefix) for spec in host().opponents.values()):
             raise MissingExtra(what, distribution)

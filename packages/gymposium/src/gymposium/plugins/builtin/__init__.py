@@ -124,6 +124,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Re-play recorded matches and report what does not agree."),
             ("view", "view", "Look at recorded matches in a browser, or write them as pages."),
+            ("leaderboard", "leaderboard", "Play tournaments between players, rate them and publish the board."),
             ("plugins", "plugins", "The plugins that are installed and what they add."),
         )
     ):

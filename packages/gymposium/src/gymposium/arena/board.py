@@ -1,0 +1,125 @@
+"""A board: a directory with a suite, its entries and all that they played. Everything else is derived from it.
+
+BOARD/suite.toml
+BOARD/entries/<slug>/entry.json
+BOARD/entries/<slug>/matches/<game-slug>/<lineup-slug>.jsonl
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from gymposium.arena.entries import Entry, new_entry, own_entries, read_entry
+from gymposium.arena.schedule import Lineup
+from gymposium.arena.slugs import joint_slug, slug
+from gymposium.arena.suite import Suite, read_suite
+from gymposium.errors import BadOption
+from gymposium.players.grammar import check_player
+from gymposium.records import Problem, Record, read_records
+
+
+class Board:
+    """A board on disk. `Board.begin` makes one, `Board(path)` opens one."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises `BadOption` where there is no board, or its suite cannot be read."""
+        self.path = path
+        if not self.suite_file.exists():
+            raise BadOption(
+                f"{path} is no board: it has no suite.toml. Begin one with:  "
+                f"gymposium leaderboard run SUITE --out {path}"
+            )
+        self.suite = read_suite(self.suite_file)
+
+    @classmethod
+    def begin(cls, path: Path, suite: Suite) -> Board:
+        """The board of this suite in this directory, with the suite's own players; a new one where there is none.
+        Raises `BadOption` where the directory is the board of another suite."""
+        file = path / "suite.toml"
+        if not file.exists():
+            _write(file, suite.text())
+        board = cls(path)
+        if board.suite != suite:
+            raise BadOption(
+                f"{path} is the board of another suite: {_difference(board.suite, suite)} A suite that was changed "
+                f"needs a board of its own: give another --out."
+            )
+        for entry in own_entries(suite):
+            if not board.entry_file(entry.slug).exists():
+                board.write_entry(entry)
+        return board
+
+    @property
+    def suite_file(self) -> Path:
+        """Where the suite stands."""
+        return self.path / "suite.toml"
+
+    def entry_file(self, slug: str) -> Path:
+        """Where the entry of this slug stands."""
+        return self.path / "entries" / slug / "entry.json"
+
+    def matches_file(self, lineup: Lineup) -> Path:
+        """Where the lineup's matches stand."""
+        folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug(lineup.game.name)
+        return folder / f"{joint_slug(lineup.slugs)}.jsonl"
+
+    def entries(self) -> list[Entry]:
+        """All entries, by number. Raises `BadRecord` or `BadOption` for one that cannot be."""
+        found = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
+        numbers = [entry.number for entry in found]
+        if numbers != list(range(len(found))):
+            raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must be 0, 1, 2 and so on.")
+        return found
+
+    def write_entry(self, entry: Entry) -> None:
+        """Put an entry there, whole or not at all."""
+        _write(self.entry_file(entry.slug), entry.text())
+
+    def add(self, player: str, seed: int | None, games: Sequence[str] = ()) -> Entry:
+        """The entry of a player; a new one, the last, where it has none. It plays these games, or all of the suite."""
+        check_player(player)
+        entries = self.entries()
+        for entry in entries:
+            if entry.player == player:
+                return entry
+        known = [game.name for game in self.suite.games]
+        for game in games:
+            if game not in known:
+                raise BadOption(f"The suite {self.suite.name} has no game {game}. It has {', '.join(known)}.")
+        entry = new_entry(self.suite, player, len(entries), seed, own=False, games=games or known)
+        self.write_entry(entry)
+        return entry
+
+    def records(self) -> Iterator[tuple[Path, Record | Problem]]:
+        """Every line of every file of matches, in order of the files' names."""
+        for file in sorted(self.path.glob("entries/*/matches/*/*.jsonl")):
+            for _, record in read_records(file):
+                yield file, record
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else runs a tournament on this board meanwhile. Raises `BadOption` where somebody does."""
+        import fcntl
+
+        with open(self.suite_file, encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BadOption(f"A tournament is under way on {self.path}: wait until it has ended.") from None
+            yield
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def _difference(there: Suite, wanted: Suite) -> str:
+    """The first line in which they differ."""
+    pairs = zip(there.text().splitlines(), wanted.text().splitlines())
+    one, other = next(((a, b) for a, b in pairs if a != b), ("fewer games", "more games"))
+    return f"it has {one!r} where {other!r} is wanted."

@@ -1,0 +1,266 @@
+"""`gymposium leaderboard rate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from gymposium.cli.matches import JsonOption
+from gymposium.cli.text import note, out, printable
+from gymposium.errors import BadOption
+from gymposium.extras import needs_extra
+
+if TYPE_CHECKING:
+    from gymposium.arena.board import Board as BoardDirectory
+    from gymposium.arena.results.model import Board, GameResult, Interval, Pairing, Place, Results, Standing, Yardsticks
+
+
+def _print_schema(wanted: bool) -> None:
+    if not wanted:
+        return
+    with needs_extra("Rating", "arena", "choix", "pydantic"):
+        from gymposium.arena.results.model import Results
+    print(json.dumps(Results.model_json_schema(), indent=2))
+    raise typer.Exit
+
+
+def rate(
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="A board's directory, as leaderboard run makes it.")],
+    exact: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exact",
+            metavar="PLAYER",
+            help="Measure this player in the suite's small games first, position by position, and keep that beside its "
+            "entry; may be given again. For players that have to be loaded: the others are measured anyway.",
+        ),
+    ] = None,
+    payoff: Annotated[bool, typer.Option("--payoff", help="Print the pay-off matrices too.")] = False,
+    as_json: JsonOption = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of results.json."),
+    ] = False,
+) -> None:
+    """Rate the players of a board from what they have played, and write results.json.
+
+    Ratings are Elo points above random play, fitted to all matches at once; each game counts alike on the joint
+    board. Intervals hold 95 %. Players that share a letter cannot be told apart. "≥ 310" is all that is known of a
+    player that never lost a point to those below. Nothing is drawn that is not fixed: equal records give equal files.
+
+    Solo, cooperative and general-sum games have no winner. Their players are compared by mean return, outside the
+    joint board.
+
+    Examples:
+
+        gymposium leaderboard rate boards/quick
+        gymposium leaderboard rate boards/quick --payoff
+        gymposium leaderboard rate boards/classic --exact lm:runs/tuned
+        gymposium leaderboard rate boards/quick --json > board.json
+    """
+    with needs_extra("Rating", "arena", "choix", "pydantic"):
+        from gymposium.arena.results.board import results_of, results_text, write_results
+    from gymposium.arena.board import Board
+
+    opened = Board(board)
+    for player in exact or ():
+        _measure(opened, player)
+    results = results_of(opened)
+    path = write_results(opened, results)
+    if as_json:
+        print(results_text(results), end="")
+    else:
+        _print(out(), results, payoff)
+    if results.unreadable:
+        lines = "1 line is" if results.unreadable == 1 else f"{results.unreadable} lines are"
+        note(f"warning: {lines} no records and were left out. See:  gymposium leaderboard verify {board}")
+    note(f"Written: {path}")
+
+
+def _measure(board: BoardDirectory, player: str) -> None:
+    from gymposium.arena.exact_file import write_exact
+
+    for entry in board.entries():
+        if player in (entry.player, entry.slug):
+            note(f"Measured: {write_exact(board, entry)}")
+            return
+    raise BadOption(
+        f"--exact {player}: the board has no such player. It has {', '.join(e.player for e in board.entries())}."
+    )
+
+
+def _print(console: Console, results: Results, payoff: bool) -> None:
+    def line(text: str) -> None:
+        console.print(printable(text), soft_wrap=True)
+
+    players = [one.player for one in results.players]
+    line(results.suite.title or results.suite.name)
+    for sentence in results.method.notes:
+        line(f"  {sentence}")
+    if results.joint is not None:
+        line(f"\nAll games between rivals: {', '.join(results.joint_games)}")
+        console.print(_joint_table(results.joint, len(results.joint_games)))
+        _print_board(line, console, results.joint, players, payoff)
+    for game in results.games:
+        line(f"\n{game.title} ({game.game}): {_counts(game)}")
+        if game.board is not None:
+            console.print(_game_table(game, game.board))
+            _print_board(line, console, game.board, players, payoff)
+        else:
+            console.print(_means_table(game))
+        for sentence in _known(game.yardsticks):
+            line(sentence)
+
+
+def _print_board(
+    line: Callable[[str], None], console: Console, board: Board, players: Sequence[str], payoff: bool
+) -> None:
+    for ring in board.cycles:
+        line(f"A ring, which no list from best to worst can show: {' beats '.join([*ring, ring[0]])}.")
+    unrated = [row.player for row in board.standings if row.place is None]
+    if unrated:
+        line(f"Not enough data to rate {', '.join(unrated)}: no matches join them with the anchor.")
+    if payoff:
+        console.print(_payoff_table(board, players))
+
+
+def _counts(game: GameResult) -> str:
+    told = [f"{game.matches} matches on {game.deals} deals"]
+    if game.duplicates:
+        told.append(f"{game.duplicates} more were the same as another")
+    if game.forfeits:
+        told.append(f"{game.forfeits} forfeits")
+    if game.errors:
+        told.append(f"{game.errors} broke off, to be played again")
+    if game.model:
+        told.append(game.model)
+    return ", ".join(told)
+
+
+def _joint_table(board: Board, games: int) -> Table:
+    table = _table("rank", "player", "group", "rating", "games", "matches")
+    for row in board.standings:
+        table.add_row(
+            _rank(row.place),
+            printable(row.player),
+            _group(row.place),
+            _rating(row),
+            f"{row.games}/{games}",
+            str(row.matches),
+        )
+    return table
+
+
+def _game_table(game: GameResult, board: Board) -> Table:
+    known = {one.player: one for one in game.yardsticks.players}
+    heads = ["rank", "player", "group", "rating", "mean return", "matches"]
+    table = _table(*heads, *(["exploitability"] if known else []))
+    for row in board.standings:
+        cells = [
+            _rank(row.place),
+            printable(row.player),
+            _group(row.place),
+            _rating(row),
+            _mean(row.returned),
+            str(row.matches),
+        ]
+        if known:
+            cells.append(_exploitability(known[row.player].exploitability) if row.player in known else "")
+        table.add_row(*cells)
+    return table
+
+
+def _means_table(game: GameResult) -> Table:
+    table = _table("rank", "player", "group", "mean return", "over the anchor", "matches")
+    for row in game.means or ():
+        table.add_row(
+            _rank(row.place),
+            printable(row.player),
+            _group(row.place),
+            _mean(row.returned),
+            _mean(row.over_anchor),
+            str(row.matches),
+        )
+    return table
+
+
+def _payoff_table(board: Board, players: Sequence[str]) -> Table:
+    table = _table("", *(str(i) for i in range(1, len(players) + 1)))
+    for number, (player, row) in enumerate(zip(players, board.payoff, strict=True), start=1):
+        table.add_row(f"{number} {printable(player)}", *map(_share, row))
+    return table
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None)
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("player", "group", "") else "right", no_wrap=head != "player")
+    return table
+
+
+def _rank(place: Place | None) -> str:
+    if place is None:
+        return "–"
+    return str(place.rank) if place.best == place.worst else f"{place.rank} ({place.best}–{place.worst})"
+
+
+def _group(place: Place | None) -> str:
+    return "" if place is None else place.group
+
+
+def _rating(row: Standing) -> str:
+    """`412 [380, 450]`, or `≥ 380`."""
+    if row.bound is None or row.rating is None:
+        return "not enough data"
+    if row.bound == "at least":
+        return f"≥ {row.low:.0f}"
+    if row.bound == "at most":
+        return f"≤ {row.high:.0f}"
+    return f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
+
+
+def _mean(found: Interval | None) -> str:
+    if found is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _exploitability(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _share(found: Pairing | None) -> str:
+    return "" if found is None else f"{found.share:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _known(yardsticks: Yardsticks) -> list[str]:
+    told = []
+    if yardsticks.most_wins_against_random is not None:
+        told.append(
+            f"Against random play nobody can win more than {yardsticks.most_wins_against_random:.3f} of the matches."
+        )
+    if yardsticks.best_return_against_random is not None:
+        told.append(
+            f"Against random play nobody can get a mean return of more than {yardsticks.best_return_against_random:.3f}."
+        )
+    for one in yardsticks.players:
+        kind = (
+            ""
+            if one.exact
+            else ", estimated"
+            if one.estimated
+            else f", with illegal replies (legal mass {one.legal_mass:.3f})"
+        )
+        told.append(
+            f"{one.player}, by traversal{kind}: wins {one.win_rate_against_random:.3f} against random, mean return "
+            f"{one.return_against_random:.3f}."
+        )
+    return told

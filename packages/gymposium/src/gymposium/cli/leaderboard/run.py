@@ -1,0 +1,143 @@
+"""`gymposium leaderboard run`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gymposium.cli.matches import match_bar
+from gymposium.cli.text import complain, note, out, printable
+from gymposium.errors import BadOption
+
+if TYPE_CHECKING:
+    from gymposium.arena.tournament import Tournament
+
+_SHOWN = 12
+"""Lines of each kind of trouble that are printed."""
+
+
+def run_suite(
+    suite: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SUITE",
+            exists=True,
+            dir_okay=False,
+            help="A suite (TOML). May be left out where the board is there.",
+        ),
+    ] = None,
+    board: Annotated[
+        Path | None, typer.Option("--out", metavar="BOARD", file_okay=False, help="The board's directory.")
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLAYER", help="Enter this player, as written everywhere; may be given again."),
+    ] = None,
+    game: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GAME", help="The added players enter this game of the suite alone; may be given again."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Of the added players. Drawn from the operating system where it is left out."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", min=1, help="Worker processes; as many as there are cores by default.")
+    ] = None,
+) -> None:
+    """Play a tournament: everything that a suite declares, as far as the board does not hold it yet.
+
+    A suite names games, players, and how many match groups each pairing plays. A group is one deal, played once with
+    each player in each seat; where nothing is left to chance and no player draws anything, it begins with a few random
+    moves. The board is a directory: the suite, and a folder for each player with all its matches, which
+    gymposium replay shows and gymposium verify plays again.
+
+    Stop it whenever you like and give the same command again: it goes on where it was, and the files come out the same.
+    A player that crashes, hangs or answers nonsense forfeits the matches in which it does; the rest goes on. A match
+    that breaks off because a server is gone is nobody's loss and is played again by the next run.
+
+    A player that is added meets all that were there before. Its matches are drawn from a seed that nobody could know
+    when it was entered, unless --seed gives one.
+
+    Examples:
+
+        gymposium leaderboard run benchmarks/leaderboard/quick.toml --out runs/quick
+        gymposium leaderboard run --out runs/quick --add mcts-1000
+        gymposium leaderboard run --out runs/quick --add exact --game tic_tac_toe --jobs 4
+    """
+    from gymposium.arena.board import Board
+    from gymposium.arena.suite import read_suite
+    from gymposium.arena.tournament import run_tournament
+
+    if board is None and suite is None:
+        raise BadOption(
+            "Name a suite, and the board's directory with --out:  gymposium leaderboard run SUITE --out BOARD"
+        )
+    if game and not add:
+        raise BadOption("--game is for players that --add enters.")
+    if suite is None:
+        assert board is not None
+        opened = Board(board)
+    else:
+        read = read_suite(suite)
+        opened = Board.begin(board or Path("gymposium-runs") / read.name, read)
+    for player in add or ():
+        opened.add(player, seed, game or ())
+    workers = jobs or os.cpu_count() or 1
+    with match_bar() as bar:
+        task = bar.add_task(opened.suite.name, total=None)
+        found: Tournament | None = None
+
+        def watch(state: Tournament) -> None:
+            nonlocal found
+            found = state
+            bar.update(task, total=state.planned, completed=state.finished)
+
+        try:
+            found = run_tournament(opened, workers, _plugin_files(), watch)
+        except KeyboardInterrupt:
+            played = 0 if found is None else found.played
+            bar.stop()
+            note(f"Stopped. What was played ({played} matches this time) stands in {opened.path}. Go on with:")
+            note(f"  gymposium leaderboard run --out {shlex.quote(str(opened.path))}")
+            raise typer.Exit(130) from None
+    _tell(found, opened.path)
+    note(opened.suite.rules())
+    if not found.complete:
+        raise typer.Exit(1)
+
+
+def _plugin_files() -> list[Path]:
+    """The one-file plugins of this process."""
+    from gymposium.plugins.host import host
+
+    return [Path(plugin.source) for plugin in host().plugins if plugin.source.endswith(".py")]
+
+
+def _tell(found: Tournament, board: Path) -> None:
+    console = out()
+    console.print(
+        f"{board}: {found.finished} of {found.planned} matches, {found.played} of them played now.", soft_wrap=True
+    )
+    _list([f"{player}: {what}, {_times(count)}" for (player, what), count in found.faults.most_common()])
+    _list([f"{_times(count)}: a match broke off: {why}" for why, count in found.broken.most_common()])
+    _list([f"{lineup} could not be played: {why}" for lineup, why in found.unplayed.items()])
+    if not found.complete:
+        complain("The board is not complete. See to what is wrong, then give the same command again.")
+
+
+def _list(lines: Sequence[str]) -> None:
+    console = out()
+    for line in lines[:_SHOWN]:
+        console.print(printable(line), soft_wrap=True)
+    if len(lines) > _SHOWN:
+        console.print(f"and {len(lines) - _SHOWN} more of this kind")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
