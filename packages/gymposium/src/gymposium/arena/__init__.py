@@ -1,0 +1,1 @@
+"""The arena: tournaments, ratings of what came of them, and boards that anybody can check."""
