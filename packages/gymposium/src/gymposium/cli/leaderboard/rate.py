@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +18,16 @@ from gymposium.extras import needs_extra
 
 if TYPE_CHECKING:
     from gymposium.arena.board import Board as BoardDirectory
-    from gymposium.arena.results.model import Board, GameResult, Interval, Pairing, Place, Results, Standing, Yardsticks
+    from gymposium.arena.results.model import (
+        Board,
+        GameResult,
+        Interval,
+        Measured,
+        Place,
+        Results,
+        Standing,
+        Yardsticks,
+    )
 
 
 def _print_schema(wanted: bool) -> None:
@@ -99,35 +108,34 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     def line(text: str) -> None:
         console.print(printable(text), soft_wrap=True)
 
-    players = [one.player for one in results.players]
     line(results.suite.title or results.suite.name)
     for sentence in results.method.notes:
         line(f"  {sentence}")
     if results.joint is not None:
         line(f"\nAll games between rivals: {', '.join(results.joint_games)}")
-        console.print(_joint_table(results.joint, len(results.joint_games)))
-        _print_board(line, console, results.joint, players, payoff)
+        _print_board(line, console, results.joint, payoff)
+    for player, games in results.joint_lacks.items():
+        line(f"Not on the joint board: {player}, which has not played {', '.join(games)}.")
     for game in results.games:
         line(f"\n{game.title} ({game.game}): {_counts(game)}")
         if game.board is not None:
-            console.print(_game_table(game, game.board))
-            _print_board(line, console, game.board, players, payoff)
+            _print_board(line, console, game.board, payoff)
         else:
             console.print(_means_table(game))
         for sentence in _known(game.yardsticks):
             line(sentence)
 
 
-def _print_board(
-    line: Callable[[str], None], console: Console, board: Board, players: Sequence[str], payoff: bool
-) -> None:
+def _print_board(line: Callable[[str], None], console: Console, board: Board, payoff: bool) -> None:
+    console.print(_board_table(board))
     for ring in board.cycles:
         line(f"A ring, which no list from best to worst can show: {' beats '.join([*ring, ring[0]])}.")
     unrated = [row.player for row in board.standings if row.place is None]
     if unrated:
-        line(f"Not enough data to rate {', '.join(unrated)}: no matches join them with the anchor.")
+        line(f"Not enough data to rate {', '.join(unrated)}: no results join them with the player who is rated 0.")
     if payoff:
-        console.print(_payoff_table(board, players))
+        line("Share of points, rows against columns:")
+        console.print(_payoff_table(board))
 
 
 def _counts(game: GameResult) -> str:
@@ -143,36 +151,12 @@ def _counts(game: GameResult) -> str:
     return ", ".join(told)
 
 
-def _joint_table(board: Board, games: int) -> Table:
-    table = _table("rank", "player", "group", "rating", "games", "matches")
+def _board_table(board: Board) -> Table:
+    paid = any(row.returned is not None for row in board.standings)
+    table = _table("rank", "player", "group", "rating", "matches", *(["mean return"] if paid else []))
     for row in board.standings:
-        table.add_row(
-            _rank(row.place),
-            printable(row.player),
-            _group(row.place),
-            _rating(row),
-            f"{row.games}/{games}",
-            str(row.matches),
-        )
-    return table
-
-
-def _game_table(game: GameResult, board: Board) -> Table:
-    known = {one.player: one for one in game.yardsticks.players}
-    heads = ["rank", "player", "group", "rating", "mean return", "matches"]
-    table = _table(*heads, *(["exploitability"] if known else []))
-    for row in board.standings:
-        cells = [
-            _rank(row.place),
-            printable(row.player),
-            _group(row.place),
-            _rating(row),
-            _mean(row.returned),
-            str(row.matches),
-        ]
-        if known:
-            cells.append(_exploitability(known[row.player].exploitability) if row.player in known else "")
-        table.add_row(*cells)
+        cells = [_rank(row.place), printable(row.player), _group(row.place), _rating(row), str(row.matches)]
+        table.add_row(*cells, *([_mean(row.returned)] if paid else []))
     return table
 
 
@@ -190,17 +174,17 @@ def _means_table(game: GameResult) -> Table:
     return table
 
 
-def _payoff_table(board: Board, players: Sequence[str]) -> Table:
-    table = _table("", *(str(i) for i in range(1, len(players) + 1)))
-    for number, (player, row) in enumerate(zip(players, board.payoff, strict=True), start=1):
-        table.add_row(f"{number} {printable(player)}", *map(_share, row))
+def _payoff_table(board: Board) -> Table:
+    table = _table("", *(str(number) for number in range(1, len(board.players) + 1)))
+    for number, (player, row) in enumerate(zip(board.players, board.payoff, strict=True), start=1):
+        table.add_row(f"{number} {printable(player)}", *("" if cell is None else f"{cell.share:.2f}" for cell in row))
     return table
 
 
 def _table(*heads: str) -> Table:
     table = Table(box=None)
     for head in heads:
-        table.add_column(head, justify="left" if head in ("player", "group", "") else "right", no_wrap=head != "player")
+        table.add_column(head, justify="left" if head in ("player", "group", "") else "right", overflow="fold")
     return table
 
 
@@ -222,6 +206,8 @@ def _rating(row: Standing) -> str:
         return f"≥ {row.low:.0f}"
     if row.bound == "at most":
         return f"≤ {row.high:.0f}"
+    if row.low == row.high:
+        return f"{row.rating:.0f}"
     return f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
 
 
@@ -229,38 +215,27 @@ def _mean(found: Interval | None) -> str:
     if found is None:
         return "–"
     if found.low is None or found.high is None:
-        return f"{found.value:.3f}"
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
-
-
-def _exploitability(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _share(found: Pairing | None) -> str:
-    return "" if found is None else f"{found.share:.2f} [{found.low:.2f}, {found.high:.2f}]"
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
 def _known(yardsticks: Yardsticks) -> list[str]:
+    wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
     told = []
-    if yardsticks.most_wins_against_random is not None:
-        told.append(
-            f"Against random play nobody can win more than {yardsticks.most_wins_against_random:.3f} of the matches."
-        )
-    if yardsticks.best_return_against_random is not None:
-        told.append(
-            f"Against random play nobody can get a mean return of more than {yardsticks.best_return_against_random:.3f}."
-        )
+    if wins is not None:
+        told.append(f"Against random play nobody can win more than {wins:.3f} of the matches.")
+    if gains is not None:
+        told.append(f"Against random play nobody can get a mean return of more than {gains:.3f}.")
     for one in yardsticks.players:
-        kind = (
-            ""
-            if one.exact
-            else ", estimated"
-            if one.estimated
-            else f", with illegal replies (legal mass {one.legal_mass:.3f})"
-        )
-        told.append(
-            f"{one.player}, by traversal{kind}: wins {one.win_rate_against_random:.3f} against random, mean return "
-            f"{one.return_against_random:.3f}."
-        )
+        kind = "exactly" if one.exact else "estimated from samples" if one.estimated else "illegal replies forfeit"
+        figures = f"wins {one.win_rate_against_random:.3f}, mean return {one.return_against_random:.3f}"
+        told.append(f"{one.player} against random play, {kind}: {figures}{_exploitability(one)}.")
     return told
+
+
+def _exploitability(one: Measured) -> str:
+    if one.exploitability is not None:
+        return f"; exploitability {one.exploitability:.3f}"
+    if one.restricted_exploitability is not None:
+        return f"; exploitability of its legal moves alone {one.restricted_exploitability:.3f}"
+    return ""

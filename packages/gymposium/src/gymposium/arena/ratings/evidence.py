@@ -1,0 +1,97 @@
+"""What a rating rests on, from one game or from several of equal weight: counts, and the same in each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymposium.arena.ratings.comparisons import Comparisons, Floats
+
+EACH_GAME = 50.0
+"""The matches that a pairing counts for in each of several games, however many were played."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Counts as in `Comparisons`, summed over deals, and in samples weighted by deal."""
+
+    players: tuple[str, ...]
+    points: Floats
+    """Shape (n, n)."""
+    pairs: Floats
+    """Shape (n, n)."""
+    chosen: Floats
+    """Shape (sets, n)."""
+    sets: NDArray[np.bool_]
+    """Shape (sets, n); no set has fewer than three members."""
+    pairs_drawn: Floats
+    """Shape (samples, n, n)."""
+    asked_drawn: Floats
+    """Shape (samples, sets)."""
+    wins_drawn: Floats
+    """Shape (samples, n)."""
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Shape (n, n): whether two have been in a match together."""
+        return np.asarray(self.points + self.points.T > 0.0)
+
+    def among(self, members: NDArray[np.int_]) -> Evidence:
+        """Of these players alone, who have met nobody else."""
+        kept = self.sets[:, members].any(axis=1)
+        square = np.ix_(members, members)
+        return Evidence(
+            players=tuple(self.players[i] for i in members),
+            points=self.points[square],
+            pairs=self.pairs[square],
+            chosen=self.chosen[np.ix_(kept, members)],
+            sets=self.sets[np.ix_(kept, members)],
+            pairs_drawn=self.pairs_drawn[:, members[:, None], members],
+            asked_drawn=self.asked_drawn[:, kept],
+            wins_drawn=self.wins_drawn[:, members],
+        )
+
+
+def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
+    """Every match counts alike. `weights` of deals has the shape (samples, deals)."""
+    return Evidence(
+        players=game.players,
+        points=game.points.sum(axis=0),
+        pairs=game.pairs.sum(axis=0),
+        chosen=game.chosen,
+        sets=game.sets,
+        pairs_drawn=np.tensordot(weights, game.pairs, 1),
+        asked_drawn=weights @ game.asked,
+        wins_drawn=weights @ game.wins,
+    )
+
+
+def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
+    """Every game counts alike for each pairing that met in it: as `EACH_GAME` matches, won by the share of points that
+    was won. Matches of more than two are taken as comparisons of all pairs in them. The players are those of the first
+    game, in the same order in all."""
+    points = np.sum([EACH_GAME * _shares(game.points.sum(axis=0)) for game in games], axis=0)
+    pairs_drawn = np.sum(
+        [EACH_GAME * _shares(np.tensordot(drawn, game.points, 1)) for game, drawn in zip(games, weights, strict=True)],
+        axis=0,
+    )
+    samples, n, _ = pairs_drawn.shape
+    return Evidence(
+        players=games[0].players,
+        points=points,
+        pairs=points,
+        chosen=np.zeros((0, n)),
+        sets=np.zeros((0, n), dtype=bool),
+        pairs_drawn=pairs_drawn,
+        asked_drawn=np.zeros((samples, 0)),
+        wins_drawn=np.zeros((samples, n)),
+    )
+
+
+def _shares(points: Floats) -> Floats:
+    """Points of the row's player as a share of both players'; 0 where they have not met."""
+    both = points + points.swapaxes(-1, -2)
+    return np.divide(points, both, out=np.zeros_like(points), where=both > 0.0)

@@ -1,0 +1,100 @@
+"""What is read off records for results: outcomes, broken-off matches, and how players behaved. One pass, one record in
+memory at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gymposium.arena.outcomes import Outcome, distinct, outcomes_of
+from gymposium.arena.results.model import Conduct
+from gymposium.reading import KINDS
+from gymposium.records import Record
+
+
+@dataclass(slots=True)
+class PlayerTally:
+    """How one player behaved so far."""
+
+    matches: int = 0
+    replies: Counter[str] = field(default_factory=Counter)
+    forfeits: int = 0
+    timed_out: int = 0
+    out_of_context: int = 0
+    crashed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def conduct(self) -> Conduct:
+        """The same as plain data."""
+        return Conduct(
+            matches=self.matches,
+            replies={kind: self.replies[kind] for kind in KINDS},
+            forfeits=self.forfeits,
+            timed_out=self.timed_out,
+            out_of_context=self.out_of_context,
+            crashed=self.crashed,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+        )
+
+
+@dataclass(slots=True)
+class GameTally:
+    """What became of one game's matches."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    """Each match once."""
+    duplicates: int = 0
+    errors: int = 0
+    """Matches that broke off and were not played again since."""
+
+
+class Tally:
+    """Everything so far."""
+
+    def __init__(self) -> None:
+        self.players: dict[str, PlayerTally] = {}
+        self._outcomes: dict[str, list[Outcome]] = {}
+        self._broken: dict[str, set[str]] = {}
+        self._played: dict[str, set[str]] = {}
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Count some records."""
+        for record in records:
+            if record.error is not None:
+                self._broken.setdefault(record.game, set()).add(record.id)
+                continue
+            self._played.setdefault(record.game, set()).add(record.id)
+            self._outcomes.setdefault(record.game, []).extend(outcomes_of([record]))
+            self._behaved(record)
+
+    def game(self, name: str) -> GameTally:
+        """What became of this game's matches."""
+        outcomes = self._outcomes.get(name, [])
+        once = distinct(outcomes)
+        broken = self._broken.get(name, set()) - self._played.get(name, set())
+        return GameTally(once, len(outcomes) - len(once), len(broken))
+
+    def player(self, name: str) -> PlayerTally:
+        """How this player behaved."""
+        return self.players.setdefault(name, PlayerTally())
+
+    def _behaved(self, record: Record) -> None:
+        for name in dict.fromkeys(record.players):
+            self.player(name).matches += 1
+        for turn in record.turns:
+            player = self.player(record.players[turn["seat"]])
+            player.replies[turn["reading"]] += 1
+            prompt, completion = turn.get("tokens", (None, None))
+            player.prompt_tokens += prompt or 0
+            player.completion_tokens += completion or 0
+        if record.forfeit is not None:
+            self.player(record.players[record.forfeit]).forfeits += 1
+        for seat in record.timed_out:
+            self.player(record.players[seat]).timed_out += 1
+        for seat in record.out_of_context:
+            self.player(record.players[seat]).out_of_context += 1
+        for crashed in record.crashed:
+            self.player(record.players[int(crashed)]).crashed += 1
