@@ -336,6 +336,14 @@ plant(
 )
 
 
+plant(
+    "nothing_hidden_shows",
+    "a picture of the other's card",
+    bent("kuhn_poker", render_html=lambda self, seat: f"<b>{self.events[1 - seat].move}</b>"),
+    "leak in the picture",
+)
+
+
 def forgetting(self: Any, seat: int, style: str = "full") -> Observation:
     observation: Observation = self.inner.observe(seat, style)
     observation.text = re.sub(r"card . *\n|Your card: .\. ", "", observation.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.games.protocol import Match, Style
+from gymposium.games.protocol import Draws, Match, Style
 
 STYLES: tuple[Style, ...] = ("full", "compact")
 
@@ -18,6 +18,8 @@ def sight(match: Match, seat: int) -> dict[str, object]:
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
         shown["tensor"] = match.tensor(seat).tobytes()
+    if isinstance(match, Draws):
+        shown["picture"] = match.render_html(seat)
     return shown
 
 

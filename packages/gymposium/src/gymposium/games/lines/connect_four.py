@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.pictures import board, disc, marks
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ class ConnectFour:
             rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
         turn = ", to move" if state.current_player() == seat else ""
         return f"You are {_MARKS[seat]}{turn}. The board:\n{rows}\n{self._footer}\n"
+
+    def render_html(self, state: pyspiel.State, seat: int) -> str:
+        rows = state.observation_string(seat).split()
+        names = [str(column) for column in range(1, self.columns + 1)]
+        drawn = marks({"x": disc("one"), "o": disc("two")})
+        return board(rows, drawn, column_names=names, told=f"Board: {' '.join(rows)}")
 
 
 def _apart(board: str) -> str:

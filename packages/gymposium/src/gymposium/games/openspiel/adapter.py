@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyspiel
 
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
-from gymposium.games.openspiel.wording import Wording, WordingByPosition
+from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
 from gymposium.streams import draw, stream
@@ -209,6 +209,10 @@ class OpenSpielMatch:
     def view(self, seat: int) -> str:
         return self.game.view_of(self.state, seat)
 
+    def render_html(self, seat: int) -> str | None:
+        wording = self.game.wording
+        return wording.render_html(self.state, seat) if isinstance(wording, WordingWithPictures) else None
+
     def tensor(self, seat: int) -> np.ndarray:
         import numpy as np
 
@@ -258,6 +262,7 @@ class OpenSpielMatch:
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
+        """Follows at once on whatever brought the position about, so nothing is remembered of it yet."""
         state = self.state
         while state.is_chance_node():
             if self._rng is None:
@@ -267,7 +272,6 @@ class OpenSpielMatch:
             action = draw(self.game.chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
-            self._forget()
 
     def _replay(self, events: Sequence[Event]) -> None:
         replay(events, self._waiting, self._replay_chance, self._move)

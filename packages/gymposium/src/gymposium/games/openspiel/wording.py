@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gymposium.games.protocol import Style
 
@@ -35,4 +35,13 @@ class WordingByPosition(Wording, Protocol):
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         """The name of each of these actions, all of them legal in this position."""
+        ...
+
+
+@runtime_checkable
+class WordingWithPictures(Protocol):
+    """What a wording may add: pictures, for people who look at matches in a browser."""
+
+    def render_html(self, state: pyspiel.State, seat: int) -> str:
+        """The position as this seat may see it (`gymposium.games.protocol.Draws`)."""
         ...

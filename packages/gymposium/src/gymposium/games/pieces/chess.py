@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.pictures import board, glyph, marks
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ _QUIET, _TIMES = 100, 3
 _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
 """The rights to castle, as a FEN writes them, that a move from or to a square ends."""
+_PIECES = marks(
+    {name: glyph(sign, "black") for name, sign in zip("kqrbnp", "♚♛♜♝♞♟")}
+    | {name: glyph(sign, "white") for name, sign in zip("KQRBNP", "♚♛♜♝♞♟")}
+)
 _EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
 _LONGEST = 11_800
 """No match is longer: there are at most 118 captures and pawn moves (96 moves of pawns and 30 captures, but at least 8
@@ -92,7 +97,7 @@ class Chess:
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         names = [self._names[seat][action] for action in actions]
         # A pawn that becomes a queen has the same action as another piece that goes there.
-        if not any([name[4:] == "q" for name in names]):
+        if "q" not in [name[4:] for name in names]:
             return names
         board, move = state.board(), pyspiel.chess.action_to_move
         return [str(move(a, board).to_lan()) if name[4:] == "q" else name for a, name in zip(actions, names)]
@@ -127,6 +132,18 @@ class Chess:
             f"Moves without capture or pawn move: {quiet}. Times that this position has occurred: {times}.\n"
             f"Moves since the last capture, pawn move or lost right to castle, with it, or since the start: "
             f"{since or 'none'}.\n"
+        )
+
+    def render_html(self, state: pyspiel.State, seat: int) -> str:
+        fen: str = state.observation_string(seat)
+        rows = fen.split()[0].translate(_EMPTY).split("/")
+        return board(
+            rows,
+            _PIECES,
+            row_names="87654321",
+            column_names="abcdefgh",
+            checkered=True,
+            told=f"Board: {fen}",
         )
 
     def since(self, state: pyspiel.State) -> list[str]:

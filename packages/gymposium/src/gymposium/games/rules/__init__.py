@@ -25,12 +25,13 @@ the protocol in `gymposium.games.protocol` itself.
 from gymposium.games.protocol import CHANCE, Event, Style
 from gymposium.games.rules.checks import RulesError
 from gymposium.games.rules.game import RulesGame, RulesMatch, game_of
-from gymposium.games.rules.protocol import HasChance, HasResample, HasTensor, HasView, Rules
+from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules
 
 __all__ = [
     "CHANCE",
     "Event",
     "HasChance",
+    "HasPictures",
     "HasResample",
     "HasTensor",
     "HasView",

@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
 from gymposium.games.rules.checks import RulesError, make_rules, try_out
-from gymposium.games.rules.protocol import HasChance, HasResample, HasTensor, HasView, Rules, S
+from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, S
 from gymposium.streams import draw, stream
 
 if TYPE_CHECKING:
@@ -191,6 +191,10 @@ class RulesMatch(Generic[S]):
         if self.game.hides and not self._to_move:  # everybody is told the result
             return f"{view}\nreturns {self.returns()}"
         return view
+
+    def render_html(self, seat: int) -> str | None:
+        author = self.game.author
+        return author.render_html(self.state, seat) if isinstance(author, HasPictures) else None
 
     def tensor(self, seat: int) -> np.ndarray:
         return self.game.tensor_of(self.state, seat)

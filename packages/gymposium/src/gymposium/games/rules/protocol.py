@@ -116,3 +116,12 @@ class HasResample(Protocol):
         """Events that might have happened instead of these, for all that this seat knows: its views were the same
         all along, and its own moves."""
         ...
+
+
+@runtime_checkable
+class HasPictures(Protocol):
+    """For people who look at matches in a browser."""
+
+    def render_html(self, state: object, seat: int, /) -> str:
+        """The position as this seat may see it, as a piece of HTML (`gymposium.games.protocol.Draws`)."""
+        ...

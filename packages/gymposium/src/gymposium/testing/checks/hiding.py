@@ -72,7 +72,8 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def nothing_hidden_shows(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In worlds that a seat cannot tell apart it sees the same: prompts, legal moves, indices, tensor, refusals."""
+    """In worlds that a seat cannot tell apart it sees the same: prompts, legal moves, indices, tensor, picture,
+    refusals."""
     _raise(_report(game, seed, effort), ("leak", "coarse view"))
 
 
