@@ -32,6 +32,8 @@ class Try:
     text: str
     reading: str
     why: str = ""
+    offered: str = ""
+    """The move, or what stands in its place."""
     action: int | None = None
     prompt: PromptText | None = None
     sent: bool = False
@@ -43,6 +45,17 @@ class Try:
     @property
     def tag(self) -> str:
         return self.reading.replace(" ", "-")
+
+    @property
+    def figures(self) -> list[str]:
+        """What it took, in words."""
+        figures = [
+            (self.action, f"as action {self.action}"),
+            (self.prompt_tokens, f"{self.prompt_tokens or 0:,} tokens read"),
+            (self.reply_tokens, f"{self.reply_tokens or 0:,} written"),
+            (self.seconds, f"{self.seconds or 0:,.2f} s"),
+        ]
+        return [words for figure, words in figures if figure is not None]
 
 
 @dataclass(slots=True)
@@ -118,6 +131,8 @@ class Story:
     verdict: list[str]
     decisive: int
     """The step that decided it: where a page begins."""
+    loser: int
+    """The seat whose end tells most: who forfeits, or else has lost, or else the first."""
     bad: bool
     """Whether somebody failed, instead of playing on to the end."""
     trouble: str = ""
@@ -146,7 +161,9 @@ def tell(record: Record) -> Story:
         steps = steps or _without_game(record)
     decisive = steps[-1].number if steps else 0
     bad = record.forfeit is not None or record.error is not None
-    return Story(record, seats, steps, _verdict(record, steps), decisive, bad, trouble, difference)
+    lost = [seat.number for seat in seats if seat.result == "loss"]
+    loser = record.forfeit if record.forfeit is not None else lost[0] if lost else 0
+    return Story(record, seats, steps, _verdict(record, steps), decisive, loser, bad, trouble, difference)
 
 
 def _seat(record: Record, number: int) -> Seat:
@@ -207,6 +224,7 @@ def _act(record: Record, decision: Decision, match: Match, seat: int) -> Act:
                 turn["text"],
                 turn["reading"],
                 why(reading, turn["text"], legal, how) if reading.kind == turn["reading"] else "",
+                (reading.move or how.submission(turn["text"]) or "").strip(),
                 action,
                 _prompt(made(observation, reason), made(observation, reason, rules=False), reason),
                 "seconds" in turn,
@@ -243,7 +261,7 @@ def _without_game(record: Record) -> list[Step]:
     found = []
     for number, turn in enumerate(record.turns):
         tokens = turn.get("tokens", [None, None])
-        one = Try(turn["text"], turn["reading"], "", turn.get("action"), None, False, *tokens, turn.get("seconds"))
+        one = Try(turn["text"], turn["reading"], "", "", turn.get("action"), None, False, *tokens, turn.get("seconds"))
         found.append(Step(number, [], [], [Act(turn["seat"], None, [one])]))
     return found
 
@@ -253,7 +271,7 @@ def _verdict(record: Record, steps: Sequence[Step]) -> list[str]:
 
     def who(seat: int) -> str:
         player = record.players[seat] if seat < len(record.players) else "nobody"
-        return f"Seat {seat} ({player})"
+        return f"Seat {seat} ({player.partition('?')[0]})"
 
     if record.error is not None:
         return [f"The match broke off: {record.error}"]
@@ -263,7 +281,7 @@ def _verdict(record: Record, steps: Sequence[Step]) -> list[str]:
         if last is not None and last.silent:
             said.append(f"It {last.silent}.")
         elif last is not None and last.failed is not None:
-            said.append(f"Its last reply was {last.failed.reading}: {last.failed.why}")
+            said.append(f"Its last reply was {last.failed.reading}. {last.failed.why}")
         return said
     if len(record.results) == 1:
         return [f"The match is over with a return of {record.returns[0]:g}."]

@@ -26,7 +26,7 @@
     if (view === "all") return seats;
     if (view !== "mover") return [view];
     const movers = step.dataset.movers.trim().split(" ").filter(Boolean);
-    return movers.length ? movers : seats.slice(0, seats.length > 2 ? 1 : seats.length);
+    return movers.length ? movers : [play.dataset.ends];
   }
 
   function picture(section) {
