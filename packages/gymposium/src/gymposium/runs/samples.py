@@ -85,6 +85,11 @@ class Group:
     trajectories: list[Trajectory]
 
     @property
+    def best_first(self) -> list[Trajectory]:
+        """By reward; of equal ones those with tokens before the others."""
+        return sorted(self.trajectories, key=lambda one: (-one.reward, one.rows is None))
+
+    @property
     def spread(self) -> float:
         """The standard deviation of the rewards."""
         rewards = [one.reward for one in self.trajectories]

@@ -1,0 +1,34 @@
+/* The page of one group: open and close its trajectories, turn their order round. Colours are the style sheet's. */
+
+{
+  "use strict";
+
+  const list = document.querySelector(".trajectories");
+  const all = [...document.querySelectorAll("details.trajectory")];
+  const bar = document.querySelector(".filters");
+
+  function toTarget() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.matches("details.trajectory")) {
+      target.open = true;
+      target.scrollIntoView();
+    }
+  }
+
+  if (bar) {
+    bar.hidden = false;
+    bar.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button?.dataset.open) for (const one of all) one.open = button.dataset.open === "yes" && !one.matches(".bare");
+      else if (button) {
+        list.append(...all.reverse());
+        button.textContent = button.textContent === "Worst first" ? "Best first" : "Worst first";
+      }
+    });
+    for (const one of all) {
+      one.addEventListener("toggle", () => one.open && history.replaceState(null, "", `#${encodeURIComponent(one.id)}`));
+    }
+    window.addEventListener("hashchange", toTarget);
+    toTarget();
+  }
+}

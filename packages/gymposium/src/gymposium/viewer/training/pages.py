@@ -1,0 +1,223 @@
+"""The pages of training runs, as a part of the viewer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from gymposium.errors import BadRecord
+from gymposium.records import Problem
+from gymposium.runs.samples import Group
+from gymposium.runs.words import metrics
+from gymposium.viewer.files import write_page
+from gymposium.viewer.pages import Tab, in_url
+from gymposium.viewer.part import Card, Viewer
+from gymposium.viewer.training.events import events, read_from
+from gymposium.viewer.training.library import Library, Opened
+from gymposium.viewer.training.replays import lines_of
+from gymposium.viewer.training.seen import evaluation, see, summary
+from gymposium.viewer.training.spread import spread
+from gymposium.viewer.training.tokens import pieces
+
+LIST = "runs.html"
+WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
+"""What the pages' script knows of metrics."""
+
+
+class Training:
+    """The part of the viewer that shows training runs."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._library = Library(viewer.directory)
+
+    @property
+    def tabs(self) -> Sequence[Tab]:
+        return [Tab("Training runs", LIST)] if self._library.names() else []
+
+    def cards(self) -> Sequence[Card]:
+        self._library.look()
+        names = self._library.names()
+        if not names:
+            return []
+        some = ", ".join(names[:4]) + (" …" if len(names) > 4 else "")
+        return [Card("Training runs", LIST, ["1 run" if len(names) == 1 else f"{len(names)} runs", some])]
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/runs.html", self._list),
+            Route("/runs/{name:path}/index.html", self._run),
+            Route("/runs/{name:path}/curves.js", self._curves),
+            Route("/runs/{name:path}/events", self._events),
+            Route("/runs/{name:path}/rollouts.html", self._rollouts),
+            Route("/runs/{name:path}/rollouts/{step:int}-{number:int}.html", self._group),
+            Route("/runs/{name:path}/match", self._match),
+        ]
+
+    def export(self, out: Path) -> None:
+        self._library.look()
+        names = self._library.names()
+        if names:
+            write_page(out, LIST, self._list_page())
+        for opened in filter(None, map(self._library.open, names)):
+            name = opened.run.name
+            write_page(out, f"runs/{name}/index.html", self._run_page(opened))
+            write_page(out, f"runs/{name}/curves.js", curves_script(opened))
+            if places := opened.samples.places():
+                write_page(out, _rollouts(name), self._rollouts_page(opened))
+                groups = [group for place in places if isinstance(group := _group(opened, *place), Group)]
+                there = self._pages_of_matches(opened, groups, out)
+                for place in places:
+                    write_page(out, _group_path(name, *place), self._group_page(opened, *place, there))
+
+    # -- the pages
+
+    def _list_page(self) -> str:
+        opened = [found for name in self._library.names() if (found := self._library.open(name))]
+        return self._viewer.page("training/list.html", LIST, runs=[summary(one) for one in opened], words=WORDS)
+
+    def _run_page(self, opened: Opened) -> str:
+        name, seen = opened.run.name, see(opened)
+        return self._viewer.page(
+            "training/run.html",
+            f"runs/{name}/index.html",
+            name=name,
+            seen=seen,
+            words=WORDS,
+            curves=curves_data(opened),
+            offset=opened.curves.offset,
+            rollouts=_rollouts(name) if opened.samples.places() else None,
+            events=f"runs/{name}/events" if self._viewer.live and not opened.run.finished else None,
+        )
+
+    def _rollouts_page(self, opened: Opened) -> str:
+        name, found = opened.run.name, [_group(opened, *place) for place in opened.samples.places()]
+        groups = [group for group in found if isinstance(group, Group)]
+        problems = [*opened.samples.problems, *(one for one in found if isinstance(one, Problem))]
+        return self._viewer.page(
+            "training/rollouts.html",
+            _rollouts(name),
+            name=name,
+            groups=groups,
+            spread=spread(groups) if groups else None,
+            path_of=lambda step, number: _group_path(name, step, number),
+            problems=problems,
+        )
+
+    def _group_page(self, opened: Opened, step: int, number: int, matches: dict[str, str] | None = None) -> str:
+        """`matches` are the pages of matches that there are; None where a server finds them."""
+        name, group = opened.run.name, _group(opened, step, number)
+        places = opened.samples.places()
+        at = places.index((step, number))
+        around = [places[n] if 0 <= n < len(places) else None for n in (at - 1, at + 1)]
+
+        def link(match: str | None) -> str | None:
+            if match is None or matches is not None:
+                return (matches or {}).get(match or "")
+            return f"runs/{in_url(name)}/match?id={in_url(match)}" if opened.run.matches.exists() else None
+
+        return self._viewer.page(
+            "training/group.html",
+            _group_path(name, step, number),
+            name=name,
+            run=f"runs/{name}/index.html",
+            rollouts=_rollouts(name),
+            group=group,
+            problem=group if isinstance(group, Problem) else None,
+            spread=spread([group]) if isinstance(group, Group) else None,
+            before=_group_path(name, *around[0]) if around[0] else None,
+            after=_group_path(name, *around[1]) if around[1] else None,
+            pieces=pieces,
+            link=link,
+        )
+
+    def _pages_of_matches(self, opened: Opened, groups: Sequence[Group], out: Path) -> dict[str, str]:
+        """The pages of matches below `out`, by id, of the trajectories in some groups."""
+        ids = {one.match for group in groups for one in group.trajectories if one.match is not None}
+        paths = {match: self._match_path(opened, line) for match, line in lines_of(opened.run.matches, ids).items()}
+        return {match: in_url(path) for match, path in paths.items() if (out / path).is_file()}
+
+    def _match_path(self, opened: Opened, line: int) -> str:
+        return f"matches/{opened.run.matches.relative_to(self._viewer.directory).as_posix()}/{line}.html"
+
+    # -- the server's answers
+
+    def _list(self, request: Request) -> Response:
+        self._library.look()
+        return HTMLResponse(self._list_page())
+
+    def _run(self, request: Request) -> Response:
+        return HTMLResponse(self._run_page(self._open(request)))
+
+    def _curves(self, request: Request) -> Response:
+        return Response(curves_script(self._open(request)), media_type="text/javascript")
+
+    async def _events(self, request: Request) -> Response:
+        opened = self._open(request)
+        return StreamingResponse(events(opened, read_from(request), evaluation), media_type="text/event-stream")
+
+    def _rollouts(self, request: Request) -> Response:
+        return HTMLResponse(self._rollouts_page(self._open(request)))
+
+    def _group(self, request: Request) -> Response:
+        opened, (step, number) = self._open(request), (request.path_params[name] for name in ("step", "number"))
+        if (step, number) not in opened.samples.places():
+            raise HTTPException(404, f"Of step {step} of {opened.run.name} no group {number} was kept.")
+        return HTMLResponse(self._group_page(opened, step, number))
+
+    def _match(self, request: Request) -> Response:
+        opened, match = self._open(request), request.query_params.get("id", "")
+        line = lines_of(opened.run.matches, {match}).get(match)
+        if line is None:
+            raise HTTPException(404, f"The run has recorded no match {match!r}.")
+        up = "../" * request.url.path.strip("/").count("/")
+        return RedirectResponse(up + in_url(self._match_path(opened, line)), status_code=303)
+
+    def _open(self, request: Request) -> Opened:
+        name = request.path_params["name"]
+        opened = self._library.open(name)
+        if opened is None:
+            raise HTTPException(404, f"There is no training run {name}.")
+        return opened
+
+
+def make(viewer: Viewer) -> Training:
+    return Training(viewer)
+
+
+def curves_data(opened: Opened) -> dict[str, Any]:
+    """All curves of a run, for the pages' script."""
+    curves = opened.curves
+    return {
+        "run": opened.run.name,
+        "stages": {stage: curves.curve(stage).as_data() for stage in curves.stages()},
+        "evaluation": evaluation(opened),
+    }
+
+
+def curves_script(opened: Opened) -> str:
+    """The same as a script, which a page can load from a disk, too."""
+    return f"gymposiumCurves({json.dumps(curves_data(opened), separators=(',', ':'), allow_nan=False)});\n"
+
+
+def _group(opened: Opened, step: int, number: int) -> Group | Problem:
+    try:
+        group = opened.samples.group(step, number)
+    except (BadRecord, OSError) as error:
+        return Problem(f"{opened.run.name}: step {step}, group {number}", str(error))
+    return group or Problem(f"{opened.run.name}: step {step}, group {number}", "it is gone")
+
+
+def _rollouts(name: str) -> str:
+    return f"runs/{name}/rollouts.html"
+
+
+def _group_path(name: str, step: int, number: int) -> str:
+    return f"runs/{name}/rollouts/{step}-{number}.html"
