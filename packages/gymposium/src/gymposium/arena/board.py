@@ -7,6 +7,7 @@ BOARD/entries/<slug>/matches/<game-slug>/<lineup-slug>.jsonl
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,8 +102,6 @@ class Board:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Nobody else runs a tournament on this board meanwhile. Raises `BadOption` where somebody does."""
-        import fcntl
-
         with open(self.suite_file, encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

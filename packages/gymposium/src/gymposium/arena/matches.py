@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterable
@@ -13,12 +14,14 @@ from gymposium.records import FORMAT, Record
 
 
 class MatchesFile:
-    """One lineup's file, open for one worker. What a killed one left of a line is cut away when it is opened, so that
-    the match is played again."""
+    """One lineup's file, open for one worker; another one waits until it is closed. What a killed one left of a line is
+    cut away when it is opened, so that the match is played again."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = open(path, "a+b")  # noqa: SIM115
+        # the worker of a tournament that was killed may still be about to write
+        fcntl.flock(self._file, fcntl.LOCK_EX)
         self.finished = set(self._recover())
         """Ids of the matches that have come to an end; those that broke off have not."""
 

@@ -15,7 +15,7 @@ def slug(text: str) -> str:
     """`goofspiel-num_cards-5-1c9f20e3`: lower-case letters, digits, `_`, `.` and single hyphens, the same everywhere.
     What is spelled so already stays as it is; else a digest of the whole text keeps apart what would look alike."""
     plain = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")[:_LONGEST].strip("-.")
-    return plain if plain == text else f"{plain}-{_digest(text)}".lstrip("-")
+    return plain if text and plain == text else f"{plain}-{_digest(text)}".lstrip("-")
 
 
 def joint_slug(slugs: Iterable[str]) -> str:

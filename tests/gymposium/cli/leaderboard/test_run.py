@@ -1,0 +1,195 @@
+"""`gymposium leaderboard run`: tournaments that go on whatever players do, and come out the same however they went."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.records import Record, first_difference, read_records
+
+ODD = str(Path(__file__).with_name("odd_players.py"))
+
+SUITE = """
+name = "tiny"
+seed = 3
+groups = {groups}
+at_once = 4
+watchdog = {watchdog}
+players = {players}
+[[games]]
+name = "tic_tac_toe"
+[[games]]
+name = "leduc_poker"
+"""
+
+
+def write_suite(folder: Path, *players: str, groups: int = 2, watchdog: float = 60.0) -> str:
+    file = folder / "suite.toml"
+    file.write_text(SUITE.format(groups=groups, watchdog=watchdog, players=json.dumps(players)))
+    return str(file)
+
+
+def files(board: Path) -> dict[str, bytes]:
+    """All that a board holds."""
+    return {str(file.relative_to(board)): file.read_bytes() for file in sorted(board.rglob("*")) if file.is_file()}
+
+
+def matches(board: Path) -> dict[str, Record]:
+    """The finished matches by id; each must replay."""
+    found = {}
+    for file in board.glob("entries/*/matches/*/*.jsonl"):
+        for _, record in read_records(file):
+            assert isinstance(record, Record), record
+            if record.error is None:
+                assert first_difference(record) is None
+                found[record.id] = record
+    return found
+
+
+def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(gymposium: Any, tmp_path: Path) -> None:
+    """Deals 0 and 3 are spoilt."""
+    odd = ["raises", "illegal", "malformed", "dies", "hangs"]
+    suite = write_suite(tmp_path, "random", *(f"odd-{what}" for what in odd), groups=2, watchdog=3.0)
+    suite_text = Path(suite).read_text().replace('[[games]]\nname = "leduc_poker"\n', "")
+    Path(suite).write_text(suite_text)
+    run = gymposium("--plugin", ODD, "leaderboard", "run", suite, "--out", "board")
+    assert run.returncode == 0, run.stderr
+    found = matches(tmp_path / "board")
+    assert len(found) == 15 * 4
+    spoilt: dict[str, list[Record]] = defaultdict(list)
+    for name, record in found.items():
+        group = int(name.rpartition("/")[2].partition("-")[0])
+        if group == 1:
+            assert (record.forfeit, record.crashed, record.timed_out) == (None, {}, [])
+            continue
+        assert record.forfeit is not None
+        spoilt[record.players[record.forfeit]].append(record)
+        assert record.returns[record.forfeit] == -1.0
+    assert "random" not in spoilt
+    assert set(spoilt) == {f"odd-{what}" for what in odd}
+
+    def crashes(what: str) -> set[str]:
+        return {record.crashed[str(record.forfeit)] for record in spoilt[f"odd-{what}"]}
+
+    assert crashes("raises") == {"ZeroDivisionError: odd"}
+    assert crashes("malformed") == {"TypeError: player odd-malformed gave a dict where a Reply is wanted"}
+    assert crashes("dies") == {"its process ended (exit code 3)"}
+    assert {tuple(record.timed_out) for record in spoilt["odd-hangs"]} == {(0,), (1,)}
+    assert {record.turns[-1]["reading"] for record in spoilt["odd-illegal"]} <= {"illegal", "unparsable"}
+    assert "odd-hangs: timed out, " in run.stdout
+    assert "forfeits that match" in run.stderr
+
+
+def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(gymposium: Any, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "random", "odd-unreachable")
+    command = ("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
+    run = gymposium(*command)
+    assert run.returncode == 1
+    assert "could not be asked: no server" in run.stdout
+    assert "not complete" in run.stderr
+    first = matches(tmp_path / "board")
+    assert all(record.forfeit is None for record in first.values())
+    assert 0 < len(first) < 8
+    again = gymposium(*command, env={"ODD_SERVER": "there"})
+    assert again.returncode == 0, again.stderr
+    assert "8 of 8 matches" in again.stdout
+    now = matches(tmp_path / "board")
+    assert {name: now[name] for name in first} == first
+    assert len(now) == 8
+
+
+def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: Any, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "random", "greedy", "mcts-5", groups=6)
+    whole = gymposium("leaderboard", "run", suite, "--out", "whole", "--jobs", "1")
+    assert whole.returncode == 0, whole.stderr
+    assert "72 of 72 matches, 72 of them played now" in whole.stdout
+    expected = files(tmp_path / "whole")
+    code = (
+        "from pathlib import Path\n"
+        "from gymposium.arena.board import Board\n"
+        "from gymposium.arena.suite import read_suite\n"
+        "from gymposium.arena.tournament import run_tournament\n"
+        "if __name__ == '__main__':\n"
+        f"    board = Board.begin(Path('killed'), read_suite(Path({suite!r})))\n"
+        "    run_tournament(board, 2, watch=lambda state: print(state.played, flush=True))\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    with subprocess.Popen([sys.executable, str(script)], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while int(process.stdout.readline()) < 8:
+            pass
+        process.kill()
+    left = sorted((tmp_path / "killed").glob("entries/*/matches/*/*.jsonl"))
+    assert 0 < sum(len(file.read_bytes().splitlines()) for file in left) < 72
+    torn = next(file for file in left if file.stat().st_size)
+    torn.write_bytes(torn.read_bytes()[:-20])  # as where the kill fell into a line
+    again = gymposium("leaderboard", "run", "--out", "killed", "--jobs", "2")
+    assert again.returncode == 0, again.stderr
+    assert "72 of 72 matches" in again.stdout
+    assert files(tmp_path / "killed") == expected
+    nothing = gymposium("leaderboard", "run", suite, "--out", "killed")
+    assert "72 of 72 matches, 0 of them played now" in nothing.stdout
+    assert files(tmp_path / "killed") == expected
+    assert len(matches(tmp_path / "killed")) == 72
+
+
+def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "random", "odd-waits")
+    call = tmp_path / "call"
+    os.mkfifo(call)
+    command = [sys.executable, "-m", "gymposium.cli.main", "--plugin", ODD, "leaderboard", "run", suite, "--out", "b"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "ODD_CALL": str(call)}
+    ) as process:
+        assert call.read_text() == "asked"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert "gymposium leaderboard run --out b" in said
+    assert "Traceback" not in said
+
+
+def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposium: Any, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "random", "greedy")
+    assert gymposium("leaderboard", "run", suite, "--out", "board", "-j", "1").returncode == 0
+    before = files(tmp_path / "board")
+    run = gymposium("leaderboard", "run", "--out", "board", "-j", "1", "--add", "exact", "--game", "tic_tac_toe")
+    assert run.returncode == 0, run.stderr
+    after = files(tmp_path / "board")
+    assert {name: after[name] for name in before} == before
+    entry = json.loads(after["entries/exact/entry.json"])
+    assert (entry["number"], entry["own"], entry["games"]) == (2, False, ["tic_tac_toe"])
+    assert {name for name in after if name not in before} == {
+        "entries/exact/entry.json",
+        "entries/exact/matches/tic_tac_toe/random--exact.jsonl",
+        "entries/exact/matches/tic_tac_toe/greedy--exact.jsonl",
+    }
+    seeds = {record.seed for record in matches(tmp_path / "board").values() if "exact" in record.players}
+    others = {record.seed for record in matches(tmp_path / "board").values() if "exact" not in record.players}
+    assert seeds.isdisjoint(others)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--out", "nothing"), "nothing is no board: it has no suite.toml"),
+        ((), "Name a suite"),
+        (("suite.toml", "--out", "b", "--add", "mcst-5"), "Did you mean"),
+        (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game is for players that --add enters"),
+        (("suite.toml", "--out", "b", "--add", "exact", "--game", "chess"), "has no game chess. It has tic_tac_toe"),
+    ],
+)
+def test_what_cannot_be_run_says_why(arguments: tuple[str, ...], said: str, gymposium: Any, tmp_path: Path) -> None:
+    write_suite(tmp_path, "random", "greedy")
+    run = gymposium("leaderboard", "run", *arguments)
+    assert run.returncode == 2
+    assert said in run.stderr
