@@ -56,6 +56,8 @@ class Viewer:
     parts: list[Part] = field(default_factory=list)
     link_to_match: Callable[[str], str | None] = lambda match_id: None
     """The path of the page of the match with this id, as it stands in a link; None where there is none."""
+    exports: Callable[[str, str], bool] = lambda file, match_id: True
+    """Whether a match gets a page among the pages that are files, by its file's path and its id."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
         """A page with the tabs of all parts. Its template has `live`, too."""

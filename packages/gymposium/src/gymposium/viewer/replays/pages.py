@@ -57,7 +57,7 @@ class Replays:
 
     def export(self, out: Path) -> None:
         self._index.refresh()
-        rows, wanted = self._index.rows, Wanted()
+        rows, wanted = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)], Wanted()
         pages = max(1, -(-len(rows) // A_FILE))
         for page in range(1, pages + 1):
             some = rows[(page - 1) * A_FILE : page * A_FILE]

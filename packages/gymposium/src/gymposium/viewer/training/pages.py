@@ -37,6 +37,8 @@ class Training:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._library = Library(viewer.directory)
+        self._kept: dict[str, set[str] | None] = {}
+        viewer.exports = self._exports
 
     @property
     def tabs(self) -> Sequence[Tab]:
@@ -144,8 +146,30 @@ class Training:
         paths = {match: self._match_path(opened, line) for match, line in lines_of(opened.run.matches, ids).items()}
         return {match: in_url(path) for match, path in paths.items() if (out / path).is_file()}
 
+    def _exports(self, file: str, match: str) -> bool:
+        """Of a training run's hundreds of thousands of matches those whose tokens were kept; of others all."""
+        if file not in self._kept:
+            self._kept[file] = self._kept_in(file)
+        kept = self._kept[file]
+        return kept is None or match in kept
+
+    def _kept_in(self, file: str) -> set[str] | None:
+        """Ids; None where the file is of no run."""
+        for opened in filter(None, map(self._library.open, self._library.names())):
+            matches = opened.run.matches
+            if file == self._below(matches):
+                groups = (_group(opened, *place) for place in opened.samples.places())
+                some = (one for group in groups if isinstance(group, Group) for one in group.trajectories)
+                return {one.match for one in some if one.match is not None and one.rows is not None}
+            if file.startswith(f"{self._below(matches.parent)}/"):
+                return set()
+        return None
+
+    def _below(self, path: Path) -> str:
+        return path.relative_to(self._viewer.directory).as_posix()
+
     def _match_path(self, opened: Opened, line: int) -> str:
-        return f"matches/{opened.run.matches.relative_to(self._viewer.directory).as_posix()}/{line}.html"
+        return f"matches/{self._below(opened.run.matches)}/{line}.html"
 
     # -- the server's answers
 
