@@ -148,10 +148,15 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
     os.mkfifo(call)
     command = [sys.executable, "-m", "gymposium.cli.main", "--plugin", ODD, "leaderboard", "run", suite, "--out", "b"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "ODD_CALL": str(call)}
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "ODD_CALL": str(call)},
+        start_new_session=True,
     ) as process:
         assert call.read_text() == "asked"
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, said = process.communicate()
     assert process.returncode == 130
     assert "gymposium leaderboard run --out b" in said

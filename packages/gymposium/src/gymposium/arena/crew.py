@@ -68,7 +68,10 @@ class _Worker:
     def __init__(self, plugins: Sequence[Path], task: Task) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=work, args=(theirs, [*plugins]), name="tournament worker")
+        # Ctrl-C reaches every process of a terminal; this one is to end the others, from their first moment on
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._process.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # so that the connection ends with the process
         self.lost = False
         """Whether the process has ended."""

@@ -92,6 +92,7 @@ Message = Asking | Answered | Progress | Ended
 def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
     """Play one task after the other, until there is none. `plugins` are one-file plugins."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor gets it as well, and ends this process
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for file in plugins:
         host().load_file(file)
