@@ -9,10 +9,12 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gymposium.viewer.text import shortened, visible
+
+_VIEWER = "gymposium.viewer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +25,19 @@ class Tab:
     path: str
 
 
-def render(template: str, path: str, tabs: Sequence[Tab] = (), **values: Any) -> str:
+def render(template: str, path: str, tabs: Sequence[Tab] = (), package: str = _VIEWER, **values: Any) -> str:
     """The page of this path, relative to where the viewer's pages begin: `matches/run.jsonl/17.html`. Beside `values` a
-    template has `path`, `tabs` and `root`, which stands before every link: `{{ root }}static/base.css`."""
+    template has `path`, `tabs` and `root`, which stands before every link: `{{ root }}static/base.css`.
+
+    `package` is where the template stands, in a folder `templates`; the viewer's own are there for all."""
     root = "../" * path.count("/")
-    return _environment().get_template(template).render(path=path, root=root, tabs=tabs, **values)
+    return _environment(package).get_template(template).render(path=path, root=root, tabs=tabs, **values)
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
+@lru_cache
+def _environment(package: str) -> Environment:
     made = Environment(
-        loader=PackageLoader("gymposium.viewer"),
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((_VIEWER, package))]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from gymposium.arena.results import words
 from gymposium.cli.matches import JsonOption
 from gymposium.cli.text import note, out, printable
 from gymposium.errors import BadOption
@@ -18,16 +19,7 @@ from gymposium.extras import needs_extra
 
 if TYPE_CHECKING:
     from gymposium.arena.board import Board as BoardDirectory
-    from gymposium.arena.results.model import (
-        Board,
-        GameResult,
-        Interval,
-        Measured,
-        Place,
-        Results,
-        Standing,
-        Yardsticks,
-    )
+    from gymposium.arena.results.model import Board, GameResult, Results
 
 
 def _print_schema(wanted: bool) -> None:
@@ -117,12 +109,12 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     for player, games in results.joint_lacks.items():
         line(f"Not on the joint board: {player}, which has not played {', '.join(games)}.")
     for game in results.games:
-        line(f"\n{game.title} ({game.game}): {_counts(game)}")
+        line(f"\n{game.title} ({game.game}): {words.counts(game)}")
         if game.board is not None:
             _print_board(line, console, game.board, payoff)
         else:
             console.print(_means_table(game))
-        for sentence in _known(game.yardsticks):
+        for sentence in words.known(game.yardsticks):
             line(sentence)
 
 
@@ -138,25 +130,18 @@ def _print_board(line: Callable[[str], None], console: Console, board: Board, pa
         console.print(_payoff_table(board))
 
 
-def _counts(game: GameResult) -> str:
-    told = [f"{game.matches} matches on {game.deals} deals"]
-    if game.duplicates:
-        told.append(f"{game.duplicates} more were the same as another")
-    if game.forfeits:
-        told.append(f"{game.forfeits} forfeits")
-    if game.errors:
-        told.append(f"{game.errors} broke off, to be played again")
-    if game.model:
-        told.append(game.model)
-    return ", ".join(told)
-
-
 def _board_table(board: Board) -> Table:
     paid = any(row.returned is not None for row in board.standings)
     table = _table("rank", "player", "group", "rating", "matches", *(["mean return"] if paid else []))
     for row in board.standings:
-        cells = [_rank(row.place), printable(row.player), _group(row.place), _rating(row), str(row.matches)]
-        table.add_row(*cells, *([_mean(row.returned)] if paid else []))
+        cells = [
+            words.rank(row.place),
+            printable(row.player),
+            words.group(row.place),
+            words.rating(row),
+            str(row.matches),
+        ]
+        table.add_row(*cells, *([words.mean(row.returned)] if paid else []))
     return table
 
 
@@ -164,11 +149,11 @@ def _means_table(game: GameResult) -> Table:
     table = _table("rank", "player", "group", "mean return", "over the anchor", "matches")
     for row in game.means or ():
         table.add_row(
-            _rank(row.place),
+            words.rank(row.place),
             printable(row.player),
-            _group(row.place),
-            _mean(row.returned),
-            _mean(row.over_anchor),
+            words.group(row.place),
+            words.mean(row.returned),
+            words.mean(row.over_anchor),
             str(row.matches),
         )
     return table
@@ -186,56 +171,3 @@ def _table(*heads: str) -> Table:
     for head in heads:
         table.add_column(head, justify="left" if head in ("player", "group", "") else "right", overflow="fold")
     return table
-
-
-def _rank(place: Place | None) -> str:
-    if place is None:
-        return "–"
-    return str(place.rank) if place.best == place.worst else f"{place.rank} ({place.best}–{place.worst})"
-
-
-def _group(place: Place | None) -> str:
-    return "" if place is None else place.group
-
-
-def _rating(row: Standing) -> str:
-    """`412 [380, 450]`, or `≥ 380`."""
-    if row.bound is None or row.rating is None:
-        return "not enough data"
-    if row.bound == "at least":
-        return f"≥ {row.low:.0f}"
-    if row.bound == "at most":
-        return f"≤ {row.high:.0f}"
-    if row.low == row.high:
-        return f"{row.rating:.0f}"
-    return f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
-
-
-def _mean(found: Interval | None) -> str:
-    if found is None:
-        return "–"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
-
-
-def _known(yardsticks: Yardsticks) -> list[str]:
-    wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
-    told = []
-    if wins is not None:
-        told.append(f"Against random play nobody can win more than {wins:.3f} of the matches.")
-    if gains is not None:
-        told.append(f"Against random play nobody can get a mean return of more than {gains:.3f}.")
-    for one in yardsticks.players:
-        kind = "exactly" if one.exact else "estimated from samples" if one.estimated else "illegal replies forfeit"
-        figures = f"wins {one.win_rate_against_random:.3f}, mean return {one.return_against_random:.3f}"
-        told.append(f"{one.player} against random play, {kind}: {figures}{_exploitability(one)}.")
-    return told
-
-
-def _exploitability(one: Measured) -> str:
-    if one.exploitability is not None:
-        return f"; exploitability {one.exploitability:.3f}"
-    if one.restricted_exploitability is not None:
-        return f"; exploitability of its legal moves alone {one.restricted_exploitability:.3f}"
-    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,20 @@ def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), **around: A
     return render("replays/match.html", path, tabs, **{**_ALONE, "story": story, **around})
 
 
-def export_matches(records: Iterable[Record], out: Path, *, home: str = "index.html") -> dict[str, str]:
+def export_matches(
+    records: Iterable[Record],
+    out: Path,
+    *,
+    home: str = "index.html",
+    tabs: Sequence[Tab] = (),
+    around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
+) -> dict[str, str]:
     """Write a page for each record below `out`, with the styles and scripts that they need in `out/static`. Where the
-    page of each match is, relative to `out`, by match id.
+    page of each match is, relative to `out`, by match id: `path_of` it.
 
-    `home` is where the pages lead back to, relative to `out`. Raises `BadRecord` where two different records have one
-    id."""
+    `home` is where the pages lead back to, relative to `out`. `around` gives what a page says of the matches around it:
+    paths of the `list` that it stands in and of the pages `before` and `after` it, its `place` among them in words.
+    Raises `BadRecord` where two different records have one id."""
     copy_static(out)
     seen: dict[str, bytes] = {}
     paths: dict[str, str] = {}
@@ -49,9 +57,14 @@ def export_matches(records: Iterable[Record], out: Path, *, home: str = "index.h
             raise BadRecord(f"Two different matches have the id {record.id!r}.")
         if record.id in paths:
             continue
-        paths[record.id] = path = f"matches/{_name(record.id)}.html"
-        write_page(out, path, match_page(tell(record), path, home=home))
+        paths[record.id] = path = path_of(record.id)
+        write_page(out, path, match_page(tell(record), path, tabs=tabs, home=home, **around(record)))
     return paths
+
+
+def path_of(match_id: str) -> str:
+    """Where `export_matches` puts a match's page."""
+    return f"matches/{_name(match_id)}.html"
 
 
 def _name(match_id: str) -> str:

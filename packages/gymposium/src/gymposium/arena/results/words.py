@@ -1,0 +1,79 @@
+"""Results in words: how a rank, a rating or a mean is written, on a terminal and on a page alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gymposium.arena.results.model import GameResult, Interval, Measured, Place, Standing, Yardsticks
+
+
+def rank(place: Place | None) -> str:
+    """`3`, or `3 (2–4)` where others may stand there."""
+    if place is None:
+        return "–"
+    return str(place.rank) if place.best == place.worst else f"{place.rank} ({place.best}–{place.worst})"
+
+
+def group(place: Place | None) -> str:
+    """`ab`: who shares a letter cannot be told apart."""
+    return "" if place is None else place.group
+
+
+def rating(row: Standing) -> str:
+    """`412 [380, 450]`, or `≥ 380`."""
+    if row.bound is None or row.rating is None:
+        return "not enough data"
+    if row.bound == "at least":
+        return f"≥ {row.low:.0f}"
+    if row.bound == "at most":
+        return f"≤ {row.high:.0f}"
+    if row.low == row.high:
+        return f"{row.rating:.0f}"
+    return f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
+
+
+def mean(found: Interval | None) -> str:
+    """`0.25 [0.10, 0.40]`, or a dash."""
+    if found is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def known(yardsticks: Yardsticks) -> list[str]:
+    """What is known of a game by traversal, in sentences."""
+    wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
+    told = []
+    if wins is not None:
+        told.append(f"Against random play nobody can win more than {wins:.3f} of the matches.")
+    if gains is not None:
+        told.append(f"Against random play nobody can get a mean return of more than {gains:.3f}.")
+    for one in yardsticks.players:
+        kind = "exactly" if one.exact else "estimated from samples" if one.estimated else "illegal replies forfeit"
+        figures = f"wins {one.win_rate_against_random:.3f}, mean return {one.return_against_random:.3f}"
+        told.append(f"{one.player} against random play, {kind}: {figures}{_exploitability(one)}.")
+    return told
+
+
+def _exploitability(one: Measured) -> str:
+    if one.exploitability is not None:
+        return f"; exploitability {one.exploitability:.3f}"
+    if one.restricted_exploitability is not None:
+        return f"; exploitability of its legal moves alone {one.restricted_exploitability:.3f}"
+    return ""
+
+
+def counts(game: GameResult) -> str:
+    """How much was played."""
+    told = [f"{game.matches} matches on {game.deals} deals"]
+    if game.duplicates:
+        told.append(f"{game.duplicates} more were the same as another")
+    if game.forfeits:
+        told.append(f"{game.forfeits} forfeits")
+    if game.errors:
+        told.append(f"{game.errors} broke off, to be played again")
+    if game.model:
+        told.append(game.model)
+    return ", ".join(told)
