@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gymposium.errors import GymposiumError
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class ExpectimaxPlayer:
     reader: Reader = READERS["move"]
     style: Style = "compact"
     deterministic = True
+    repeats: Repeats = "slowly"
 
     def __init__(self, moves: str | int) -> None:
         self.moves = int(moves)

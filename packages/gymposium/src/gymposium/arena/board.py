@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gymposium.arena.entries import Entry, new_entry, own_entries, read_entry
+from gymposium.arena.entries import Entry, new_entry, own_entry, read_entry, refusal
 from gymposium.arena.schedule import Lineup
-from gymposium.arena.slugs import joint_slug, slug
+from gymposium.arena.slugs import joint_slug, slug as slug_of
 from gymposium.arena.suite import Suite, read_suite
 from gymposium.errors import BadOption
 from gymposium.players.grammar import check_player
@@ -47,9 +47,9 @@ class Board:
                 f"{path} is the board of another suite: {_difference(board.suite, suite)} A suite that was changed "
                 f"needs a board of its own: give another --out."
             )
-        for entry in own_entries(suite):
-            if not board.entry_file(entry.slug).exists():
-                board.write_entry(entry)
+        for player in suite.players:
+            if not board.entry_file(slug_of(player)).exists():
+                board.write_entry(own_entry(suite, player))
         return board
 
     @property
@@ -63,7 +63,7 @@ class Board:
 
     def matches_file(self, lineup: Lineup) -> Path:
         """Where the lineup's matches stand."""
-        folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug(lineup.game.name)
+        folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug_of(lineup.game.name)
         return folder / f"{joint_slug(lineup.slugs)}.jsonl"
 
     def entries(self) -> list[Entry]:
@@ -72,14 +72,27 @@ class Board:
         numbers = [entry.number for entry in found]
         if numbers != list(range(len(found))):
             raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must be 0, 1, 2 and so on.")
+        for entry in found:
+            if why := refusal(entry, self.suite):
+                raise BadOption(f"{self.entry_file(entry.slug)} is refused: {why}.")
         return found
 
     def write_entry(self, entry: Entry) -> None:
         """Put an entry there, whole or not at all."""
         _write(self.entry_file(entry.slug), entry.text())
 
-    def add(self, player: str, seed: int | None, games: Sequence[str] = ()) -> Entry:
-        """The entry of a player; a new one, the last, where it has none. It plays these games, or all of the suite."""
+    def add(
+        self,
+        player: str,
+        seed: int | None,
+        games: Sequence[str] = (),
+        *,
+        label: str | None = None,
+        by: str | None = None,
+        made: str | None = None,
+    ) -> Entry:
+        """The entry of a player; a new one, the last, where it has none. It plays these games, or all of the suite.
+        `label`, `by` and `made` say what people call it, who entered it and when."""
         check_player(player)
         entries = self.entries()
         for entry in entries:
@@ -89,7 +102,8 @@ class Board:
         for game in games:
             if game not in known:
                 raise BadOption(f"The suite {self.suite.name} has no game {game}. It has {', '.join(known)}.")
-        entry = new_entry(self.suite, player, len(entries), seed, own=False, games=games or known)
+        about = {"label": label, "by": by, "made": made}
+        entry = new_entry(self.suite, player, len(entries), seed, own=False, games=games or known, **about)
         self.write_entry(entry)
         return entry
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.arena.board import Board
 from gymposium.arena.crew import play_tasks
+from gymposium.arena.entries import Entry
 from gymposium.arena.schedule import Lineup, lineups
 from gymposium.arena.worker import Ended, Task
 
@@ -52,11 +53,13 @@ def run_tournament(
         for entry in board.entries():
             if entry.seed is None:
                 board.write_entry(entry.seeded(secrets.randbits(48)))
-        planned = lineups(board.suite, board.entries())
+        entries = {entry.player: entry for entry in board.entries()}
+        planned = lineups(board.suite, [*entries.values()])
         found = Tournament(sum(lineup.matches for lineup in planned))
         finished: dict[str, int] = {}
         # players mostly stand from the weakest to the strongest: what takes longest begins first
-        for lineup, told in play_tasks([_task(board, lineup) for lineup in reversed(planned)], workers, plugins):
+        tasks = [_task(board, lineup, entries) for lineup in reversed(planned)]
+        for lineup, told in play_tasks(tasks, workers, plugins):
             if isinstance(told, Ended):
                 if told.error is not None:
                     found.unplayed[lineup.id] = told.error
@@ -70,5 +73,6 @@ def run_tournament(
     return found
 
 
-def _task(board: Board, lineup: Lineup) -> Task:
-    return Task(lineup, board.matches_file(lineup), board.suite.at_once, board.suite.watchdog)
+def _task(board: Board, lineup: Lineup, entries: Mapping[str, Entry]) -> Task:
+    playing = [entries[player] for player in lineup.players]
+    return Task(lineup, playing, board.matches_file(lineup), board.suite.at_once, board.suite.watchdog)

@@ -16,10 +16,10 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from gymposium.arena.entries import Entry, make_entrant
 from gymposium.arena.matches import MatchesFile
 from gymposium.arena.schedule import Lineup, jobs
 from gymposium.driver import Answer, Fault, Guard, MatchJob, Played, play
-from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
 from gymposium.records import Record
@@ -38,6 +38,8 @@ class Task:
     """A lineup to be played, as far as its file does not hold it yet."""
 
     lineup: Lineup
+    entries: Sequence[Entry]
+    """Of the lineup's players, in order."""
     file: Path
     at_once: int
     watchdog: float
@@ -115,9 +117,9 @@ def _end_with_parent() -> None:
 
 
 def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> None:
-    for text in task.lineup.players:
-        if text not in players:
-            players[text] = make_player(text)
+    for entry in task.entries:
+        if entry.player not in players:
+            players[entry.player] = make_entrant(entry)
     planned = jobs(task.lineup, [players[text] for text in task.lineup.players])
     with MatchesFile(task.file) as file:
         finished = sum(job.id in file.finished for job in planned)

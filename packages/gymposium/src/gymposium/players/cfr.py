@@ -9,7 +9,7 @@ from gymposium.exact.equilibrium import average_policy
 from gymposium.exact.policy import State
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
 
@@ -21,6 +21,7 @@ class CfrPlayer:
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    repeats: Repeats = "quickly"
 
     def __init__(self, iterations: str | int) -> None:
         self.iterations = int(iterations)

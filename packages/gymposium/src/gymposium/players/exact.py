@@ -8,7 +8,7 @@ from gymposium.exact.minimax import Minimax, children
 from gymposium.exact.size import TooLarge
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
 MOST_POSITIONS = 400_000
@@ -25,6 +25,7 @@ class ExactPlayer:
     name = "exact"
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    repeats: Repeats = "quickly"
 
     def __init__(self) -> None:
         self._solved: dict[Game, Minimax] = {}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gymposium.games.protocol import Match, Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.players.search.refusal import refuse
 from gymposium.reading import READERS, Reader
 
@@ -22,6 +22,7 @@ class GreedyPlayer:
     name = "greedy"
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    repeats: Repeats = "quickly"
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.games.protocol import Style
-from gymposium.players.protocol import Ask, Reply, Source
+from gymposium.players.protocol import Ask, Repeats, Reply, Source
 from gymposium.players.search import engine
 from gymposium.players.search.refusal import refuse
 from gymposium.players.search.tree import search
@@ -40,6 +40,7 @@ class MctsPlayer:
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    repeats: Repeats = "slowly"
 
     def __init__(self, simulations: str | int) -> None:
         self.simulations = int(simulations)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, get_args, runtime_checkable
 
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     import numpy as np
+
+    from gymposium.players.identity import Identity
 
 FinishReason = Literal["stop", "length", "context"]
 
@@ -295,6 +297,34 @@ class Deterministic(Protocol):
 def is_deterministic(player: Player) -> bool:
     """Whether it says so."""
     return getattr(player, "deterministic", False) is True
+
+
+Repeats = Literal["quickly", "slowly", "nearly"]
+
+
+class Repeatable(Protocol):
+    """What a player may add: that its replies follow from its asks and their streams, and from nothing else. Whoever
+    asks it again along a record gets what stands there, which is how boards are verified (`gymposium leaderboard
+    verify`). Without it, what a player replied stands on the word of whoever let it play."""
+
+    repeats: Repeats
+    """`quickly`: it can be asked again in every match. `slowly`: in a sample, since it searches. `nearly`: but for
+    rounding, which is another on another machine, as with a language model's weights; on demand."""
+
+
+def repeats_of(player: Player) -> Repeats | None:
+    """What it says of that."""
+    repeats = getattr(player, "repeats", None)
+    return repeats if repeats in get_args(Repeats) else None
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """What a player may add: what decides its moves besides its name and its code, its weights, say."""
+
+    def identity(self) -> Identity:
+        """Equal identities of equal code play alike."""
+        ...
 
 
 class Remarks(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
 
@@ -17,6 +17,7 @@ class RandomPlayer:
     name = "random"
     reader: Reader = READERS["move"]
     style: Style = "compact"
+    repeats: Repeats = "quickly"
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

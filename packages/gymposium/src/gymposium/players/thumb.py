@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
 
@@ -25,6 +25,7 @@ class ThumbPlayer:
     reader: Reader = READERS["move"]
     style: Style = "compact"
     deterministic: bool = True
+    repeats: Repeats = "quickly"
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

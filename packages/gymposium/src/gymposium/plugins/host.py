@@ -107,6 +107,11 @@ class Host:
         """What a spec's entry point names, imported. Raises `PluginError` with the plugin and the reason."""
         return self._imported(spec, spec.entry_point)
 
+    def owner(self, spec: Spec) -> Plugin:
+        """The plugin that a spec came from; one called unknown where no plugin has yielded it."""
+        found = (plugin for plugin in self.plugins if any(one is spec for one in plugin.specs))
+        return next(found, Plugin("unknown", "unknown"))
+
     def settings(self, spec: LoggerSpec) -> Any:
         """The dataclass of a logger's settings, imported. Raises `PluginError` with the plugin and the reason."""
         return self._imported(spec, spec.settings)
@@ -117,9 +122,8 @@ class Host:
         except GymposiumError:  # a missing extra, for one, says itself what to do
             raise
         except Exception as error:  # whatever a stranger's import may raise
-            owner = next((p.name for p in self.plugins if any(s is spec for s in p.specs)), "unknown")
             raise PluginError(
-                f"Plugin {owner!r}: its {_KINDS[type(spec)]} {spec.name!r} could not be loaded from "
+                f"Plugin {self.owner(spec).name!r}: its {_KINDS[type(spec)]} {spec.name!r} could not be loaded from "
                 f"{entry_point}: {_in_words(error)}"
             ) from error
 

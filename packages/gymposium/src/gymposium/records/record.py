@@ -93,7 +93,7 @@ class Record:
                 }
                 for seat, p in enumerate(job.players)
             ],
-            versions=dict(_versions()),
+            versions=dict(versions()),
         )
 
     @classmethod
@@ -182,7 +182,8 @@ def _need(holds: bool, name: str) -> None:
 
 
 @cache
-def _versions() -> Mapping[str, str]:
+def versions() -> Mapping[str, str]:
+    """What plays here, by name."""
     found = {"python": platform.python_version()}
     for name in ("gymposium", "open_spiel"):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ import typer
 from gymposium.cli.matches import match_bar
 from gymposium.cli.text import complain, note, out, printable
 from gymposium.errors import BadOption
+from gymposium.extras import needs_extra
 
 if TYPE_CHECKING:
     from gymposium.arena.tournament import Tournament
@@ -42,6 +44,8 @@ def run_suite(
         list[str] | None,
         typer.Option(metavar="GAME", help="The added players enter this game of the suite alone; may be given again."),
     ] = None,
+    label: Annotated[str | None, typer.Option(help="What people call the added player.")] = None,
+    by: Annotated[str | None, typer.Option(help="Who enters it.")] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Of the added players. Drawn from the operating system where it is left out."),
@@ -70,16 +74,20 @@ def run_suite(
         gymposium leaderboard run --out runs/quick --add mcts-1000
         gymposium leaderboard run --out runs/quick --add exact --game tic_tac_toe --jobs 4
     """
-    from gymposium.arena.board import Board
+    with needs_extra("Tournaments", "arena", "pydantic"):
+        from gymposium.arena.board import Board
+        from gymposium.arena.tournament import run_tournament
     from gymposium.arena.suite import read_suite
-    from gymposium.arena.tournament import run_tournament
 
     if board is None and suite is None:
         raise BadOption(
             "Name a suite, and the board's directory with --out:  gymposium leaderboard run SUITE --out BOARD"
         )
-    if game and not add:
-        raise BadOption("--game is for players that --add enters.")
+    for option, given in (("--game", game), ("--label", label), ("--by", by)):
+        if given and not add:
+            raise BadOption(f"{option} is for players that --add enters.")
+    if label and len(add or ()) > 1:
+        raise BadOption("--label is for one player: add the others by commands of their own.")
     if suite is None:
         assert board is not None
         opened = Board(board)
@@ -87,7 +95,7 @@ def run_suite(
         read = read_suite(suite)
         opened = Board.begin(board or Path("gymposium-runs") / read.name, read)
     for player in add or ():
-        opened.add(player, seed, game or ())
+        opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     workers = jobs or os.cpu_count() or 1
     with match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
