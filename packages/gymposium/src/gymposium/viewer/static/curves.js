@@ -177,7 +177,8 @@
     return {
       width: Math.max(element.clientWidth, 120),
       height: Math.max(element.clientHeight, 120),
-      scales: { x: { time: false } },
+      scales: { x: { time: false }, y: { range } },
+      padding: [6, 10, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: "steps" }, points: { size: 6 }, y: false },
       axes: [
@@ -187,6 +188,13 @@
       series: [{}, ...lines],
       hooks: { setCursor: [(plot) => say(plot.cursor.idx ?? null)] },
     };
+  }
+
+  /* Round ends around what there is; a flat curve runs through the middle. */
+  function range(_, least, most) {
+    if (least === null) return [0, 1];
+    const around = Math.abs(least) * 0.5 || 1;
+    return least === most ? [least - around, most + around] : uPlot.rangeNum(least, most, 0.1, true);
   }
 
   const short = (value) => (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5) ? value.toExponential(0) : String(Number(value.toPrecision(6))));

@@ -87,7 +87,7 @@ def summary(opened: Opened) -> Summary:
         what=" ".join(str(_at(settings, path)) for path in ("credit.kind", "objective.kind") if _at(settings, path)),
         steps=done,
         of=of if isinstance(of, int) else None,
-        state="finished" if opened.run.finished else "under way" if done else "begun",
+        state="finished" if opened.run.finished else "not finished",
         reward=last.get("rollout/reward"),
         worth="" if isinstance(measured, Problem) else "; ".join(_worth(curve, measured[0]) for curve in measured[0]),
         written=written,
@@ -131,7 +131,7 @@ def _measured(opened: Opened) -> tuple[list[LearningCurve], list[Line], dict[str
 
 def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
     value = curve.points[-1].value
-    shown = f"{value:.3g} mean score" if curve.alone else f"{value:.0%} against {curve.opponent}"
+    shown = f"{value:,.5g} mean score" if curve.alone else f"{value:.0%} against {curve.opponent}"
     return f"{curve.game}: {shown}" if len(curves) > 1 else shown
 
 

@@ -1,0 +1,47 @@
+"""A file that grows is read on, line by whole line, whatever becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, strategies as st
+
+from gymposium.runs.growing import Growing
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12))
+def test_however_it_is_written_every_whole_line_is_read_once(tmp_path_factory, parts: list[bytes]) -> None:
+    file = tmp_path_factory.mktemp("growing") / "lines"
+    growing, found = Growing(file), []
+    for part in parts:
+        with open(file, "ab") as out:
+            out.write(part)
+        assert not growing.renewed()
+        found += growing.lines()
+    whole = b"".join(parts)
+    lines = whole.split(b"\n")[:-1]
+    expected = [(number, line + b"\n") for number, line in enumerate(lines, start=1) if line.strip()]
+    assert [(line.number, line.text) for line in found] == expected
+    assert all(whole[line.start : line.stop] == line.text for line in found)
+
+
+def test_a_file_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:
+    growing = Growing(tmp_path / "none")
+    assert not growing.renewed()
+    assert [*growing.lines()] == []
+
+
+def test_a_file_that_was_replaced_or_cut_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_text("one\ntwo\n")
+    growing = Growing(file)
+    growing.renewed()
+    assert len([*growing.lines()]) == 2
+    file.write_text("a\n")
+    assert growing.renewed()
+    assert [line.text for line in growing.lines()] == [b"a\n"]
+    other = tmp_path / "other"
+    other.write_text("b\nc\nd\n")
+    other.replace(file)
+    assert growing.renewed()
+    assert [line.number for line in growing.lines()] == [1, 2, 3]

@@ -1,0 +1,151 @@
+"""Runs are found, and their files read, whatever state they are in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.errors import BadRecord
+from gymposium.records import Problem
+from gymposium.runs.curves import Curves
+from gymposium.runs.results import learning_curves, lines
+from gymposium.runs.run import Run, find_runs
+from gymposium.runs.samples import SamplesIndex, parse
+from gymposium.runs.words import about, metrics
+
+
+def test_runs_are_found_wherever_they_are(training_run: Any, tmp_path: Path) -> None:
+    first, second = training_run("a"), training_run("deep/b")
+    (first.path / "adapter").mkdir()
+    (first.path / "adapter" / "config.json").write_text("{}")  # a model's
+    found = find_runs(tmp_path)
+    assert {name: run.path for name, run in found.items()} == {"training/a": first.path, "training/deep/b": second.path}
+    assert [*find_runs(second.path)] == ["b"]
+    assert find_runs(tmp_path / "nothing") == {}
+
+
+def test_curves_go_on_where_they_were(training_run: Any) -> None:
+    run = training_run()
+    curves = Curves(run.path / "metrics.jsonl")
+    curves.refresh()
+    assert (curves.stages(), curves.last()) == ([], (0, {}))
+    run.log(1)
+    run.log(1, "cold_start")
+    run.add("metrics.jsonl", '{"stage": "train", "st')  # being written
+    curves.refresh()
+    assert curves.stages() == ["cold_start", "train"]
+    assert curves.curve().steps == [1]
+    run.add("metrics.jsonl", '\n{"stage": "train"}\n[]\n')  # it was cut off, and these are not what they should be
+    run.log(3)
+    run.log(2, eval__tic_tac_toe__random__win=0.75)
+    run.log(3, rollout__win=0.9, train__entropy=float("nan"))  # done again
+    curves.refresh()
+    curve = curves.curve()
+    assert curve.steps == [1, 2, 3]
+    assert curve.series["rollout/win"] == [0.5, 0.5, 0.9]
+    assert curve.series["eval/tic_tac_toe/random/win"] == [None, 0.75, None]
+    assert curve.series["train/entropy"] == [1.0, 0.5, None]
+    assert [problem.where for problem in curves.problems] == [f"metrics.jsonl:{n}" for n in (3, 4, 5)]
+
+
+@given(st.integers(1, 400), st.integers(1, 60))
+def test_a_long_curve_is_drawn_by_means_and_says_so(tmp_path_factory: Any, steps: int, most: int) -> None:
+    file = tmp_path_factory.mktemp("curves") / "metrics.jsonl"
+    file.write_text("".join(f'{{"stage": "train", "step": {step}, "x": {step}}}\n' for step in range(1, steps + 1)))
+    curves = Curves(file)
+    curves.refresh()
+    curve = curves.curve(most=most)
+    assert len(curve.steps) == len(curve.series["x"]) <= most
+    assert curve.steps[-1] == steps
+    assert curve.each * len(curve.steps) >= steps
+    first = min(curve.each, steps)
+    assert curve.series["x"][0] == (first + 1) / 2  # the mean of 1 to first
+
+
+def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_run: Any) -> None:
+    run = training_run(steps=4)
+    run.log(2, eval__tic_tac_toe__random__win=0.75)
+    curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
+    curves.refresh()
+    (curve,) = learning_curves(read.config(), read.results(), curves.entries())
+    assert [point.step for point in curve.points] == [0, 2]
+    assert curve.points[1].value == 0.75
+    assert curve.points[1].low < 0.75 < curve.points[1].high
+    run.finish()
+    run.measured("anchor random")
+    (curve,) = learning_curves(read.config(), read.results(), curves.entries())
+    assert [point.step for point in curve.points] == [0, 2, 4]
+    assert curve.levels == {"random": curve.points[0].value}
+    table = lines(read.config(), read.results())
+    assert [(line.player, line.matches) for line in table] == [
+        ("cold start", "6"),
+        ("after training", "6"),
+        ("random", "6"),
+    ]
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    run = Run("x", tmp_path)
+    assert isinstance(run.config(), Problem)
+    assert run.results() == {}
+    (tmp_path / "results.json").write_text("[1]")
+    assert "no table" in str(run.results())
+    (tmp_path / "config.json").write_text("{" * 10)
+    assert str(tmp_path / "config.json") in str(run.config())
+
+
+def test_samples_are_found_without_reading_them_all_and_the_last_of_a_step_counts(training_run: Any) -> None:
+    run = training_run()
+    index = SamplesIndex(run.path / "samples.jsonl")
+    index.refresh()
+    assert index.places() == []
+    run.keep(5, rewards=(1.0, 1.0))
+    run.add("samples.jsonl", '{"format":"gymposium-samples-1","step":5,"group":1,"ga')
+    index.refresh()
+    assert index.places() == [(5, 0)]
+    run.add("samples.jsonl", "\n")
+    run.keep(5, rewards=(1.0, 0.0, -1.0))
+    run.keep(1)
+    index.refresh()
+    assert index.places() == [(1, 0), (5, 0)]
+    assert [problem.where for problem in index.problems] == ["samples.jsonl:2"]
+    group = index.group(5, 0)
+    assert group is not None
+    assert [one.reward for one in group.best_first] == [1.0, 0.0, -1.0]
+    assert not group.tied
+    assert index.group(5, 7) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda g: g.update(format="other"), "not samples"),
+        (lambda g: g.pop("game"), "game"),
+        (lambda g: g.update(trajectories=[]), "no trajectory"),
+        (lambda g: g["trajectories"][0].update(advantages=[1.0, 2.0]), "advantages"),
+        (lambda g: g["trajectories"][0].update(reward="much"), "no number"),
+        (lambda g: g["trajectories"][0]["rows"][0].update(pieces=["a"]), "piece"),
+        (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(stop=99), "behind the other"),
+        (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(engine=[0.0]), "log-probability"),
+        (lambda g: g["trajectories"][0].update(rows=[]), "all turns"),
+    ],
+)
+def test_samples_of_another_form_are_refused_with_the_reason(training_run: Any, change: Any, what: str) -> None:
+    run = training_run()
+    run.keep(1)
+    group = json.loads((run.path / "samples.jsonl").read_text())
+    change(group)
+    with pytest.raises(BadRecord, match=what):
+        parse(json.dumps(group).encode())
+
+
+def test_every_documented_metric_knows_itself() -> None:
+    for metric in metrics():
+        name = metric.name.replace("GAME", "leduc_poker").replace("OPPONENT", "mcts-100").replace("PART", "utility")
+        assert about(name) == metric
+    assert about("rollout/nothing/of/this") is None
+    assert {"rollout/win", "rollout/win/OPPONENT", "rollout/GAME/win"} <= {metric.name for metric in metrics()}
