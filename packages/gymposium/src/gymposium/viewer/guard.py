@@ -18,14 +18,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gymposium.viewer.pages import CONTENT_POLICY
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _READS = ("GET", "HEAD")
-
-CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'"
-)
-"""What a page may do. Styles may stand in the page, for a board in its frame takes this policy over."""
 
 HEADERS = {
     "Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'",

@@ -16,6 +16,12 @@ from gymposium.viewer.text import shortened, visible
 
 _VIEWER = "gymposium.viewer"
 
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'"
+)
+"""What a page may do. Styles may stand in the page, for a board in its frame takes this policy over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -25,13 +31,23 @@ class Tab:
     path: str
 
 
-def render(template: str, path: str, tabs: Sequence[Tab] = (), package: str = _VIEWER, **values: Any) -> str:
+def render(
+    template: str,
+    path: str,
+    tabs: Sequence[Tab] = (),
+    package: str = _VIEWER,
+    *,
+    live: bool = False,
+    **values: Any,
+) -> str:
     """The page of this path, relative to where the viewer's pages begin: `matches/run.jsonl/17.html`. Beside `values` a
-    template has `path`, `tabs` and `root`, which stands before every link: `{{ root }}static/base.css`.
+    template has `path`, `tabs`, `live` (whether a server answers; a page that is a file carries its policy in itself),
+    and `root`, which stands before every link: `{{ root }}static/base.css`.
 
     `package` is where the template stands, in a folder `templates`; the viewer's own are there for all."""
-    root = "../" * path.count("/")
-    return _environment(package).get_template(template).render(path=path, root=root, tabs=tabs, **values)
+    root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
+    page = _environment(package).get_template(template)
+    return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
 
 
 @lru_cache

@@ -24,14 +24,13 @@ _ALONE: dict[str, Any] = {
     "same_deal": (),
     "compare": None,
     "raw": None,
-    "live": False,
 }
 """What a page says of the matches around it, where it knows of none."""
 
 
-def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), **around: Any) -> str:
+def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
     """The page of a match, to stand at `path`."""
-    return render("replays/match.html", path, tabs, **{**_ALONE, "story": story, **around})
+    return render("replays/match.html", path, tabs, live=live, **{**_ALONE, "story": story, **around})
 
 
 def export_matches(

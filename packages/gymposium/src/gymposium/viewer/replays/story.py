@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -158,7 +159,7 @@ def tell(record: Record) -> Story:
     except Exception as error:  # noqa: BLE001 - whatever a stranger's game may raise at a record
         trouble = f"{type(error).__name__}: {error}"
     if trouble:
-        steps = steps or _without_game(record)
+        steps += _not_played(record, steps)
     decisive = steps[-1].number if steps else 0
     bad = record.forfeit is not None or record.error is not None
     lost = [seat.number for seat in seats if seat.result == "loss"]
@@ -256,13 +257,17 @@ def _silence(record: Record, seat: int) -> str:
     return ""
 
 
-def _without_game(record: Record) -> list[Step]:
-    """The replies as they stand in the record, where there is no game to say more of them."""
-    found = []
-    for number, turn in enumerate(record.turns):
+def _not_played(record: Record, steps: Sequence[Step]) -> list[Step]:
+    """The replies behind those steps as they stand in the record, where it could not be played on."""
+    shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
+    found: list[Step] = []
+    for turn in record.turns:
+        if shown[turn["seat"]]:
+            shown[turn["seat"]] -= 1
+            continue
         tokens = turn.get("tokens", [None, None])
         one = Try(turn["text"], turn["reading"], "", "", turn.get("action"), None, False, *tokens, turn.get("seconds"))
-        found.append(Step(number, [], [], [Act(turn["seat"], None, [one])]))
+        found.append(Step(len(steps) + len(found), [], [], [Act(turn["seat"], None, [one])]))
     return found
 
 

@@ -1,0 +1,99 @@
+"""A viewer that serves a directory, and records of every kind to be looked at."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, play
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Player, Reply, Usage
+from gymposium.prompt import prompt_for
+from gymposium.reading import READERS, Reader
+from gymposium.records import RecordWriter
+from gymposium.viewer.app import make_app, view
+
+Serve = Callable[..., str]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """`serve(directory)` is the address of a server that shows it; more keywords are the guard's."""
+    running: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def start(directory: Path, **guard: object) -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        app = make_app(view(directory), **guard)  # type: ignore[arg-type]
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        running.append((server, thread))
+        return f"http://127.0.0.1:{listening.getsockname()[1]}/"
+
+    yield start
+    for server, thread in running:
+        server.should_exit = True
+        thread.join()
+
+
+class Scripted:
+    """Replies with what it was given, in order, then with the first legal move; keeps the prompts that it read."""
+
+    def __init__(self, *said: str, name: str = "scripted", reply: str = "move", style: Style = "full") -> None:
+        self.name, self.style = name, style
+        self.reader: Reader = READERS[reply]
+        self.prompts: list[str] = []
+        self._said = list(said)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        self.prompts.append(prompt_for(ask.game, self.style, self.reader)(ask.observe(self.style), ask.reason))
+        text = self._said.pop(0) if self._said else self.reader.answer((ask.legal_moves or ["text"])[0])
+        return Reply(
+            text.removesuffix("<cut>"), "length" if text.endswith("<cut>") else "stop", usage=Usage(31, 7, 0.5)
+        )
+
+
+def write(
+    file: Path,
+    game: str,
+    players: Sequence[Player | str],
+    *,
+    policy: str = "forfeit",
+    seeds: Sequence[int] = (0,),
+    tag: str = "m",
+) -> None:
+    """Play a match for each seed and append it."""
+    seated = [make_player(player) if isinstance(player, str) else player for player in players]
+    how, loaded = FailurePolicy.parse(policy), load_game(game)
+    with RecordWriter(file) as writer:
+        for played in play(MatchJob(f"{tag}-{seed}", loaded, seated, seed, on_illegal=how) for seed in seeds):
+            writer.write(played)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Matches of several games: won, lost, drawn, forfeited in every way; a torn line; a file of something else."""
+    folder = tmp_path / "runs"
+    boards = folder / "boards" / "tic tac toe.jsonl"
+    write(boards, "tic_tac_toe", ["random", "random"], seeds=range(8), tag="random")
+    write(boards, "tic_tac_toe", [Scripted("b2", "b2", name="lm:repeats"), "random"], tag="illegal")
+    write(boards, "tic_tac_toe", ["random", Scripted("I like b2.", name="lm:talks")], tag="unparsable")
+    write(boards, "tic_tac_toe", [Scripted("<think>hm<cut>", name="lm:long", reply="tags"), "random"], tag="cut")
+    clumsy = Scripted("b2", "b2", "well", name="lm:tries")
+    write(boards, "tic_tac_toe", [clumsy, "random"], policy="retry(2)", tag="retried")
+    write(folder / "connect_four.jsonl", "connect_four", ["random", "random"], seeds=range(2), tag="four")
+    write(folder / "cards.jsonl", "goofspiel(num_cards=3)", ["random", Scripted("bid 9")], tag="goof")
+    with open(folder / "cards.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"id":"torn","game":"goofsp')
+    (folder / "metrics.jsonl").write_text('{"step":1}\n' * 3, encoding="utf-8")
+    return folder

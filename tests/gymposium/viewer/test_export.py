@@ -1,0 +1,80 @@
+"""The same pages as files, which need no server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from gymposium.errors import BadOption, BadRecord
+from gymposium.records import Record, read_records
+from gymposium.viewer.export import export
+from gymposium.viewer.replays import export_matches
+
+
+def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    export(runs, out)
+    pages = sorted(out.rglob("*.html"))
+    assert len([page for page in pages if page.parent.parent != out]) >= 15
+    for page in (out / "index.html", out / "matches.html", pages[0], pages[-1]):
+        found = look.at(page.as_uri(), scripts=False)
+        links = found.evaluate(
+            "[...document.querySelectorAll('[href],[src],[action]')].map(e => e.href || e.src || e.action)"
+        )
+        for link in links:
+            assert Path(unquote(urlsplit(link).path)).is_file(), link
+
+
+def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any, runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    export(runs, out)
+    page = look.at(f"{(out / 'matches.html').as_uri()}?failed=illegal")
+    rows = page.locator("tbody tr")
+    assert rows.count() == 15
+    assert sorted(row.locator("td.id").inner_text() for row in rows.all() if row.is_visible()) == [
+        "goof-0",
+        "illegal-0",
+        "retried-0",
+    ]
+    page.locator("select[name=player]").select_option("lm:repeats")
+    page.locator("select[name=ended]").select_option("lost")
+    assert page.locator(".found .shown").inner_text() == "1"
+    page.locator("tbody tr:visible a").click()
+    assert "Seat 0 (lm:repeats) forfeits." in page.locator(".verdict.head").inner_text()
+    page.keyboard.press("Home")
+    assert page.url.endswith("#step-0")
+    assert page.frame_locator("iframe.picture").first.locator("svg svg").count() == 0
+    page.keyboard.press("ArrowRight")
+    assert page.frame_locator("iframe.picture").first.locator("svg svg").count() == 1
+
+
+def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    export(runs, out)
+    assert not list(out.rglob("*.json"))
+    assert "compare.html" not in "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
+
+
+def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(BadOption, match="empty or not there"):
+        export(runs, tmp_path)
+
+
+def test_pages_of_some_matches_for_another_site(look: Any, runs: Path, tmp_path: Path) -> None:
+    records = [found for _, found in read_records(runs / "cards.jsonl") if isinstance(found, Record)]
+    strange = Record.parse(json.dumps(json.loads(records[0].line()) | {"id": "../../a b/<x>?#é"}))
+    paths = export_matches([*records, strange, strange], tmp_path / "out", home="../index.html")
+    assert paths.keys() == {"goof-0", strange.id}
+    written = {page.relative_to(tmp_path / "out").as_posix() for page in (tmp_path / "out").rglob("*.html")}
+    assert {*paths.values()} == written
+    page = look.at((tmp_path / "out" / paths[strange.id]).as_uri())
+    assert "forfeits" in page.locator(".verdict.head").inner_text()
+    assert page.locator("a.brand").evaluate("link => link.href") == (tmp_path / "index.html").as_uri()
+    other = Record.parse(json.dumps(json.loads(records[0].line()) | {"seed": 99}))
+    with pytest.raises(BadRecord, match="Two different matches have the id 'goof-0'"):
+        export_matches([records[0], other], tmp_path / "twice")

@@ -1,0 +1,158 @@
+"""The list of matches: found without reading all of each, kept up while files grow, nothing hidden."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadOption, BadRecord
+from gymposium.records import Record, read_records
+from gymposium.viewer.replays.index import Index
+from gymposium.viewer.replays.rows import Row, RowReader
+from gymposium.viewer.replays.wanted import Wanted, facts_of
+
+_LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
+texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
+
+
+def index_of(directory: Path) -> Index:
+    index = Index(directory)
+    index.refresh()
+    return index
+
+
+def a_record() -> Record:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
+    return Record.of(played)
+
+
+@given(
+    match_id=texts,
+    players=st.lists(texts, max_size=3),
+    said=st.lists(st.tuples(texts, st.sampled_from(["move", "illegal", "unparsable", "cut off"])), max_size=5),
+    error=st.none() | texts,
+    report=st.dictionaries(texts, st.floats(allow_nan=False, allow_infinity=False), max_size=2),
+)
+def test_pieces_of_a_line_tell_what_the_whole_line_tells(
+    match_id: str, players: list[str], said: list[tuple[str, str]], error: str | None, report: dict[str, float]
+) -> None:
+    """Whatever the texts in it hold, be it what looks like a key."""
+    record = a_record()
+    record.id, record.players, record.error, record.reports = match_id, players, error, [report]
+    record.turns = [{"seat": 0, "reading": reading, "text": text} for text, reading in said]
+    line = record.line()
+    by_pieces = RowReader("f").row(line.encode() + b"\n", 1, 0)
+    in_full = RowReader("f").row(json.dumps(json.loads(line), indent=0).replace("\n", " ").encode(), 1, 0)
+    in_full.size = by_pieces.size
+    assert repr(by_pieces) == repr(in_full)
+    assert (by_pieces.id, by_pieces.replies) == (match_id, len(said))
+    assert RowReader("f")._by_pieces(line.encode(), 1, 0) is not None, "the quick way is never gone"
+
+
+def test_every_line_is_listed_or_named(runs: Path) -> None:
+    index = index_of(runs)
+    assert len(index.rows) == 15
+    assert [str(problem) for problem in index.problems] == [f"cards.jsonl:2: {index.problems[0].what}"]
+    assert "not JSON" in index.problems[0].what
+    assert [*index.foreign] == ["metrics.jsonl"]
+    for row in index.rows:
+        [record] = [found for number, found in read_records(runs / row.file) if number == row.line]
+        assert index.record(row) == record
+        assert isinstance(record, Record)
+        assert (row.id, row.seed, row.replies) == (record.id, record.seed, len(record.turns))
+        assert (row.lineup.game, list(row.lineup.players)) == (record.game, record.players)
+        assert (list(row.ending.results), row.ending.forfeit) == (record.results, record.forfeit)
+        assert index.row(row.file, row.line) is row
+        assert index.by_id(row.id) is not None
+
+
+def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
+    file, line = tmp_path / "matches.jsonl", a_record().line()
+    file.write_text(f"{line}\n{line[:40]}", encoding="utf-8")
+    index = index_of(tmp_path)
+    assert (len(index.rows), len(index.problems)) == (1, 1)
+    with open(file, "a", encoding="utf-8") as more:  # the line that was being written ends, and another begins
+        more.write(f"{line[40:]}\n{line}")
+    index.refresh()
+    assert [row.line for row in index.rows] == [1, 2, 3]
+    assert index.problems == []
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "more.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    index.refresh()
+    assert [row.file for row in index.rows] == ["later/more.jsonl", *["matches.jsonl"] * 3]
+    file.write_text(f"{line}\n", encoding="utf-8")  # begun anew
+    index.refresh()
+    assert len(index.rows) == 2
+    file.unlink()
+    index.refresh()
+    assert len(index.rows) == 1
+
+
+def test_one_file_can_be_given(runs: Path) -> None:
+    assert {row.file for row in index_of(runs / "connect_four.jsonl").rows} == {"connect_four.jsonl"}
+
+
+def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "matches.jsonl"
+    file.write_text(a_record().line(), encoding="utf-8")
+    index = index_of(tmp_path)
+    file.unlink()
+    with pytest.raises(BadRecord, match=r"matches\.jsonl cannot be read"):
+        index.record(index.rows[0])
+
+
+def selected(index: Index, **query: str) -> list[Row]:
+    return index.select(Wanted.of(query))
+
+
+def test_filters(runs: Path) -> None:
+    index = index_of(runs)
+    assert len(selected(index, game="connect_four")) == 2
+    assert [row.id for row in selected(index, player="lm:talks")] == ["unparsable-0"]
+    assert {row.id for row in selected(index, ended="forfeit")} == {"illegal-0", "unparsable-0", "cut-0", "goof-0"}
+    assert [row.id for row in selected(index, player="random", ended="forfeit")] == []
+    assert [row.id for row in selected(index, player="lm:long", ended="lost")] == ["cut-0"]
+    assert [row.id for row in selected(index, player="lm:long", ended="won")] == []
+    assert {row.id for row in selected(index, failed="illegal")} == {"illegal-0", "retried-0", "goof-0"}
+    assert {row.id for row in selected(index, failed="cut-off")} == {"cut-0"}
+    assert {row.id for row in selected(index, failed="unparsable")} == {"unparsable-0", "retried-0"}
+    assert len(selected(index, failed="failed")) == 5
+    assert [row.id for row in selected(index, text="four")] == ["four-0", "four-1"]
+    drawn = [row for row in index.rows if "draw" in row.ending.results]
+    assert selected(index, ended="drawn") == drawn
+    long = selected(index, game="tic_tac_toe", long="yes")
+    assert {row.replies for row in long} == {max(row.replies for row in selected(index, game="tic_tac_toe"))}
+    longest = [row.replies for row in selected(index, sort="longest")]
+    assert longest == sorted(longest, reverse=True)
+    with pytest.raises(BadOption, match="ended=never: write won, lost"):
+        selected(index, ended="never")
+
+
+def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
+    record = a_record()
+    ways = {"timed_out": [1], "out_of_context": [0], "crashed": {"1": "boom"}, "error": "the engine broke"}
+    lines = [json.dumps(asdict(record) | {name: value}, separators=(",", ":")) for name, value in ways.items()]
+    (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    index = index_of(tmp_path)
+    for row, way in zip(index.rows, ["timed-out", "out-of-context", "crashed", "broke-off"], strict=True):
+        assert {way, f"{way} by random"} <= facts_of(row, index.long)
+        assert selected(index, ended=way) == [row]
+
+
+def test_a_filter_stands_in_an_address() -> None:
+    wanted = Wanted.of({"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"})
+    assert wanted.query(page=2) == "?game=goofspiel%28num_cards%3D5%29&ended=lost&long=yes&page=2"
+    assert Wanted().query() == ""
+
+
+def test_matches_of_one_deal_are_known(runs: Path) -> None:
+    index = index_of(runs)
+    first = index.by_id("random-0")
+    assert first is not None
+    assert {row.id for row in index.same_deal(first)} == {"illegal-0", "unparsable-0", "cut-0", "retried-0"}

@@ -1,0 +1,262 @@
+"""The viewer in a real browser: it loads, steps, filters, compares, and nothing that is shown does anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gymposium.games.lines.tic_tac_toe import TicTacToe
+from gymposium.records import Record
+from gymposium.viewer.replays.story import tell
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TTT = "matches/boards/tic%20tac%20toe.jsonl"
+"""Where the matches of tic-tac-toe are: 1 to 8 at random, then illegal, unparsable, cut off, retried."""
+
+
+def shown_step(page: Page) -> int:
+    [step] = [one for one in page.locator(".step").all() if one.is_visible()]
+    return int(step.get_attribute("data-step") or "-1")
+
+
+def shown_views(page: Page) -> list[str]:
+    return [view.get_attribute("data-seat") or "" for view in page.locator(".view").all() if view.is_visible()]
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    return [one.inner_text().strip() for one in page.locator(selector).all()]
+
+
+def test_from_the_first_page_to_a_lost_match(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(serve(runs))
+    assert "15 matches of 3 games" in page.locator(".card").inner_text()
+    page.locator(".card").click()
+    assert page.locator("tbody tr").count() == 15
+    assert "1 line is no match" in page.locator(".banner").first.inner_text()
+    assert "1 file holds something else" in page.locator(".banner").last.inner_text()
+    page.locator("select[name=player]").select_option("lm:talks")
+    page.locator("tbody tr").click()
+    assert "Seat 1 (lm:talks) forfeits." in page.locator(".verdict.head").inner_text()
+    assert "“I like b2.” is not written as a move of this game." in page.locator(".verdict.head").inner_text()
+    assert page.url.endswith("10.html?player=lm%3Atalks")
+    assert shown_step(page) == 1, "it begins where it was decided"
+    assert shown_views(page) == ["1"]
+    step = page.locator("#step-1")
+    assert step.locator(".tag.unparsable").inner_text() == "unparsable"
+    assert step.locator(".reply pre").inner_text() == "I like b2."
+    assert "31 tokens read · 7 written · 0.50 s" in step.locator(".reply h5").inner_text()
+
+
+def test_stepping_by_keys(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/1.html")
+    last = page.locator(".step").count() - 1
+    assert shown_step(page) == last
+    page.keyboard.press("Home")
+    assert (shown_step(page), shown_views(page)) == (0, ["0"])
+    page.keyboard.press("ArrowRight")
+    assert (shown_step(page), shown_views(page)) == (1, ["1"])
+    assert page.url.endswith("#step-1")
+    assert page.locator(".moves a[aria-current]").get_attribute("data-step") == "1"
+    page.keyboard.press("1")
+    assert (shown_views(page), page.url[-len("#step-1-seat-0") :]) == (["0"], "#step-1-seat-0")
+    page.keyboard.press("a")
+    assert shown_views(page) == ["0", "1"]
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowRight")
+    assert shown_step(page) == last
+    page.keyboard.press("ArrowLeft")
+    assert (shown_step(page), shown_views(page)) == (last - 1, ["0", "1"])
+    page.keyboard.press("n")
+    page.wait_for_url("**/2.html*")
+    page.keyboard.press("p")
+    page.wait_for_url("**/1.html*")
+
+
+def test_a_link_leads_to_a_step_as_a_seat_sees_it(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/1.html#step-2-seat-1")
+    assert (shown_step(page), shown_views(page)) == (2, ["1"])
+    page.locator(".moves a").last.click()
+    assert shown_step(page) == page.locator(".step").count() - 1
+    page.locator("[data-go=first]").click()
+    assert shown_step(page) == 0
+    page.locator(".toggle [data-view=all]").click()
+    assert shown_views(page) == ["0", "1"]
+
+
+def test_filters_hold_while_stepping_through_the_list(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}matches.html")
+    page.locator("select[name=failed]").select_option("illegal")
+    page.wait_for_url("**failed=illegal**")
+    assert texts(page, "td.id") == ["illegal-0", "retried-0", "goof-0"]
+    page.locator("tbody tr td.game").first.click()
+    assert "1 of 3 that are listed" in page.locator(".around").inner_text()
+    page.get_by_role("link", name="Next").click()
+    page.get_by_role("link", name="Next").click()
+    assert "3 of 3 that are listed" in page.locator(".around").inner_text()
+    assert page.get_by_role("link", name="Next").count() == 0
+    page.get_by_role("link", name="All matches").click()
+    assert page.locator("tbody tr").count() == 3
+    page.get_by_role("link", name="All", exact=True).click()
+    assert page.locator("tbody tr").count() == 15
+
+
+def test_a_prompt_can_be_copied_as_it_was_sent(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/12.html#step-2")
+    record = Record.parse((runs / "boards" / "tic tac toe.jsonl").read_text(encoding="utf-8").splitlines()[11])
+    [act] = tell(record).steps[2].acts
+    assert len(act.tries) == 3
+    prompts = page.locator("#step-2 details.prompt")
+    for number, one in enumerate(act.tries):
+        assert one.prompt is not None
+        prompts.nth(number).locator("summary").click()
+        whole = one.prompt.before + one.prompt.rules + one.prompt.after
+        page.wait_for_function("details => !details.querySelector('a.rules')", arg=prompts.nth(number).element_handle())
+        assert prompts.nth(number).locator("pre").text_content() == whole
+    assert "'b2' is not legal now." in (prompts.nth(1).locator("pre").text_content() or "")
+
+
+def test_two_matches_side_by_side(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}matches.html?game=tic_tac_toe")
+    button = page.get_by_role("button", name="Set two side by side")
+    assert button.is_disabled()
+    boxes = page.locator("td.pick input")
+    boxes.nth(0).check()
+    boxes.nth(9).check()
+    button.click()
+    assert page.locator(".side").count() == 2
+    assert "The first different move is at step" in page.locator("main").inner_text()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    visible = [step.get_attribute("id") for step in page.locator(".step").all() if step.is_visible()]
+    assert visible == ["a-step-1", "b-step-1"]
+    page.keyboard.press("End")
+    assert len([step for step in page.locator(".step").all() if step.is_visible()]) == 2  # the shorter one stays
+
+
+def test_a_picture_stands_in_a_frame_that_may_do_nothing(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/1.html#step-3-all")
+    frames = page.locator("iframe.picture")
+    assert frames.count() == 2
+    assert frames.first.get_attribute("sandbox") == ""
+    board = page.frame_locator("iframe.picture").first
+    assert board.locator("svg svg").count() == 3
+    assert board.locator("svg").first.bounding_box()["width"] > 200
+    page.keyboard.press("ArrowLeft")
+    assert page.frame_locator("iframe.picture").first.locator("svg svg").count() == 2
+
+
+HOSTILE = (
+    "<script>window.hacked=1</script><img src=x onerror='window.hacked=2'></pre></script>"
+    '"><svg onload=window.hacked=3> {{ 7*7 }} \x1b[31m\x1b]0;title\x07 \u202egnp.exe \u200b\ud800 <!-- \x00'
+)
+
+
+def hostile_run(folder: Path) -> None:
+    """A record all of whose texts are hostile."""
+    folder.mkdir()
+    players = [f"lm:{HOSTILE}", "random"]
+    [line] = _played(players)
+    data = json.loads(line)
+    data["turns"][0]["text"] = HOSTILE + "x" * 1_000_000
+    data["turns"][0]["reading"] = "unparsable"
+    data["turns"] = data["turns"][:1]
+    data |= {"id": HOSTILE, "events": [], "forfeit": 0, "results": ["loss", "win"], "returns": [-1.0, 1.0]}
+    data |= {"versions": {HOSTILE: HOSTILE}, "crashed": {"0": HOSTILE}, "on_illegal": "forfeit"}
+    with open(folder / "m.jsonl", "w", encoding="utf-8") as file:
+        file.write(json.dumps(data, separators=(",", ":")) + "\n")
+        file.write(json.dumps(data | {"error": HOSTILE, "returns": [], "results": [], "game": HOSTILE}) + "\n")
+        file.write(HOSTILE.encode("utf-8", "replace").decode() + "\n")
+
+
+def _played(players: list[str]) -> list[str]:
+    from gymposium import load_game, make_player
+    from gymposium.driver import MatchJob, play
+
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, 0)])
+    record = Record.of(played)
+    record.players = players
+    return [record.line()]
+
+
+def test_hostile_text_is_shown_and_does_nothing(look: Any, serve: Any, tmp_path: Path) -> None:
+    hostile_run(tmp_path / "runs")
+    address = serve(tmp_path / "runs")
+    for path in (
+        "index.html",
+        "matches.html",
+        "matches/m.jsonl/1.html",
+        "matches/m.jsonl/2.html",
+        "compare.html?match=m.jsonl:1&match=m.jsonl:2",
+    ):
+        page = look.at(f"{address}{path}")
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img:not([src*='static/'])").count() == 0
+        assert page.locator("main script, main svg").count() == 0
+        text = page.evaluate("document.documentElement.outerHTML")
+        assert not {"\x1b", "\x07", "\u202e", "\u200b", "\x00"} & set(text)
+    page = look.at(f"{address}matches/m.jsonl/1.html")
+    reply = page.locator("#step-0 .reply pre").inner_text()
+    assert reply.startswith("<script>window.hacked=1</script><img src=x onerror='window.hacked=2'>")
+    assert "{{ 7*7 }} ␛[31m␛]0;title␇ ⟨U+202E⟩gnp.exe ⟨U+200B⟩⟨U+D800⟩ <!-- ␀" in reply
+    assert "characters are left out here" in reply
+    assert len(reply) < 25_000
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+
+
+def test_a_hostile_picture_does_nothing(look: Any, serve: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    markup = (
+        "<script>parent.hacked=1</script><img src='http://127.0.0.2:9/x.png' onerror='parent.hacked=2'>"
+        "<link rel=stylesheet href='http://127.0.0.2:9/x.css'><form action='http://127.0.0.2:9/'><button>go</button>"
+        "</form><a href='javascript:parent.hacked=3' target=_top>go</a><p id=shown>shown</p>"
+        "<meta http-equiv=refresh content='0;url=http://127.0.0.2:9/'>"
+    )
+    monkeypatch.setattr(TicTacToe, "render_html", lambda self, state, seat: markup)
+    page = look.at(f"{serve(runs)}{TTT}/1.html#step-1")
+    board = page.frame_locator("iframe.picture").first
+    board.locator("#shown").wait_for()
+    board.locator("a").click()
+    board.locator("button").click()
+    assert page.evaluate("window.hacked") is None
+    assert page.url.endswith("#step-1")
+    assert look.troubles
+    assert all("sandboxed" in said or "Content Security Policy" in said or "Unsafe" in said for said in look.troubles)
+    look.troubles.clear()
+
+
+def test_without_scripts_everything_can_be_read(look: Any, serve: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/9.html", scripts=False)
+    assert all(step.is_visible() for step in page.locator(".step").all())
+    assert page.locator(".step").count() == 3
+    assert "is a move of this game, but not one of the" in page.locator("#step-2").inner_text()
+    assert not page.locator(".stepper").is_visible()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "index.html",
+        "matches.html",
+        f"{TTT}/12.html#step-2-all",
+        "matches/cards.jsonl/1.html",
+        "compare.html?match=connect_four.jsonl:1&match=connect_four.jsonl:2",
+    ],
+)
+def test_nothing_is_wider_than_a_phone(look: Any, serve: Any, runs: Path, path: str) -> None:
+    page = look.at(f"{serve(runs)}{path}", width=390, height=844, dark=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_light_and_dark_follow_the_reader(look: Any, serve: Any, runs: Path) -> None:
+    address = serve(runs)
+    colours = [
+        look.at(f"{address}matches.html", dark=dark).evaluate("getComputedStyle(document.body).backgroundColor")
+        for dark in (False, True)
+    ]
+    light, dark = (sum(map(int, colour.strip("rgb()").split(","))) for colour in colours)
+    assert light > 600
+    assert dark < 150

@@ -1,0 +1,134 @@
+"""What a page tells of a match: that is what happened, and what was sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.records import Record
+from gymposium.viewer.replays.story import Story, Try, tell
+
+from .conftest import Scripted, write
+
+
+def story_of(tmp_path: Path, name: str, players: list[Any], *, policy: str = "forfeit", **changes: Any) -> Story:
+    write(tmp_path / "m.jsonl", name, players, policy=policy)
+    data = json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))
+    return tell(Record.parse(json.dumps(data | changes)))
+
+
+def tries(story: Story, seat: int) -> list[Try]:
+    return [one for step in story.steps for act in step.acts if act.seat == seat for one in act.tries]
+
+
+@pytest.mark.parametrize("style", ["full", "compact"])
+@pytest.mark.parametrize("reply", ["move", "tags", "json"])
+@pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
+def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str, style: Any) -> None:
+    """To the letter, the reasons for retries in them."""
+    player = Scripted("nonsense", "<move>z9</move>", reply=reply, style=style)
+    story = story_of(tmp_path, game, ["random", player], policy="retry(3)")
+    found = tries(story, 1)
+    assert [one.prompt.before + one.prompt.rules + one.prompt.after for one in found if one.prompt] == player.prompts
+    assert found[1].prompt is not None
+    assert found[1].prompt.before
+    assert story.seats[1].rules == found[0].prompt.rules  # type: ignore[union-attr]
+    assert story.seats[1].differs == ""
+    assert all(one.sent for one in found)
+    assert not any(one.sent for one in tries(story, 0))
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "reading", "why"),
+    [
+        (("b2", "b2"), "move", "illegal", "“b2” is a move of this game, but not one of the 7 that are legal here."),
+        (("I like b2.",), "move", "unparsable", "“I like b2.” is not written as a move of this game."),
+        (("B2",), "move", "unparsable", "The legal move “b2” must be written exactly so."),
+        (("",), "move", "unparsable", "It is empty."),
+        (("b2",), "tags", "unparsable", "It has not the form that was asked for: <think>...</think><move>...</move>"),
+        (("<move> </move>",), "tags", "unparsable", "It is empty where the move should stand."),
+        (('{"move": "up"}',), "json", "unparsable", "“up” in the place of the move is not written as"),
+        (("x" * 5000,), "move", "unparsable", "It has 5,000 characters, and no move of this game is written so."),
+        (("<think>b<cut>",), "tags", "cut off", "by the limit of tokens"),
+    ],
+)
+def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply: str, reading: str, why: str) -> None:
+    story = story_of(tmp_path, "tic_tac_toe", [Scripted(*said, reply=reply, name="lm:small?reply=x"), "random"])
+    last = tries(story, 0)[-1]
+    assert (last.reading, last.text) == (reading, said[-1].removesuffix("<cut>"))
+    assert why in last.why
+    assert story.verdict == ["Seat 0 (lm:small) forfeits.", f"Its last reply was {reading}. {last.why}"]
+    assert story.bad
+    assert story.decisive == story.steps[-1].number == len(said) * 2 - 2
+    assert (last.prompt_tokens, last.reply_tokens, last.seconds) == (31, 7, 0.5)
+    assert story.seats[0].reply_tokens == 7 * len(said)
+    assert story.difference == story.trouble == ""
+
+
+def test_each_seat_sees_its_own(tmp_path: Path) -> None:
+    story = story_of(tmp_path, "kuhn_poker", ["random", "random"])
+    assert story.steps[0].chance
+    for step in story.steps:
+        mine, theirs = (view.text for view in step.views)
+        assert mine != theirs
+    assert [act.move for step in story.steps for act in step.acts] == [
+        event.move for event in story.record.events if event.seat >= 0
+    ]
+    assert story.steps[-1].ends
+    assert not story.bad
+
+
+def test_a_move_that_was_drawn_is_called_so(tmp_path: Path) -> None:
+    story = story_of(tmp_path, "tic_tac_toe", [Scripted("hm"), "random"], policy="random")
+    assert [act.drawn for step in story.steps[:3] for act in step.acts] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"timed_out": [0]}, ["Seat 0 (scripted) forfeits.", "It did not answer in time."]),
+        ({"out_of_context": [0]}, ["Seat 0 (scripted) forfeits.", "It had no room to answer"]),
+        (
+            {"crashed": {"0": "KeyError: 'x'"}},
+            ["Seat 0 (scripted) forfeits.", "It crashed instead of answering: KeyErr"],
+        ),
+        ({"error": "OSError: gone", "returns": [], "results": []}, ["The match broke off: OSError: gone"]),
+    ],
+)
+def test_silence_is_told(tmp_path: Path, changes: dict[str, Any], verdict: list[str]) -> None:
+    story = story_of(tmp_path, "tic_tac_toe", [Scripted("nonsense"), "random"], turns=[], **changes)
+    assert [told.startswith(said) for told, said in zip(story.verdict, verdict, strict=True)] == [True] * len(verdict)
+
+
+def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
+    write(tmp_path / "m.jsonl", "tic_tac_toe", ["random", "random"])
+    data = json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))
+    data["prompts"][1]["hash"] = "0123456789ab"
+    data["prompts"][0]["version"] = 0
+    story = tell(Record.parse(json.dumps(data)))
+    assert "worded by version 0" in story.seats[0].differs
+    assert "digest is 0123456789ab" in story.seats[1].differs
+    assert "prompt differs: seat 1" in story.difference
+
+
+def test_what_does_not_follow_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+    whole = story_of(tmp_path, "tic_tac_toe", ["random", "random"])
+    events = [list(event) for event in whole.record.events]
+    broken = tell(Record.parse(json.dumps(json.loads(whole.record.line()) | {"events": [*events[:3], events[0]]})))
+    assert "Moves were given for seats [0]" in broken.trouble
+    assert [act.seat for step in broken.steps[:3] for act in step.acts] == [0, 1, 0]
+    assert sorted(one.text for seat in (0, 1) for one in tries(broken, seat)) == sorted(
+        turn["text"] for turn in whole.record.turns
+    )
+    other = tell(Record.parse(json.dumps(json.loads(whole.record.line()) | {"returns": [5.0, 5.0]})))
+    assert "returns are" in other.difference
+
+
+def test_replies_are_shown_where_the_game_is_not_there(tmp_path: Path) -> None:
+    story = story_of(tmp_path, "tic_tac_toe", [Scripted("b2", "b2"), "random"], game="gone_with_its_plugin")
+    assert "gone_with_its_plugin" in story.trouble
+    assert [one.text for one in tries(story, 0)] == ["b2", "b2"]
+    assert story.verdict[0] == "Seat 0 (scripted) forfeits."
