@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gymposium.arena.ratings.bootstrap import arcsine, exponential, interval
 from gymposium.arena.ratings.comparisons import Comparisons, Floats
+from gymposium.arena.ratings.ranks import surely
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,13 @@ class Payoff:
 
     @property
     def beats(self) -> NDArray[np.bool_]:
-        """Whether the row's player surely takes more than half of the points."""
-        return np.asarray(self.low > 0.5)
+        """Whether the row's player surely takes more than half of the points. All are right together in 95 %."""
+        n = len(self.share)
+        one, other = np.triu_indices(n, 1)
+        sign = surely(self.samples[:, one, other] - 0.5)
+        beats = np.zeros((n, n), dtype=bool)
+        beats[one, other], beats[other, one] = sign > 0, sign < 0
+        return beats
 
 
 def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> Payoff:
@@ -54,7 +60,7 @@ def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> P
         samples[:, one, other] = won / (weights @ (mine + theirs) + more)
         samples[:, other, one] = 1.0 - samples[:, one, other]
     wins = points - 0.5 * game.tied
-    return Payoff(share, samples, *interval(samples), wins, game.tied, wins.T)
+    return Payoff(share, samples, *_ends(share, samples), wins, game.tied, wins.T)
 
 
 def over_games(games: Sequence[Payoff]) -> Payoff:
@@ -64,4 +70,10 @@ def over_games(games: Sequence[Payoff]) -> Payoff:
     share = np.sum([np.nan_to_num(game.share) for game in games], axis=0) / times
     samples = np.sum([np.nan_to_num(game.samples) for game in games], axis=0) / times
     wins, draws = np.sum([game.wins for game in games], axis=0), np.sum([game.draws for game in games], axis=0)
-    return Payoff(share, samples, *interval(samples), wins, draws, wins.T)
+    return Payoff(share, samples, *_ends(share, samples), wins, draws, wins.T)
+
+
+def _ends(share: Floats, samples: Floats) -> tuple[Floats, Floats]:
+    """Intervals; where all was won, or all lost, they reach that end (Brown, Cai and DasGupta, 2001)."""
+    low, high = interval(samples)
+    return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)

@@ -1,4 +1,8 @@
-"""Who can be told apart: places with their ranges, and ties as groups."""
+"""Who can be told apart: places with their ranges, and ties as groups.
+
+Among ten players there are 45 comparisons, of which two would go wrong if each were right in 95 %. So they are right
+together: in 95 % of boards nobody is put above a player that is better or as good. All that a place says rests on this.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +36,35 @@ class Place:
 
 
 def surely_above(samples: Floats) -> Above:
-    """Shape (n, n): whether the row's player is above the column's in 97.5 % of the samples or more, so that an
-    interval of their difference does not reach 0. Shape of `samples`: (samples, n). NaN is above nobody."""
-    with np.errstate(invalid="ignore"):
-        share = np.stack([(samples[:, [i]] > samples).mean(axis=0) for i in range(samples.shape[1])])
-    return np.asarray(share >= (1 + CONFIDENCE) / 2)
+    """Shape (n, n): whether the row's player is above the column's, by its samples of shape (samples, n). NaN is above
+    nobody."""
+    n = samples.shape[1]
+    one, other = np.triu_indices(n, 1)
+    sign = surely(samples[:, one] - samples[:, other])
+    above = np.zeros((n, n), dtype=bool)
+    above[one, other], above[other, one] = sign > 0, sign < 0
+    return above
+
+
+def surely(differences: Floats) -> NDArray[np.int_]:
+    """Which of k figures are surely above 0 (1), which below (-1), and which are neither or NaN (0), by samples of them
+    of shape (samples, k). All are right together in 95 %.
+
+    How far a figure lies from 0 is measured in the distance from its median to the end of its own interval on that side,
+    and must be more than what the samples reach in any of the figures (a studentized bootstrap of the greatest: Romano
+    and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis Testing)."""
+    known = ~np.isnan(differences).any(axis=0)
+    sure = np.zeros(differences.shape[1], dtype=int)
+    if not known.any():
+        return sure
+    sign = np.where(np.median(differences[:, known], axis=0) < 0.0, -1, 1)
+    towards = sign * differences[:, known]  # 0 lies below
+    middle, end = np.quantile(towards, [0.5, (1 - CONFIDENCE) / 2], axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reached = np.nan_to_num((middle - towards) / (middle - end), nan=0.0).max(axis=1)
+        away = np.nan_to_num(middle / (middle - end), nan=0.0, posinf=np.inf)
+    sure[known] = np.where(away > np.quantile(reached, (1 + CONFIDENCE) / 2), sign, 0)
+    return sure
 
 
 def places(values: Sequence[float], above: Above) -> list[Place | None]:

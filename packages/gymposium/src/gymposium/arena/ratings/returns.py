@@ -39,7 +39,7 @@ class Returns:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean returns of n players. NaN where there is nothing to say; ends of intervals also where there is one deal."""
+    """Mean returns of n players. NaN where there is nothing to say; samples and intervals also where there is one deal."""
 
     values: Floats
     low: Floats
@@ -71,9 +71,9 @@ def means_of(returns: Returns, weights: Floats) -> Means:
     """Mean returns with intervals. `weights` of deals has the shape (samples, deals)."""
     values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))
     samples = _quotient(weights @ returns.paid, weights @ returns.seats)
+    samples[:, np.count_nonzero(returns.seats, axis=0) < 2] = math.nan
     low, high = interval(samples)
-    alone = np.count_nonzero(returns.seats, axis=0) < 2
-    return Means(values, np.where(alone, math.nan, low), np.where(alone, math.nan, high), samples)
+    return Means(values, low, high, samples)
 
 
 def _quotient(paid: Floats, seats: Floats) -> Floats:

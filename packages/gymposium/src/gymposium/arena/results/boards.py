@@ -53,14 +53,12 @@ def means_of_players(returns: Returns, means: Means) -> list[Mean]:
     low, high = interval(over)
     found = []
     for i, player in enumerate(returns.players):
-        known = not math.isnan(means.low[i]) and not math.isnan(means.low[anchor])
-        ends = (low[i], high[i]) if known else (math.nan, math.nan)
         found.append(
             Mean(
                 player=player,
                 matches=int(returns.seats[:, i].sum()),
                 returned=_estimate(means.values[i], means.low[i], means.high[i]),
-                over_anchor=_estimate(means.values[i] - means.values[anchor], *ends),
+                over_anchor=_estimate(means.values[i] - means.values[anchor], low[i], high[i]),
                 place=_place(ranked[i]),
             )
         )

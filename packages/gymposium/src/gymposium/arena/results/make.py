@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gymposium.arena.outcomes import Outcome
-from gymposium.arena.ratings.bootstrap import SAMPLES, exponential, generator
+from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator
 from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
 from gymposium.arena.ratings.evidence import of_one_game, of_several
 from gymposium.arena.ratings.fit import anchor_of, rate
@@ -103,7 +103,7 @@ class _Rivals:
 
 
 def _weights(game: str, deals: Sequence[str], samples: int) -> Floats:
-    return exponential(generator(SEED, "deals", game), samples, len(deals))
+    return deal_weights(generator(SEED, "deals", game), samples, len(deals))
 
 
 def _game(

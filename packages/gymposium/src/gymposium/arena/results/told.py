@@ -15,7 +15,8 @@ Prior: each player has {virtual:g} virtual match, drawn, shared out evenly among
 On the joint board each game counts alike: for each pairing as {each:g} matches, however many were played, won by the \
 share of points that was won. Only who has played all of these games is on it.
 Intervals hold {confidence:.0%}, by {samples} bootstrap samples: all matches on one deal are drawn together.
-Players that share a letter cannot be told apart. Rank 3 (2–4): one player is surely above, and 4 are not surely below.
+Players that share a letter cannot be told apart. Rank 3 (2–4): one player is surely above, and 4 are not surely \
+below. All that is said of who is above whom is right together on {confidence:.0%} of boards.
 ≥ and ≤: who never lost a point to those below, or never won one from those above, is that far from {anchor} or farther.
 """
 

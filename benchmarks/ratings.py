@@ -1,0 +1,269 @@
+"""How long ratings take, and whether their intervals hold what they promise.
+
+`speed` rates 10 players in 6 games of 40 match groups a pairing with 1,000 bootstrap samples, and beside it makes the
+same samples' fits with choix, one after the other.
+
+`coverage` makes up players of known strengths, lets them play by the model, rates them, and counts how often the truth
+lies in the 95 % interval of a rating, a true rank in the range of ranks, a true share of points in the interval of the
+pay-off matrix, and how often two are told apart the wrong way round. The truth is what the same model would make of
+infinitely many matches. Where a deal favours a seat, all matches on it lean the same way, as cards do. It ends with 1
+where an interval of ratings holds less than it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from choix import ilsr_pairwise_dense
+
+from benchmarks.report import RESULTS, about, table, write
+from gymposium.arena.outcomes import Outcome
+from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
+from gymposium.arena.ratings.comparisons import Floats, compare
+from gymposium.arena.ratings.evidence import Evidence, of_one_game, of_several
+from gymposium.arena.ratings.fit import Ratings, rate
+from gymposium.arena.ratings.luce import bradley_terry
+from gymposium.arena.ratings.newton import fit_many
+from gymposium.arena.ratings.payoff import payoff_of
+from gymposium.arena.ratings.prior import drawn, expected
+from gymposium.arena.ratings.ranks import places, surely_above
+from gymposium.arena.ratings.scale import POINTS
+
+_T = TypeVar("_T")
+
+LEAST = 0.92
+"""Of the intervals must hold the truth; each row counts a thousand of them, more or less."""
+MOST_SECONDS = 10.0
+"""CPU time for all ratings of `speed`."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Players of known strengths."""
+
+    name: str
+    steps: tuple[float, ...]
+    """For each game how far the players are from one another, in natural logarithms."""
+    players: int = 6
+    groups: int = 40
+    seats: int = 2
+    leaning: float = 0.0
+    """Standard deviation of what a deal gives to whoever has the first seat, in natural logarithms."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("random", *(f"player {i}" for i in range(1, self.players)))
+
+    def strengths(self, game: int) -> Floats:
+        """In another order in each game after the first, but for random, who is last in all."""
+        ladder = self.steps[game] * np.arange(self.players)
+        return np.concatenate([ladder[:1], np.roll(ladder[1:], game)])
+
+    def outcomes(self, game: int, rng: np.random.Generator) -> Iterator[Outcome]:
+        """Every lineup meets in so many groups. Who comes first is whose exponential clock strikes first, which is
+        Plackett and Luce's model."""
+        strengths = self.strengths(game)
+        leaning = rng.normal(0.0, self.leaning, self.groups) if self.leaning else np.zeros(self.groups)
+        for lineup in combinations(range(self.players), self.seats):
+            for group in range(self.groups):
+                for shift in range(self.seats):
+                    order = [lineup[(seat + shift) % self.seats] for seat in range(self.seats)]
+                    power = strengths[order]
+                    power[0] += leaning[group]
+                    clocks = rng.exponential(size=self.seats) / np.exp(power)
+                    yield Outcome(
+                        game=str(game),
+                        group=str(group),
+                        players=tuple(self.names[i] for i in order),
+                        utilities=tuple(-clocks),
+                        forfeit=None,
+                        digest=f"{lineup} {group} {shift}",
+                    )
+
+    def shares(self, game: int) -> Floats:
+        """The true share of points of each against each; 0 on the diagonal."""
+        strengths = self.strengths(game)
+        apart = strengths[:, None] - strengths[None, :]
+        nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+        chance = 1.0 / (1.0 + np.exp(-(apart[..., None] + self.leaning * nodes)))
+        share = (chance * weights).sum(axis=-1) / weights.sum()
+        np.fill_diagonal(share, 0.0)
+        return np.asarray(share)
+
+    def truth(self) -> Floats:
+        """What the model makes of infinitely many matches, in Elo points above random."""
+        if self.seats > 2:
+            found = self.strengths(0)
+        else:
+            found = bradley_terry(np.mean([self.shares(game) for game in range(len(self.steps))], axis=0))
+        return np.asarray(POINTS * (found - found[0]))
+
+
+WORLDS = (
+    World("equals", (0.0,)),
+    World("87 points apart", (0.5,)),
+    World("261 points apart", (1.5,)),
+    World("521 points apart", (3.0,)),
+    World("174 points apart, 10 groups", (1.0,), groups=10),
+    World("87 points apart, deals that favour a seat", (0.5,), leaning=1.5),
+    World("122 points apart, three seats, 12 groups", (0.7,), players=5, groups=12, seats=3),
+    World("four games, 0 to 261 points apart", (0.0, 0.5, 1.0, 1.5)),
+)
+
+
+def rated(world: World, seed: int, samples: int = SAMPLES) -> tuple[Ratings, Evidence, Floats, Floats]:
+    """Ratings of made-up players, what they rest on, and the ends of the first game's pay-off intervals."""
+    rng = np.random.default_rng([seed, WORLDS.index(world) if world in WORLDS else len(WORLDS)])
+    games = [compare(world.outcomes(game, rng), world.names) for game in range(len(world.steps))]
+    weights = [
+        deal_weights(generator(seed, "deals", number), samples, len(game.deals)) for number, game in enumerate(games)
+    ]
+    evidence = of_one_game(games[0], weights[0]) if len(games) == 1 else of_several(games, weights)
+    payoff = payoff_of(games[0], weights[0], generator(seed, "payoff"))
+    return rate(evidence, generator(seed, "prior")), evidence, payoff.low, payoff.high
+
+
+def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> dict[str, Any]:
+    """How often intervals hold the truth."""
+    truth, share = world.truth(), world.shares(0)
+    upper = np.triu_indices(world.players, 1)
+    equal = truth[:, None] == truth[None, :]
+    held, ranked, paid, wrong, one_sided, widths = [], [], [], 0, 0, []
+    for repeat in range(repeats):
+        found, _, pay_low, pay_high = rated(world, seed + repeat, samples)
+        low, high = interval(found.samples)
+        above = surely_above(found.samples)
+        for i, place in enumerate(places(found.values.tolist(), above)):
+            assert place is not None, "everybody met everybody"
+            # whoever is as good as others may have any of their ranks
+            best = 1 + int((truth > truth[i]).sum())
+            worst = world.players - int((truth < truth[i]).sum())
+            ranked.append(place.best <= worst and best <= place.worst)
+            if i == 0:
+                continue
+            bound = found.bounds[i]
+            held.append((bound == "at most" or low[i] <= truth[i]) and (bound == "at least" or truth[i] <= high[i]))
+            one_sided += bound != "interval"
+            if bound == "interval":
+                widths.append(high[i] - low[i])
+        wrong += int((above & ((truth[:, None] < truth[None, :]) | equal)).any())
+        paid += ((pay_low <= share) & (share <= pay_high))[upper].tolist()
+    return {
+        "world": world.name,
+        "repeats": repeats,
+        "ratings": float(np.mean(held)),
+        "one_sided": one_sided / len(held),
+        "median_width": float(np.median(widths)) if widths else None,
+        "ranks": float(np.mean(ranked)),
+        "payoff": float(np.mean(paid)) if world.seats == 2 else None,
+        "boards_with_a_wrong_order": wrong / repeats,
+    }
+
+
+def run_coverage(given: argparse.Namespace) -> bool:
+    """Measure and write; whether everything held."""
+    found = []
+    for world in WORLDS:
+        found.append(coverage(world, given.repeats, given.seed))
+        print(found[-1], flush=True)
+    head = ["players", "ratings", "of them one-sided", "median width", "ranks", "pay-off", "boards with a wrong order"]
+    rows = [
+        [
+            one["world"],
+            f"{one['ratings']:.3f}",
+            f"{one['one_sided']:.2f}",
+            "–" if one["median_width"] is None else f"{one['median_width']:.0f}",
+            f"{one['ranks']:.3f}",
+            "–" if one["payoff"] is None else f"{one['payoff']:.3f}",
+            f"{one['boards_with_a_wrong_order']:.2f}",
+        ]
+        for one in found
+    ]
+    held = all(one["ratings"] >= LEAST for one in found)
+    text = table(head, rows)
+    text += f"\nShares that hold the truth, of intervals that promise 0.95. {LEAST} or more of ratings: {_yes(held)}.\n"
+    data = {"about": about("gymposium", "choix", "numpy"), "must_be": LEAST, "worlds": found, "held": held}
+    write(given.out, "ratings-coverage", data, text)
+    return held
+
+
+def run_speed(given: argparse.Namespace) -> bool:
+    """Measure and write; whether it was fast enough."""
+    world = World("speed", (0.5,) * 6, players=10)
+    rng = np.random.default_rng(given.seed)
+    outcomes = [list(world.outcomes(game, rng)) for game in range(6)]
+    games, counting = _timed(lambda: [compare(told, world.names) for told in outcomes])
+    weights = [deal_weights(generator(0, "deals", i), SAMPLES, len(game.deals)) for i, game in enumerate(games)]
+
+    def all_at_once() -> list[Evidence]:
+        evidence = [of_one_game(game, drawn) for game, drawn in zip(games, weights, strict=True)]
+        evidence.append(of_several(games, weights))
+        for number, one in enumerate(evidence):
+            rate(one, generator(0, "prior", number))
+        return evidence
+
+    evidence, rating = _timed(all_at_once)
+    one = evidence[0]
+    prior = expected(one.met)
+    start = bradley_terry(one.pairs + prior)
+    again = one.pairs_drawn + drawn(one.met, SAMPLES, generator(0, "prior"))
+    together, newton = _timed(lambda: fit_many(again, start=start))
+    apart, choix = _timed(lambda: np.stack([ilsr_pairwise_dense(pairs, initial_params=start) for pairs in again]))
+    differ = float(np.abs(together - apart).max())
+    held = counting + rating <= MOST_SECONDS
+    data = {
+        "about": about("gymposium", "choix", "numpy", "scipy"),
+        "matches": sum(map(len, outcomes)),
+        "samples": SAMPLES,
+        "counting_seconds": round(counting, 2),
+        "rating_seconds": round(rating, 2),
+        "fits_of_one_game_seconds": round(newton, 3),
+        "the_same_by_choix_seconds": round(choix, 3),
+        "greatest_difference": differ,
+        "held": held,
+    }
+    rows = [
+        ["counting 21,600 matches", f"{counting:.2f}"],
+        ["six boards and the joint one, 1,000 samples each", f"{rating:.2f}"],
+        ["1,000 fits of one game, all at once", f"{newton:.2f}"],
+        ["the same by choix, one after the other", f"{choix:.2f}"],
+    ]
+    text = table(["what", "CPU seconds"], rows)
+    text += f"\nBoth give the same strengths, but for {differ:.0e}. "
+    text += f"Counting and rating in {MOST_SECONDS:g} seconds or less: {_yes(held)}.\n"
+    write(given.out, "ratings-speed", data, text)
+    return held
+
+
+def _timed(make: Callable[[], _T]) -> tuple[_T, float]:
+    start = time.process_time()
+    made = make()
+    return made, time.process_time() - start
+
+
+def _yes(held: bool) -> str:
+    return "yes" if held else "NO"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("speed", "coverage"))
+    parser.add_argument("--repeats", type=int, default=200, help="boards of each kind, for coverage (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the made-up matches (default: 1)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args(arguments)
+    held = run_speed(given) if given.what == "speed" else run_coverage(given)
+    sys.exit(not held)
+
+
+if __name__ == "__main__":
+    main()
