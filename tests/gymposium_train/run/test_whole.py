@@ -18,7 +18,10 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium.records import Record, read_records, verify_file
-from gymposium.runs.results import lines, spent
+from gymposium.runs.curves import Curves
+from gymposium.runs.results import learning_curves, lines, spent
+from gymposium.runs.run import find_runs
+from gymposium.runs.samples import SamplesIndex
 from gymposium.seating import seated_jobs
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
@@ -89,6 +92,26 @@ def test_the_first_step_the_last_and_some_between_are_kept(groups: list[dict[str
         ("tic_tac_toe", 0, "random"),
         ("kuhn_poker", 0, "random"),
     ]
+
+
+def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups: list[dict[str, Any]]) -> None:
+    """The core reads runs without this package: what one writes, the other must understand."""
+    (run,) = find_runs(finished.path.parent).values()
+    assert run.finished
+    curves, index = Curves(run.metrics), SamplesIndex(run.samples)
+    curves.refresh()
+    index.refresh()
+    assert curves.stages() == ["cold_start", "train", "control"]
+    assert [*curves.entries()] == [1, 2, 3, 4]
+    assert index.places() == [(group["step"], group["group"]) for group in groups]
+    assert curves.problems == index.problems == []
+    for group in groups:
+        found = index.group(group["step"], group["group"])
+        assert found is not None
+        assert [one.match for one in found.trajectories] == [one["match"] for one in group["trajectories"]]
+    for curve in learning_curves(run.config(), run.results(), curves.entries()):
+        assert [point.step for point in curve.points] == [0, 2, 4]
+        assert {"control: more SFT", "random"} <= set(curve.levels)
 
 
 def test_every_trajectory_is_of_a_recorded_match(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:

@@ -42,6 +42,9 @@ def command(
     it failed, time and tokens. Arrow keys step, Home and End go to the ends; the address names the step, so it can be
     sent to somebody. Matches can be filtered (lost by, illegal, long …) and two of them set side by side.
 
+    Training runs below DIR have their own pages: curves that grow as a run goes on, several runs over each other, and
+    what was learned from, token by token.
+
     Nobody but this machine reaches the server, unless --host says otherwise; then every request must carry a token: the
     one in the environment variable GYMPOSIUM_VIEW_TOKEN, else a fresh one. From another machine, better use
     ssh -L 8700:127.0.0.1:8700 and no --host at all.
@@ -51,6 +54,7 @@ def command(
         gymposium view gymposium-runs
         gymposium view matches.jsonl --port 0 --no-open
         gymposium view gymposium-runs --export site
+        gymposium view runs/first
     """
     with needs_extra("gymposium view", "viewer", "jinja2", "markupsafe", "starlette", "uvicorn"):
         from gymposium.viewer.export import export as write_pages

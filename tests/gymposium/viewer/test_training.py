@@ -1,0 +1,180 @@
+"""Training runs as a server shows them: pages of what is there, events of what comes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+Get = Callable[..., http.client.HTTPResponse]
+Event = tuple[str, Any, str | None]
+
+
+@pytest.fixture
+def get() -> Iterator[Get]:
+    """`get(address, path)` is the answer of one request; what is still open is closed at the end."""
+    with ExitStack() as connections:
+
+        def ask(address: str, path: str, **headers: str) -> http.client.HTTPResponse:
+            parts = urlsplit(address)
+            connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+            connections.callback(connection.close)
+            connection.request("GET", f"/{path}", headers={n.replace("_", "-"): value for n, value in headers.items()})
+            return connections.enter_context(connection.getresponse())
+
+        yield ask
+
+
+@pytest.fixture
+def text(get: Get) -> Callable[[str, str], str]:
+    """`text(address, path)` is a page."""
+
+    def ask(address: str, path: str) -> str:
+        answer = get(address, path)
+        assert answer.status == 200, answer.read()
+        return answer.read().decode()
+
+    return ask
+
+
+def events(answer: http.client.HTTPResponse) -> Iterator[Event]:
+    """The events of a stream as they come: kind, data, id."""
+    kind, data, number = "", "", None
+    while line := answer.readline().decode():
+        name, _, value = line.rstrip("\n").partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data":
+            data = value
+        elif name == "id":
+            number = value
+        elif not name and kind:
+            yield kind, json.loads(data), number
+            kind, number = "", None
+
+
+def test_where_there_is_no_run_there_is_no_tab(serve: Any, text: Any, tmp_path: Path) -> None:
+    assert "Training runs" not in text(serve(tmp_path), "index.html")
+
+
+def test_a_run_that_has_just_begun_has_a_page(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+    training_run("new & odd")
+    address = serve(tmp_path)
+    assert "new &amp; odd" in text(address, "runs.html")
+    page = text(address, "runs/training/new%20%26%20odd/index.html")
+    assert "No step is done yet" in page
+    assert 'data-events="' in page
+
+
+def test_a_run_that_begins_while_it_is_looked_for_is_found(
+    serve: Any, text: Any, training_run: Any, tmp_path: Path
+) -> None:
+    address = serve(tmp_path)
+    training_run("late")
+    assert "late" in text(address, "runs/training/late/index.html")
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing", "..", "../first", "training", "training/first/adapter", "%2e%2e/training/first"]
+)
+def test_nothing_but_a_run_is_opened(serve: Any, get: Any, training_run: Any, tmp_path: Path, name: str) -> None:
+    training_run()
+    address = serve(tmp_path / "training") if name.endswith("first") else serve(tmp_path)
+    for page in ("index.html", "curves.js", "events", "rollouts.html", "rollouts/1-0.html", "match?id=train-0-0-0"):
+        assert get(address, f"runs/{name}/{page}").status == 404
+
+
+def test_what_cannot_be_read_is_named(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.log(1)
+    run.add("metrics.jsonl", '{"stage": "tra\n')
+    run.add("samples.jsonl", "{}\n")
+    (run.path / "results.json").write_text('{"evaluations": {"cold start": {"tic_tac_toe": {"random": 7}}}}')
+    page = text(serve(tmp_path), "runs/training/first/index.html")
+    assert "3 things could not be read" in page
+    for name in ("metrics.jsonl:2", "samples.jsonl:1", "results.json"):
+        assert name in page
+    assert "rollout/reward" in page  # what can be read is there
+
+
+def test_steps_come_as_they_are_written_and_only_whole(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.log(1)
+    stream = events(get(serve(tmp_path), "runs/training/first/events"))
+    kind, data, number = next(stream)
+    assert (kind, data["step"], data["values"]["rollout/reward"]) == ("metrics", 1, 0.1)
+    assert number == str((run.path / "metrics.jsonl").stat().st_size)
+    run.add("metrics.jsonl", '{"stage": "train", "step": 2, ')
+    run.keep(1)
+    assert next(stream)[:2] == ("samples", 1)  # the half line has not come
+    run.add("metrics.jsonl", '"x": 2.5}\n')
+    kind, data, _ = next(stream)
+    assert (kind, data) == ("metrics", {"stage": "train", "step": 2, "values": {"x": 2.5}})
+
+
+def test_a_browser_that_was_cut_off_goes_on_behind_its_last_event(
+    serve: Any, get: Any, training_run: Any, tmp_path: Path
+) -> None:
+    run = training_run()
+    for step in (1, 2, 3):
+        run.log(step)
+    address, path = serve(tmp_path), "runs/training/first/events"
+    first = events(get(address, path))
+    _, _, number = next(first)
+    assert number is not None
+    assert next(events(get(address, path, Last_Event_ID=number)))[1]["step"] == 2
+    assert next(events(get(address, f"{path}?from=0", Last_Event_ID=number)))[1]["step"] == 2
+    assert next(events(get(address, f"{path}?from={number}")))[1]["step"] == 2
+    for nonsense in ("-5", "x", "9" * 30, "1.5", ""):
+        assert next(events(get(address, f"{path}?from={nonsense}")))[1]["step"] == 1
+
+
+def test_a_finished_run_is_told_to_its_end(serve: Any, get: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run(steps=2)
+    address = serve(tmp_path)
+    run.log(1)
+    stream = events(get(address, "runs/training/first/events"))
+    assert next(stream)[1]["step"] == 1
+    run.log(2)
+    run.finish()
+    kinds = [kind for kind, _, _ in stream]  # the stream ends
+    assert kinds == ["metrics", "evaluation", "finished"] or kinds == ["metrics", "finished"]
+    assert [kind for kind, _, _ in events(get(address, "runs/training/first/events"))] == [
+        "metrics",
+        "metrics",
+        "finished",
+    ]
+    assert 'data-events="' not in text(address, "runs/training/first/index.html")
+
+
+def test_a_file_that_was_replaced_makes_all_void(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.log(1)
+    run.log(2)
+    stream = events(get(serve(tmp_path), "runs/training/first/events"))
+    assert [next(stream)[1]["step"] for _ in range(2)] == [1, 2]
+    (run.path / "metrics.jsonl").unlink()
+    run.log(1)
+    assert next(stream)[0] == "renewed"
+    assert next(stream)[1]["step"] == 1
+
+
+def test_a_trajectory_leads_to_its_match(serve: Any, get: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.keep(1)
+    run.keep(6)
+    address = serve(tmp_path)
+    assert "runs/training/first/match?id=train-5-0-2" in text(address, "runs/training/first/rollouts/6-0.html")
+    answer = get(address, "runs/training/first/match?id=train-5-0-2")
+    assert (answer.status, answer.headers["Location"]) == (
+        303,
+        "../../../matches/training/first/matches/train.jsonl/6.html",
+    )
+    assert "train-5-0-2" in text(address, "matches/training/first/matches/train.jsonl/6.html")
+    assert get(address, "runs/training/first/match?id=train-9-9-9").status == 404

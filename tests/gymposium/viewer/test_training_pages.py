@@ -1,0 +1,168 @@
+"""Training runs in a real browser: curves that grow, search, runs overlaid, tokens; and all of it from a disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from gymposium.viewer.export import export
+
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\u202e"
+
+
+@pytest.fixture
+def run(training_run: Any) -> Any:
+    """Four steps of a run, two of them with what it learned from."""
+    made = training_run()
+    for step in range(1, 5):
+        made.log(step, eval__tic_tac_toe__random__win=0.5) if step == 2 else made.log(step)
+    made.log(1, "cold_start", train__sft_loss=0.7)
+    made.keep(1)
+    made.keep(4, rewards=(0.0, 0.0, 0.0))
+    return made
+
+
+def canvases(page: Any) -> int:
+    return page.locator(".curves canvas").count()
+
+
+def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+    page = look.at(serve(tmp_path) + "runs/training/first/index.html")
+    card = page.locator('[data-metric="rollout/reward"]')
+    card.locator("canvas").wait_for()
+    assert "the reward that is learned from" in card.inner_text()
+    assert "the reward that is learned from" in card.get_attribute("title")
+    assert card.locator(".now").inner_text() == "0.4"
+    assert page.locator(".evaluation canvas").count() == 1
+    expect(page.locator(".standing .link")).to_have_text("live")
+    run.log(5, train__grad_norm=0.125)
+    expect(page.locator(".standing .step")).to_have_text("5")
+    expect(card.locator(".now")).to_have_text("0.5")
+    fresh = page.locator('[data-metric="train/grad_norm"]')  # a metric that was not there before
+    fresh.wait_for()
+    assert "the norm of the policy's gradient" in fresh.inner_text()
+    run.log(6, eval__tic_tac_toe__random__win=1.0)
+    expect(page.locator(".evaluation .now")).to_contain_text("step 6: 1 [")
+    run.finish()
+    page.locator(".standing .link a").click()
+    page.locator(".tag.state.win").wait_for()
+    assert "after training" in page.locator("table.results").inner_text()
+
+
+def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+    page = look.at(serve(tmp_path) + "runs/training/first/index.html")
+    shown = page.locator("[data-metric]:visible")
+    names = lambda: {one.get_attribute("data-metric") for one in shown.all()}  # noqa: E731
+    everything = {"rollout/reward", "rollout/win", "train/entropy", "eval/tic_tac_toe/random/win"}
+    assert names() == everything
+    page.get_by_label("by opponent and game").check()
+    assert names() == everything | {"rollout/win/random"}
+    page.get_by_label("Search metrics").fill("distributions drawn")
+    assert names() == {"train/entropy"}
+    page.get_by_label("Search metrics").fill("win")
+    assert names() == {"rollout/win", "rollout/win/random", "eval/tic_tac_toe/random/win"}
+    page.get_by_label("Smoothing").fill("0.5")
+    page.get_by_label("Stage").select_option("cold start")
+    page.get_by_label("Search metrics").fill("")
+    assert "train/sft_loss" in names()
+    again = look.at(page.url)  # the address says it all
+    assert again.get_by_label("Stage").input_value() == "cold_start"
+    assert again.get_by_label("Smoothing").input_value() == "0.5"
+    assert again.locator('[data-metric="train/sft_loss"]').is_visible()
+
+
+def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training_run: Any, tmp_path: Path) -> None:
+    other = training_run("second")
+    other.log(3, train__grad_norm=1.0)
+    page = look.at(serve(tmp_path) + "runs.html")
+    assert canvases(page) == 0
+    page.get_by_label("Overlay training/first").check()
+    page.get_by_label("Overlay training/second").check()
+    both = page.locator('[data-metric="rollout/reward"]')
+    both.locator("canvas").wait_for()
+    expect(page.locator(".curves > .legend li")).to_have_text(["training/first", "training/second"])
+    expect(both.locator(".now span")).to_have_text(["0.4", "0.3"])
+    again = look.at(page.url)
+    again.locator('[data-metric="train/grad_norm"] canvas').wait_for()
+    page.get_by_label("Overlay training/first").uncheck()
+    expect(both.locator(".now")).to_have_text("0.3")
+
+
+def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+    page = look.at(serve(tmp_path) + "runs/training/first/index.html")
+    page.get_by_role("link", name="Rollouts").click()
+    assert page.locator("svg.spread .column").count() == 2
+    assert page.locator("svg.spread .tied circle").count() == 1
+    assert page.locator("tr", has_text="teaches nothing").count() == 1
+    page.locator("svg.spread a").first.click()
+    rewards = page.locator("details.trajectory .reward")
+    assert rewards.all_inner_texts() == ["+1", "+0", "-1"]
+    page.get_by_role("button", name="Worst first").click()
+    assert rewards.all_inner_texts() == ["-1", "+0", "+1"]
+    best = page.locator("details.trajectory", has_text="+1").last
+    token = best.locator(".t").first
+    assert (token.inner_text(), best.locator(".given").first.inner_text()) == ("b2", "<|user|>x . o<|assistant|>")
+    assert "probability 0.0821" in token.get_attribute("title")
+    assert "the learner's -2.25" in token.get_attribute("title")
+    colour = "one => getComputedStyle(one).backgroundColor"
+    unlikely, certain = (best.locator(".t").nth(n).evaluate(colour) for n in (0, 1))
+    assert unlikely != certain == "rgba(0, 0, 0, 0)"
+    page.get_by_label("advantage").check()
+    assert token.evaluate(colour) == best.locator(".t").nth(1).evaluate(colour) != unlikely
+    best.get_by_role("link", name="The match").click()
+    assert page.url.endswith("matches/training/first/matches/train.jsonl/1.html")
+
+
+def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:
+    run.add("matches/eval.jsonl", (run.path / "matches" / "train.jsonl").read_text())
+    export(tmp_path / "training", tmp_path / "site")
+    home = (tmp_path / "site").as_uri()
+    page = look.at(f"{home}/runs.html")
+    page.get_by_label("Overlay first").check()
+    page.locator('[data-metric="rollout/reward"] canvas').wait_for()
+    page.get_by_role("link", name="first").click()
+    page.locator('[data-metric="rollout/reward"] canvas').wait_for()
+    assert page.locator(".standing .link").inner_text() == ""
+    page.get_by_role("link", name="Rollouts").click()
+    page.locator("svg.spread a").first.click()
+    page.get_by_role("link", name="The match").first.click()
+    assert page.url.endswith("train.jsonl/1.html")
+    # of a run's matches those whose tokens were kept
+    assert {page.stem for page in (tmp_path / "site" / "matches").rglob("*.html")} == {"1", "3", "4", "6"}
+    plain = look.at(f"{home}/runs/first/index.html", scripts=False)
+    assert "0.4" in plain.locator("tr", has_text="rollout/reward").inner_text()
+    plain = look.at(f"{home}/runs/first/rollouts/1-0.html", scripts=False)
+    assert plain.locator(".tokens .t").first.inner_text() == "b2"
+
+
+def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run("<b>bold")
+    run.log(1, **{HOSTILE: 1.0})
+    run.keep(1, text=HOSTILE)
+    (run.path / "versions.json").write_text('{"python": "<script>document.title=1</script>"}')
+    address = serve(tmp_path)
+    for path in ("runs.html", "index.html", "rollouts.html", "rollouts/1-0.html"):
+        where = path if path == "runs.html" else f"runs/training/%3Cb%3Ebold/{path}"
+        page = look.at(address + where)
+        if path == "index.html":
+            page.get_by_label("Search metrics").fill("owned")
+            assert page.locator("[data-metric]:visible").count() == 1
+        if path == "runs.html":
+            page.get_by_label("Overlay").check()
+            page.locator("[data-metric] canvas").first.wait_for()
+        assert page.title() != "owned"
+        assert page.locator("main b", has_text="bold").count() == 0
+    shown = page.locator(".tokens .t").first.inner_text()
+    assert "<img src=x" in shown
+    assert "␛[31m" in shown
+    assert "⟨U+202E⟩" in shown
+
+
+def test_pages_fit_a_phone(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+    address = serve(tmp_path)
+    for path in ("runs.html", "runs/training/first/index.html", "runs/training/first/rollouts/1-0.html"):
+        page = look.at(address + path, width=390, height=844, dark=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
