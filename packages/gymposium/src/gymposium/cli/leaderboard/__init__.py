@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from gymposium.cli.leaderboard.build import build_site
 from gymposium.cli.leaderboard.rate import rate
 from gymposium.cli.leaderboard.run import run_suite
+from gymposium.cli.leaderboard.verify import verify
 
 command = typer.Typer(
     add_completion=False,
@@ -15,6 +17,8 @@ command = typer.Typer(
 )
 command.command("run")(run_suite)
 command.command("rate")(rate)
+command.command("verify")(verify)
+command.command("build")(build_site)
 
 
 @command.callback()

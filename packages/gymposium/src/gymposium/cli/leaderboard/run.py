@@ -107,7 +107,7 @@ def run_suite(
             bar.update(task, total=state.planned, completed=state.finished)
 
         try:
-            found = run_tournament(opened, workers, _plugin_files(), watch)
+            found = run_tournament(opened, workers, plugin_files(), watch)
         except KeyboardInterrupt:
             played = 0 if found is None else found.played
             bar.stop()
@@ -120,7 +120,7 @@ def run_suite(
         raise typer.Exit(1)
 
 
-def _plugin_files() -> list[Path]:
+def plugin_files() -> list[Path]:
     """The one-file plugins of this process."""
     from gymposium.plugins.host import host
 

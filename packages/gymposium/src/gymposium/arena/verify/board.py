@@ -1,0 +1,198 @@
+"""A whole board verified, by as many processes as are wanted."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from gymposium.arena.board import Board
+from gymposium.arena.entries import Entry
+from gymposium.arena.exact_file import exact_path
+from gymposium.arena.schedule import lineups
+from gymposium.arena.verify.cast import Cast
+from gymposium.arena.verify.claims import check_claim
+from gymposium.arena.verify.entries import check_entries
+from gymposium.arena.verify.findings import Finding, PlayerVerified, Verification
+from gymposium.arena.verify.lineup import Check, Checked, check_lineup
+from gymposium.arena.verify.results import check_results
+from gymposium.errors import GymposiumError, UnknownName
+from gymposium.plugins.host import host
+from gymposium.streams import stream
+
+SAMPLE = 8
+
+
+def verify_board(
+    board: Board,
+    *,
+    only: str | None = None,
+    sample: int = SAMPLE,
+    rerun: int = 0,
+    workers: int = 1,
+    seed: int | None = None,
+    plugins: Sequence[Path] = (),
+    watch: Callable[[int, int], None] = lambda done, planned: None,
+) -> Verification:
+    """Check everything that can be.
+
+    `only` is the slug of one entry; its matches alone are checked then, and the results are not. Players that search
+    are asked again in `sample` matches of each lineup, open-weight models in `rerun`, and claims that somebody did not
+    answer are looked at in `sample` matches of each lineup. Which ones is drawn from `seed`, by default from the
+    operating system, so that nobody who made the board could know. With one worker everything happens in this process.
+    `plugins` are one-file plugins that other processes load. `watch` is told how many matches of how many are done."""
+    found = Verification()
+    entries, findings = check_entries(board)
+    if only is not None and only not in {entry.slug for entry in entries}:
+        if not board.entry_file(only).exists():
+            raise UnknownName("entry", only, [entry.slug for entry in entries])
+        findings = [one for one in findings if one.where.startswith(f"entries/{only}/") or one.where == "entries"]
+    found.add(findings)
+    checks = [
+        Check(
+            lineup,
+            {entry.player: entry for entry in entries if entry.player in lineup.players},
+            board.path,
+            board.matches_file(lineup),
+            board.suite.at_once,
+            {"slowly": sample, "nearly": rerun},
+            secrets.randbits(48) if seed is None else seed,
+        )
+        for lineup in lineups(board.suite, entries)
+        if only is None or lineup.slugs[-1] == only
+    ]
+    found.planned = sum(check.lineup.matches for check in checks)
+    players = {entry.player: PlayerVerified(entry.player, entry.slug, entry.repeats) for entry in entries}
+    found.players = [*players.values()]
+    crew = _Crew(workers, plugins)
+    try:
+        results = crew.begin(check_results, board) if only is None else None
+        checked: dict[int, Checked] = {}
+        for number, one in crew.check(checks):
+            checked[number] = one
+            watch(sum(done.matches for done in checked.values()), found.planned)
+        if results is not None:
+            found.results, differing = results()
+            found.add(differing)
+    except BrokenProcessPool as error:
+        raise GymposiumError(
+            "A process of the verification ended at once: a player that was asked again took it down. With --jobs 1 "
+            "it is seen where."
+        ) from error
+    finally:
+        crew.end()
+    for number, check in enumerate(checks):
+        _add(found, players, checked[number])
+        for match, seat, _ in _claims(check, checked[number], sample, players):
+            if how := check_claim(check, match, seat, board.suite.watchdog, plugins):
+                found.add([Finding("reply", f"{check.where} (match {match})", how)])
+    found.add(_strange_files(board, checks, entries, only))
+    found.notes += _notes(board, entries, [*checked.values()])
+    return found
+
+
+T = TypeVar("T")
+
+
+class _Crew:
+    """Whoever does the work: some processes, or this one."""
+
+    def __init__(self, workers: int, plugins: Sequence[Path]) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        if workers > 1:
+            context = get_context("spawn")  # a fork of a process with threads, or with torch, is not sound
+            self._pool = ProcessPoolExecutor(workers, context, _begin, ([*plugins],))
+
+    def begin(self, work: Callable[[Board], T], board: Board) -> Callable[[], T]:
+        """Have something done; what is returned waits for it."""
+        return partial(work, board) if self._pool is None else self._pool.submit(work, board).result
+
+    def check(self, checks: Sequence[Check]) -> Iterator[tuple[int, Checked]]:
+        """Verify these lineups; each comes with its number as soon as it is done."""
+        if self._pool is None:
+            cast = Cast()
+            yield from ((number, check_lineup(check, cast)) for number, check in enumerate(checks))
+            return
+        # players mostly stand from the weakest to the strongest: what takes longest begins first
+        numbers = {self._pool.submit(_check, check): number for number, check in reversed([*enumerate(checks)])}
+        for done in as_completed(numbers):
+            yield numbers[done], done.result()
+
+    def end(self) -> None:
+        """Nothing more is begun."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def _begin(plugins: Sequence[Path]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits gets it as well, and ends this process
+    for file in plugins:
+        host().load_file(file)
+
+
+def _check(check: Check) -> Checked:
+    return check_lineup(check, _cast())
+
+
+@cache
+def _cast() -> Cast:
+    """The players of a worker process."""
+    return Cast()
+
+
+def _add(found: Verification, players: Mapping[str, PlayerVerified], checked: Checked) -> None:
+    found.matches += checked.matches
+    found.broken += checked.broken
+    found.add(checked.findings)
+    for name in {*checked.replies, *checked.asked, *checked.on_their_word}:
+        player = players[name]
+        player.replies += checked.replies[name]
+        player.asked += checked.asked[name]
+        player.same += checked.same[name]
+        player.on_its_word += checked.on_their_word[name]
+    for name, why in checked.why_not.items():
+        players[name].why_not = why
+
+
+def _claims(
+    check: Check, checked: Checked, sample: int, players: Mapping[str, PlayerVerified]
+) -> Sequence[tuple[str, int, str]]:
+    """Those that are looked at; the others stand on somebody's word."""
+    claims = checked.claims
+    chosen = stream(check.seed, "claims", check.lineup.id).sample(claims, min(sample, len(claims)))
+    for claim in claims:
+        players[claim[2]].on_its_word += claim not in chosen
+    return chosen
+
+
+def _strange_files(
+    board: Board, checks: Sequence[Check], entries: Sequence[Entry], only: str | None
+) -> Iterator[Finding]:
+    """Files of matches that the schedule does not have, of entries that can be read."""
+    expected = {check.file for check in checks}
+    for entry in entries:
+        if only in (None, entry.slug):
+            for file in sorted(board.entry_file(entry.slug).parent.glob("matches/**/*")):
+                if file.is_file() and file not in expected:
+                    what = "the schedule has no matches for this file"
+                    yield Finding("schedule", str(file.relative_to(board.path)), what)
+
+
+def _notes(board: Board, entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
+    notes = [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
+    others = sum((one.other_versions for one in checked), Counter[str]())
+    notes += [f"{count} matches were played with {what}, which it was entered with." for what, count in others.items()]
+    for entry in entries:
+        if exact_path(board, entry).exists():
+            notes.append(
+                f"The exact figures of {entry.player} stand on the word of whoever measured them. To measure them "
+                f"again:  gymposium leaderboard rate --exact {entry.player}"
+            )
+    return notes

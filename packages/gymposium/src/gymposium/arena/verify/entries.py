@@ -1,0 +1,74 @@
+"""Entries, as far as they can be checked without making a player."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gymposium.arena.board import Board
+from gymposium.arena.entries import Entry, read_entry, refusal
+from gymposium.arena.slugs import slug
+from gymposium.arena.verify.findings import Finding
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium.players.identity import file_digest
+from gymposium.prompt import PROMPT_VERSION, prompt_for
+from gymposium.reading import READERS
+
+
+def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
+    """The entries that matches can be planned with, by number, and what is wrong with any."""
+    entries: list[Entry] = []
+    findings: list[Finding] = []
+    for folder in sorted(path for path in board.path.glob("entries/*") if path.is_dir()):
+        where = f"entries/{folder.name}/entry.json"
+        try:
+            entry = read_entry(folder / "entry.json")
+            why = refusal(entry, board.suite)
+        except GymposiumError as error:
+            findings.append(Finding("entry", where, str(error)))
+            continue
+        if why is not None:
+            findings.append(Finding("entry", where, f"refused: {why}"))
+            continue
+        entries.append(entry)
+        findings += (Finding("entry", where, what) for what in _wrong(board, entry))
+    entries.sort(key=lambda entry: entry.number)
+    if [entry.number for entry in entries] != list(range(len(entries))):
+        numbers = ", ".join(str(entry.number) for entry in entries)
+        findings.append(Finding("entry", "entries", f"they are numbered {numbers}; they must be 0, 1, 2 and so on"))
+    for player in board.suite.players:
+        if not board.entry_file(slug(player)).exists():
+            where = f"entries/{slug(player)}/entry.json"
+            findings.append(Finding("entry", where, f"the suite's own player {player} is not there"))
+    return entries, findings
+
+
+def _wrong(board: Board, entry: Entry) -> Iterator[str]:
+    """What is wrong with one that can be read."""
+    suite = board.suite
+    if entry.own != (entry.player in suite.players):
+        yield f"own is {entry.own}, but the suite {'has' if not entry.own else 'does not have'} this player"
+    elif entry.own:
+        games = tuple(game.name for game in suite.games if entry.player in game.players)
+        place = suite.players.index(entry.player)
+        for name, is_now, wanted in (("seed", entry.seed, suite.seed), ("number", entry.number, place)):
+            if is_now != wanted:
+                yield f"{name} is {is_now}, but the suite's own player has {wanted}"
+        if entry.games != games:
+            yield f"it plays {', '.join(entry.games)}, but the suite has it play {', '.join(games)}"
+    yield from _wrong_prompts(entry)
+    for name, digest in entry.revision.files.items():
+        if Path(name).is_file() and (here := file_digest(name)) != digest:
+            yield f"{name} is another file than was entered: its digest is {here}, and was {digest}"
+
+
+def _wrong_prompts(entry: Entry) -> Iterator[str]:
+    """Make the fixed parts of its prompts again, where the wording is of the version that is here."""
+    told = entry.prompt
+    if told.version != PROMPT_VERSION or told.reader not in READERS:
+        return
+    for name in entry.games:
+        made = prompt_for(load_game(name), told.style, READERS[told.reader]).hash
+        if told.digests.get(name) != made:
+            yield f"its prompt in {name} has the digest {told.digests.get(name)!r}, but the game's is {made!r}"

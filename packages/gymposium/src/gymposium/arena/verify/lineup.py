@@ -1,0 +1,190 @@
+"""One lineup's file of matches: are they those of the schedule, each once, and do they come out again?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gymposium.arena.entries import Entry
+from gymposium.arena.schedule import Lineup, jobs
+from gymposium.arena.verify.along import Along, Prompter, Script, needs_a_process, silences
+from gymposium.arena.verify.cast import Cast
+from gymposium.arena.verify.compare import unequal, unplanned
+from gymposium.arena.verify.findings import Finding
+from gymposium.driver import MatchJob, play
+from gymposium.players.protocol import Repeats
+from gymposium.records import Problem, Record, ends_line, read_records
+from gymposium.streams import stream
+
+_NAMED = 3
+"""Missing matches that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A lineup to be verified."""
+
+    lineup: Lineup
+    entries: Mapping[str, Entry]
+    """By player."""
+    board: Path
+    file: Path
+    at_once: int
+    samples: Mapping[Repeats, int]
+    """How many matches players are asked again in that do so `slowly` or `nearly`."""
+    seed: int
+    """What those are drawn from."""
+
+    @property
+    def where(self) -> str:
+        """The file as it is called in findings."""
+        return str(self.file.relative_to(self.board))
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was found in a lineup's file."""
+
+    matches: int = 0
+    broken: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    replies: Counter[str] = field(default_factory=Counter)
+    """By player, as are the next ones."""
+    asked: Counter[str] = field(default_factory=Counter)
+    same: Counter[str] = field(default_factory=Counter)
+    on_their_word: Counter[str] = field(default_factory=Counter)
+    why_not: dict[str, str] = field(default_factory=dict)
+    claims: list[tuple[str, int, str]] = field(default_factory=list)
+    """Match, seat and player where only a process of its own can tell what the player does."""
+    other_versions: Counter[str] = field(default_factory=Counter)
+    """Matches that something else played than what was there when the last of its players was entered."""
+
+
+def check_lineup(check: Check, cast: Cast) -> Checked:
+    """Verify a lineup's matches, with the players of this process."""
+    found = Checked()
+    planned = {job.id: job for job in planned_jobs(check, cast)}
+    matches = _matches(check, planned, found)
+    found.matches = len(matches)
+    asking = _Asking(check, cast, [*planned])
+    prompter = Prompter({name: Script(record) for name, (_, record) in matches.items()})
+    ready = (replace(planned[name], players=asking.seats(planned[name])) for name in matches)
+    for played in play(ready, at_once=check.at_once, guard=prompter):
+        where, record = matches[played.job.id]
+        if why := unequal(record, Record.of(played)):
+            found.findings.append(Finding("record", where, why))
+        for seat in range(len(record.players)):
+            if how := prompter.differences.get((record.id, seat)):
+                found.findings.append(Finding("reply", where, how))
+        _count(record, asking, found)
+    found.asked, found.same = prompter.asked, prompter.same
+    found.why_not = {**cast.why_not, **prompter.unreachable}
+    found.findings += cast.findings
+    return found
+
+
+def planned_jobs(check: Check, cast: Cast) -> list[MatchJob]:
+    """The lineup's matches, with seats in which nobody is asked again."""
+    seats = [cast.seat(check.entries[player], asked=False) for player in check.lineup.players]
+    return jobs(check.lineup, seats)
+
+
+class _Asking:
+    """Who is asked again in which match."""
+
+    def __init__(self, check: Check, cast: Cast, ids: Sequence[str]) -> None:
+        self._entries, self._cast = check.entries, cast
+        self._chosen = {
+            repeats: frozenset(stream(check.seed, repeats, check.lineup.id).sample(ids, min(count, len(ids))))
+            for repeats, count in check.samples.items()
+        }
+
+    def seats(self, job: MatchJob) -> list[Along]:
+        return [
+            self._cast.seat(self._entries[player.name], asked=self.is_asked(job.id, player.name))
+            for player in job.players
+        ]
+
+    def is_asked(self, match: str, player: str) -> bool:
+        """Whether it is, if it can be."""
+        repeats = self._entries[player].repeats
+        return repeats == "quickly" or (repeats is not None and match in self._chosen[repeats])
+
+    def can_be(self, player: str) -> bool:
+        """Whether it could be asked in any match at all."""
+        return self._entries[player].repeats in ("quickly", "slowly") and player not in self._cast.why_not
+
+
+def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> dict[str, tuple[str, Record]]:
+    """Where they stand, and the records of those that came to an end as the schedule has them. What else there is, and
+    what there is not, is told."""
+    matches: dict[str, tuple[str, Record]] = {}
+    lines: dict[str, int] = {}
+    broken: set[str] = set()
+    for number, record in read_records(check.file) if check.file.exists() else ():
+        if isinstance(record, Problem):
+            found.findings.append(_unreadable(check, number, record))
+            continue
+        where = f"{check.where}:{number} (match {record.id})"
+        job = planned.get(record.id)
+        if job is None:
+            found.findings.append(Finding("schedule", where, "the schedule has no such match"))
+        elif record.error is None and record.id in lines:
+            what = f"the match stands in line {lines[record.id]} already"
+            found.findings.append(Finding("schedule", where, what))
+        elif why := unplanned(record, job, check.entries):
+            found.findings.append(Finding("record", where, why))
+            lines[record.id] = number
+        elif record.error is not None:
+            found.broken += 1
+            broken.add(record.id)
+        else:
+            lines[record.id] = number
+            matches[record.id] = where, record
+            _note_versions(check, record, found)
+    if missing := [name for name in planned if name not in lines]:
+        what = f"{len(missing)} of {len(planned)} matches are not there: {', '.join(missing[:_NAMED])}"
+        more = ", …" if len(missing) > _NAMED else ""
+        again = "; some broke off and are to be played again" if broken.intersection(missing) else ""
+        found.findings.append(Finding("schedule", check.where, f"{what}{more}{again}"))
+    return matches
+
+
+def _note_versions(check: Check, record: Record, found: Checked) -> None:
+    then = check.entries[check.lineup.players[-1]].versions
+    for name, version in record.versions.items():
+        if then.get(name) != version:
+            found.other_versions[f"{name} {version}, not {then.get(name)}"] += 1
+
+
+def _unreadable(check: Check, number: int, problem: Problem) -> Finding:
+    where = f"{check.where}:{number}"
+    if ends_line(check.file) or number < _lines(check.file):
+        return Finding("file", where, problem.what)
+    what = (
+        f"the last line is torn; the {number - 1} before it are whole. The next run of the tournament cuts it off and "
+        f"plays that match again"
+    )
+    return Finding("file", where, what)
+
+
+def _lines(file: Path) -> int:
+    with open(file, "rb") as lines:
+        return sum(1 for _ in lines)
+
+
+def _count(record: Record, asking: _Asking, found: Checked) -> None:
+    """How much each player replied, and who is said not to have."""
+    for turn in record.turns:
+        if turn["seat"] < len(record.players):
+            found.replies[record.players[turn["seat"]]] += 1
+    for seat, answer in silences(record):
+        if seat >= len(record.players):
+            continue
+        player = record.players[seat]
+        if not asking.can_be(player):
+            found.on_their_word[player] += not asking.is_asked(record.id, player) or needs_a_process(answer)
+        elif needs_a_process(answer) or not asking.is_asked(record.id, player):
+            found.claims.append((record.id, seat, player))
