@@ -75,3 +75,10 @@ def test_a_language_model_is_refused_with_the_line_that_installs_it() -> None:
         gymposium.make_player("lm:some-model")
     with pytest.raises(gymposium.errors.MissingExtra, match=r"pip install gymposium-agents\[api\]"):
         gymposium.make_player("api:some-model")
+
+
+def test_the_viewer_is_refused_with_the_line_that_installs_it(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("gymposium"), "view", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'pip install "gymposium[viewer]"' in done.stderr

@@ -145,6 +145,14 @@ def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> Non
     assert "| kuhn_poker |" in (tmp_path / "games.md").read_text(encoding="utf-8")
 
 
+def test_viewer_opens_what_it_wrote(tmp_path: Path) -> None:
+    run("viewer", "--matches", "200", "--distinct", "40", "--out", str(tmp_path))
+    found = found_by(tmp_path / "viewer.json")
+    assert found["matches"] == 200
+    assert len(found["seconds"]) == 5
+    assert "within the 2 that it may be" in (tmp_path / "viewer.md").read_text(encoding="utf-8")
+
+
 def test_published_results_name_their_command_and_versions() -> None:
     results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
     assert results

@@ -12,7 +12,7 @@ import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-VERBS = {"list", "info", "play", "run", "replay", "verify", "plugins"}
+VERBS = {"list", "info", "play", "run", "replay", "verify", "view", "plugins"}
 FIRST_PARTY = {"GYMPOSIUM_PLUGINS": ""}
 """Nothing but what is built in, whatever else is installed here."""
 
