@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from gymposium.arena.results.model import Measured, Yardsticks
 from gymposium.exact import TooLarge, best_response, measure, optima_against_random, tabulate
@@ -19,8 +20,8 @@ def yardsticks_of(game: Game, players: Sequence[str], measured: Mapping[str, Map
     wins, gains = _optima(game)
     found = []
     for name in players:
-        figures = measured.get(name, {}).get(game.name) or (_of_the_core(name) and measured_in(game, make_player(name)))
-        if figures:
+        figures = measured.get(name, {}).get(game.name) or _of_the_core(game, name)
+        if figures is not None:
             found.append(figures)
     return Yardsticks(
         most_wins_against_random=wins, best_return_against_random=gains, best_play=game.spec.best_play, players=found
@@ -49,6 +50,14 @@ def measured_in(game: Game, player: Player) -> Measured | None:
     )
 
 
+@lru_cache(maxsize=256)
+def _of_the_core(game: Game, name: str) -> Measured | None:
+    if not check_player(name)[0].entry_point.startswith("gymposium."):
+        return None
+    return measured_in(game, make_player(name))
+
+
+@lru_cache(maxsize=256)
 def _optima(game: Game) -> tuple[float | None, float | None]:
     """The most wins and the best return of anybody against random play. Where something is hidden the best return is
     that of the best response."""
@@ -61,10 +70,6 @@ def _optima(game: Game) -> tuple[float | None, float | None]:
         return None, _rounded(best_response(tabulate(game, RandomPlayer())).value.mean.mean_return)
     except TooLarge:
         return None, None
-
-
-def _of_the_core(name: str) -> bool:
-    return check_player(name)[0].entry_point.startswith("gymposium.")
 
 
 def _figure(value: float | None) -> float | None:

@@ -50,9 +50,9 @@ def surely(differences: Floats) -> NDArray[np.int_]:
     """Which of k figures are surely above 0 (1), which below (-1), and which are neither or NaN (0), by samples of them
     of shape (samples, k). All are right together in 95 %.
 
-    How far a figure lies from 0 is measured in the distance from its median to the end of its own interval on that side,
-    and must be more than what the samples reach in any of the figures (a studentized bootstrap of the greatest: Romano
-    and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis Testing)."""
+    How far a figure lies from 0 is measured by the distance from its median to the end of its own interval on that
+    side, and must be more than what the samples reach in any of the figures (a studentized bootstrap of the greatest:
+    Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis Testing)."""
     known = ~np.isnan(differences).any(axis=0)
     sure = np.zeros(differences.shape[1], dtype=int)
     if not known.any():

@@ -39,7 +39,7 @@ class Returns:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean returns of n players. NaN where there is nothing to say; samples and intervals also where there is one deal."""
+    """Mean returns of n players. NaN where there is nothing to say; samples and intervals also from one deal."""
 
     values: Floats
     low: Floats

@@ -45,7 +45,7 @@ def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means
     )
 
 
-def means_of_players(returns: Returns, means: Means) -> list[Mean]:
+def means_of_players(returns: Returns, means: Means, matches: Mapping[str, int]) -> list[Mean]:
     """The players of a game without winners, best first."""
     anchor = returns.players.index(anchor_of(returns.players))
     ranked = places(means.values.tolist(), surely_above(means.samples))
@@ -56,7 +56,7 @@ def means_of_players(returns: Returns, means: Means) -> list[Mean]:
         found.append(
             Mean(
                 player=player,
-                matches=int(returns.seats[:, i].sum()),
+                matches=matches[player],
                 returned=_estimate(means.values[i], means.low[i], means.high[i]),
                 over_anchor=_estimate(means.values[i] - means.values[anchor], low[i], high[i]),
                 place=_place(ranked[i]),

@@ -137,7 +137,7 @@ def _game(
         errors=told.errors,
         forfeits=sum(outcome.forfeit is not None for outcome in told.outcomes),
         board=board,
-        means=means_of_players(returns, means) if kind != "versus" and means is not None else None,
+        means=means_of_players(returns, means, matches) if kind != "versus" and means is not None else None,
         returns=table_of(returns) if game.seats > 1 and kind != "cooperative" else None,
         yardsticks=yardsticks,
     ), between

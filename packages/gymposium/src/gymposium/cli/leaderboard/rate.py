@@ -79,8 +79,9 @@ def rate(
     else:
         _print(out(), results, payoff)
     if results.unreadable:
-        lines = "1 line is" if results.unreadable == 1 else f"{results.unreadable} lines are"
-        note(f"warning: {lines} no records and were left out. See:  gymposium leaderboard verify {board}")
+        one = results.unreadable == 1
+        told = "1 line is no record and was" if one else f"{results.unreadable} lines are no records and were"
+        note(f"warning: {told} left out. See:  gymposium leaderboard verify {board}")
     note(f"Written: {path}")
 
 
