@@ -1,0 +1,87 @@
+"""Which matches get a page of their own: all that somebody lost, up to a limit, those first that tell most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from gymposium.arena.results.model import GameResult, Results
+from gymposium.arena.site.played import Lineup, Match
+
+LOSSES = 12
+"""Of each player, so many of its worst losses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A match that a player lost."""
+
+    game: str
+    match: Match
+    seat: int
+    share: float
+    """Of the points, what it mostly takes from these opponents: the higher, the less was it to be expected."""
+
+    @property
+    def opponents(self) -> list[str]:
+        """Everyone else who sat there."""
+        return [player for seat, player in enumerate(self.match.players) if seat != self.seat]
+
+
+class Expected:
+    """What players mostly take from each other, by the pay-off matrices."""
+
+    def __init__(self, results: Results) -> None:
+        self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}
+
+    def share(self, match: Match, game: str, seat: int) -> float:
+        """Of a seat's player against all others of the match."""
+        shares, mine = self._shares[game], match.players[seat]
+        return fmean(shares.get((mine, other), 0.5) for s, other in enumerate(match.players) if s != seat)
+
+
+def _shares(game: GameResult) -> dict[tuple[str, str], float]:
+    if game.board is None:
+        return {}
+    return {
+        (one, other): pairing.share
+        for one, row in zip(game.board.players, game.board.payoff, strict=True)
+        for other, pairing in zip(game.board.players, row, strict=True)
+        if pairing is not None
+    }
+
+
+def choose(players: Sequence[str], lineups: Sequence[Lineup], expected: Expected, most: int) -> list[str]:
+    """The ids of at most so many matches of each lineup, those first that tell most, and of each player's worst losses;
+    of none where `most` is 0."""
+    chosen = []
+    for lineup in lineups:
+        chosen += sorted(lineup.matches, key=lambda match: _dull(match, lineup, expected))[:most]
+    if most:
+        for player in players:
+            chosen += [loss.match for loss in worst_losses(player, lineups, expected)[:LOSSES]]
+    return list(dict.fromkeys(match.id for match in chosen))
+
+
+def _dull(match: Match, lineup: Lineup, expected: Expected) -> tuple[bool, int, float]:
+    """Forfeits first, then what was lost, then draws; among what was lost, what was to be expected least."""
+    if len(lineup.players) == 1:
+        return not match.counts, match.forfeit is None, fmean(match.returns)
+    lost = [seat for seat, result in enumerate(match.results) if result == "loss"]
+    kind = 0 if match.forfeit is not None else 1 if lost else 2
+    surprise = max((expected.share(match, lineup.game, seat) for seat in lost), default=0.0)
+    return not match.counts, kind, -surprise
+
+
+def worst_losses(player: str, lineups: Sequence[Lineup], expected: Expected) -> list[Loss]:
+    """What this player lost to those from whom it mostly takes most. A forfeit is a loss like any."""
+    found = []
+    for lineup in lineups:
+        if player not in lineup.players or len(lineup.players) == 1:
+            continue
+        for match in lineup.matches:
+            seat = match.players.index(player)
+            if match.counts and match.results[seat] == "loss":
+                found.append(Loss(lineup.game, match, seat, expected.share(match, lineup.game, seat)))
+    return sorted(found, key=lambda loss: -loss.share)

@@ -1,0 +1,194 @@
+"""What a site shows of a board's matches: one pass over the records, of which a little is kept."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gymposium.arena.board import Board
+from gymposium.arena.outcomes import Outcome, outcomes_of
+from gymposium.arena.results.model import Conduct, Results
+from gymposium.arena.results.tally import Tally
+from gymposium.errors import BadRecord
+from gymposium.reading import KINDS
+from gymposium.records import Problem, Record
+
+_SILENT = ("timed out", "out of context", "crashed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """A match that came to an end."""
+
+    id: str
+    seed: int
+    """Matches of a group share it."""
+    players: tuple[str, ...]
+    """By seat."""
+    returns: tuple[float, ...]
+    results: tuple[str, ...]
+    forfeit: int | None
+    why: str
+    """What the forfeit was for, where it was not a reply: `timed out`, `crashed`."""
+    failed: int
+    """Replies that were no legal move."""
+    counts: bool
+    """False where the same match was played before: it counts once."""
+
+    @property
+    def group(self) -> str:
+        """The number of its group, as it stands in its id."""
+        return self.id.rpartition("/")[2].rpartition("-")[0] or self.id
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lineup:
+    """Everything that these players played in a game: one file of matches."""
+
+    game: str
+    file: str
+    """Below the board's directory."""
+    players: tuple[str, ...]
+    """In the order of their entries; one where it plays alone."""
+    groups: list[list[Match]]
+
+    @property
+    def matches(self) -> list[Match]:
+        """All of them."""
+        return [match for group in self.groups for match in group]
+
+
+@dataclass(slots=True)
+class Played:
+    """All that was played on a board."""
+
+    lineups: list[Lineup]
+    """Game by game, in the order of the suite, then of the entries."""
+    conduct: Mapping[str, Mapping[str, Conduct]]
+    """How each player behaved in each game."""
+    seconds: Mapping[str, tuple[float, int]]
+    """What each player's replies took, and of how many that is known."""
+    versions: Mapping[str, tuple[str, ...]]
+    """Of what played: more than one where matches were added later."""
+
+    def conduct_of(self, player: str) -> Conduct:
+        """How a player behaved in all games."""
+        return total(games.get(player, _NOTHING) for games in self.conduct.values())
+
+    def check(self, results: Results) -> None:
+        """Raises `BadRecord` where results are not those of these matches."""
+        wrong = [one.player for one in results.players if one.conduct != self.conduct_of(one.player)]
+        if wrong or {game.game for game in results.games} != set(self.conduct):
+            raise BadRecord(
+                "results.json is not of the matches that stand on the board now. Make it again with:  "
+                "gymposium leaderboard rate"
+            )
+
+
+_NOTHING = Conduct(
+    matches=0,
+    replies=dict.fromkeys(KINDS, 0),
+    forfeits=0,
+    timed_out=0,
+    out_of_context=0,
+    crashed=0,
+    prompt_tokens=0,
+    completion_tokens=0,
+)
+
+
+def total(parts: Iterable[Conduct]) -> Conduct:
+    """Several games together."""
+    figures: Counter[str] = Counter()
+    replies: Counter[str] = Counter()
+    for part in parts:
+        told = part.model_dump()
+        replies.update(told.pop("replies"))
+        figures.update(told)
+    return Conduct.model_validate({name: figures[name] for name in Conduct.model_fields} | {"replies": dict(replies)})
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """What was read so far."""
+
+    tallies: dict[str, Tally]
+    files: dict[str, list[Match]] = field(default_factory=lambda: defaultdict(list))
+    lineup_of: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    seconds: Counter[str] = field(default_factory=Counter)
+    timed: Counter[str] = field(default_factory=Counter)
+    versions: set[tuple[str, str]] = field(default_factory=set)
+    seen: set[tuple[str, tuple[str, ...], str]] = field(default_factory=set)
+
+    def add(self, file: str, record: Record) -> None:
+        self.tallies[record.game].add([record])
+        self.versions.update(record.versions.items())
+        if record.error is not None:
+            return
+        for turn in record.turns:
+            if "seconds" in turn:
+                player = record.players[turn["seat"]]
+                self.seconds[player] += turn["seconds"]
+                self.timed[player] += 1
+        self.lineup_of.setdefault(file, (record.game, frozenset(record.players)))
+        (outcome,) = outcomes_of([record])
+        self.files[file].append(_match(record, self._is_first(outcome)))
+
+    def _is_first(self, outcome: Outcome) -> bool:
+        key = (outcome.game, outcome.players, outcome.digest)
+        first = key not in self.seen
+        self.seen.add(key)
+        return first
+
+
+def read_played(board: Board) -> Played:
+    """Read a board's records. Lines that are none are left out; results count them."""
+    players = [entry.player for entry in board.entries()]
+    games = [game.name for game in board.suite.games]
+    found = _Gathering({game: Tally() for game in games})
+    for path, record in board.records():
+        if isinstance(record, Problem):
+            continue
+        if record.game not in games or not set(record.players) <= set(players):
+            raise BadRecord(
+                f"{path}: match {record.id} is of {record.game} between {', '.join(record.players)}, which this board "
+                f"does not have."
+            )
+        found.add(path.relative_to(board.path).as_posix(), record)
+    lineups = [
+        Lineup(game, file, tuple(player for player in players if player in sat), _groups(found.files[file]))
+        for file, (game, sat) in found.lineup_of.items()
+    ]
+    place = {player: number for number, player in enumerate(players)}
+    lineups.sort(key=lambda lineup: (games.index(lineup.game), [place[player] for player in lineup.players]))
+    return Played(
+        lineups,
+        {game: {p: tally.player(p).conduct() for p in [*tally.players]} for game, tally in found.tallies.items()},
+        {player: (found.seconds[player], found.timed[player]) for player in players},
+        {name: tuple(sorted({v for n, v in found.versions if n == name})) for name, _ in sorted(found.versions)},
+    )
+
+
+def _groups(matches: Iterable[Match]) -> list[list[Match]]:
+    """Matches on the same deal, in the order in which they stand."""
+    groups: dict[int, list[Match]] = {}
+    for match in matches:
+        groups.setdefault(match.seed, []).append(match)
+    return [*groups.values()]
+
+
+def _match(record: Record, counts: bool) -> Match:
+    silent = (record.timed_out, record.out_of_context, [int(seat) for seat in record.crashed])
+    why = next((word for word, seats in zip(_SILENT, silent, strict=True) if record.forfeit in seats), "")
+    return Match(
+        record.id,
+        record.seed,
+        tuple(record.players),
+        tuple(record.returns),
+        tuple(record.results),
+        record.forfeit,
+        why,
+        sum(turn["reading"] != "move" for turn in record.turns),
+        counts,
+    )
