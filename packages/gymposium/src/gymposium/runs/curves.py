@@ -92,17 +92,19 @@ class Curves:
 
     def stages(self) -> list[str]:
         """Those that there are, in the order of a run."""
-        known = [stage for stage in STAGES if stage in self._entries]
-        return known + [stage for stage in self._entries if stage not in STAGES]
+        with self._lock:
+            known = [stage for stage in STAGES if stage in self._entries]
+            return known + [stage for stage in self._entries if stage not in STAGES]
 
     def entries(self, stage: str = TRAIN) -> dict[int, dict[str, float]]:
         """The figures of each step of a stage, in order."""
-        return dict(sorted(self._entries.get(stage, {}).items()))
+        with self._lock:
+            return dict(sorted(self._entries.get(stage, {}).items()))
 
     def last(self, stage: str = TRAIN) -> tuple[int, dict[str, float]]:
         """The newest step and its figures; 0 and none before the first."""
-        entries = self._entries.get(stage)
-        return max(entries.items()) if entries else (0, {})
+        entries = self.entries(stage)
+        return next(reversed(entries.items())) if entries else (0, {})
 
     def curve(self, stage: str = TRAIN, most: int = MOST) -> Curve:
         """All series of a stage, of `most` points or fewer."""

@@ -152,7 +152,8 @@ class SamplesIndex:
 
     def places(self) -> list[tuple[int, int]]:
         """Step and number of every group, in order."""
-        return sorted(self._places)
+        with self._lock:
+            return sorted(self._places)
 
     def group(self, step: int, number: int) -> Group | None:
         """A group with all that was kept of it; None where there is none. Raises `BadRecord`."""
