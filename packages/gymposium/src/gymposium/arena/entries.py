@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,7 +28,7 @@ from gymposium.players.protocol import Identified, Player, Repeats, is_determini
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.records.record import versions
 
-FORMAT = "gymposium-entry-1"
+FORMAT: Final = "gymposium-entry-1"
 
 _Plain = partial(ConfigDict, extra="forbid", frozen=True)
 

@@ -16,6 +16,8 @@ from gymposium.reading import Reader
 from gymposium.records import Record
 from gymposium.watchdog import Watchdog
 
+_GUARD = Guard()
+"""Who really asks."""
 _NOTHING = Fault("the record has no reply here", own=False)
 _DIED = "its process ended ("
 """So begins what a tournament writes of a player that took its process down."""
@@ -103,7 +105,7 @@ class Prompter(Guard):
         pairs = [(ask, answer) for ask, answer in zip(asks, recorded, strict=True) if self._may(ask, answer)]
         if not pairs or player.name in self.unreachable:
             return
-        given = super(Prompter, self).answers(player, [ask for ask, _ in pairs])
+        given = _GUARD.answers(player, [ask for ask, _ in pairs])
         for (ask, answer), now in zip(pairs, given, strict=True):
             if isinstance(now, Fault) and not now.own and getattr(player, "repeats", None) == "nearly":
                 self.unreachable[player.name] = now.text  # a server is gone

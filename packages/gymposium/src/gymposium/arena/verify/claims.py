@@ -15,7 +15,7 @@ from pathlib import Path
 from gymposium.arena.verify.along import Along, Prompter, Script, difference, silences
 from gymposium.arena.verify.cast import Cast
 from gymposium.arena.verify.lineup import Check, planned_jobs
-from gymposium.driver import Answer, play
+from gymposium.driver import Answer, Guard, play
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
 from gymposium.records import Record, read_records
@@ -74,7 +74,7 @@ class _Claimant(Prompter):
         assert isinstance(player, Along)
         if player.player is not None and recorded == [self._last] and not self.differences:
             self._connection.send(_ASKED)
-            [now] = super(Prompter, self).answers(player.player, asks)
+            [now] = Guard().answers(player.player, asks)
             if how := difference(self._last, now):
                 self.differences[asks[0].key, asks[0].seat] = f"seat {asks[0].seat} ({player.name}) {how}"
         return recorded

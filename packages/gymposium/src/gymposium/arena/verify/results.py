@@ -21,7 +21,7 @@ def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
         return "absent", []
     try:
         there = read_results(path)
-        again = results_of(board, samples=there.method.samples)
+        again = results_of(board)
     except GymposiumError as error:
         return "differ", [Finding("results", path.name, str(error))]
     differing = list(islice(_differences("", there.model_dump(mode="json"), again.model_dump(mode="json")), _SHOWN + 1))

@@ -1,0 +1,59 @@
+"""A small board, played once; each test tampers with a copy."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gymposium.arena.board import Board
+from gymposium.arena.results.board import results_of, write_results
+from gymposium.arena.suite import parse_suite
+from gymposium.arena.tournament import run_tournament
+from gymposium.plugins.host import host
+
+from .copies import Copy
+
+PLUGIN = Path(__file__).with_name("checked_players.py")
+
+SUITE = """
+name = "small"
+seed = 5
+groups = 2
+players = ["random", "greedy", "mcts-5"]
+[[games]]
+name = "tic_tac_toe"
+[[games]]
+name = "kuhn_poker"
+"""
+
+
+@pytest.fixture(scope="session")
+def plugin() -> Iterator[Path]:
+    """The players of `checked_players.py`, known while tests here run."""
+    before = set(host().opponents)
+    host().load_file(PLUGIN)
+    yield PLUGIN
+    for name in set(host().opponents) - before:
+        del host().opponents[name]
+
+
+@pytest.fixture(scope="session")
+def played(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The board as it was played and rated: three own players and two that were entered."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "weights.json").write_text("3")
+    board = Board.begin(folder / "board", parse_suite(SUITE))
+    board.add(f"weighted:{folder / 'weights.json'}", 11, label="By weights", by="Somebody", made="2026-01-02")
+    board.add("secret", None, ["tic_tac_toe"])
+    assert run_tournament(board, 1, [plugin]).complete
+    write_results(board, results_of(board))
+    return board.path
+
+
+@pytest.fixture
+def copy(played: Path, tmp_path: Path) -> Copy:
+    shutil.copytree(played, tmp_path / "board")
+    return Copy(tmp_path / "board")

@@ -1,0 +1,76 @@
+"""Copies of a board, to tamper with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.arena.board import Board
+from gymposium.arena.schedule import Lineup, lineups
+from gymposium.arena.verify import Finding, Verification, verify_board
+
+
+@dataclass
+class Copy:
+    """A board to tamper with."""
+
+    path: Path
+
+    @property
+    def board(self) -> Board:
+        return Board(self.path)
+
+    def verify(self, **how: Any) -> Verification:
+        """Everything, and every search in every match."""
+        return verify_board(self.board, **{"sample": 99, "seed": 1, **how})
+
+    def found(self, **how: Any) -> list[Finding]:
+        return self.verify(**how).findings
+
+    def lineup(self, game: str, *players: str) -> Lineup:
+        """Where these meet; players by the beginning of their names."""
+        planned = lineups(self.board.suite, self.board.entries())
+        [found] = [
+            one
+            for one in planned
+            if one.game.name == game and all(whole.startswith(start) for whole, start in zip(one.players, players))
+        ]
+        return found
+
+    def file(self, game: str, *players: str) -> Path:
+        """Their matches."""
+        return self.board.matches_file(self.lineup(game, *players))
+
+    def edit(self, file: Path, change: Callable[[dict[str, Any]], object], line: int = 0) -> None:
+        """Change a line of JSON, or a file of it."""
+        if file.suffix == ".json":
+            data = json.loads(file.read_text())
+            change(data)
+            file.write_text(json.dumps(data, indent=1) + "\n")
+            return
+        lines = file.read_text().splitlines()
+        data = json.loads(lines[line])
+        change(data)
+        lines[line] = json.dumps(data, separators=(",", ":"))
+        file.write_text("\n".join(lines) + "\n")
+
+    def lines(self, file: Path, change: Callable[[list[str]], object]) -> None:
+        """Change which lines a file has."""
+        found = file.read_text().splitlines()
+        change(found)
+        file.write_text("".join(f"{line}\n" for line in found))
+
+
+def put(*path: Any) -> Callable[[dict[str, Any]], None]:
+    """Writes the last of these where the others lead."""
+    *way, last, value = path
+
+    def change(data: Any) -> None:
+        for key in way:
+            data = data[key]
+        data[last] = value
+
+    return change
