@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class KeptTurn:
     """The sampled tokens of one turn in a row, `start` to `stop`, and what is known of each."""
 
     start: int
@@ -37,16 +37,16 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class KeptRow:
     """A stream of tokens. What is in none of its turns was given, and masked."""
 
     ids: list[int]
     pieces: list[str]
-    turns: list[Turn]
+    turns: list[KeptTurn]
 
 
 @dataclass(frozen=True, slots=True)
-class Trajectory:
+class KeptTrajectory:
     """One seat's turns in one match, and what they got and deserved. Lists have an entry for each turn."""
 
     match: str | None
@@ -61,7 +61,7 @@ class Trajectory:
     advantages: list[float]
     values: list[float]
     targets: list[float]
-    rows: list[Row] | None
+    rows: list[KeptRow] | None
     """None where its tokens were not kept."""
 
     @property
@@ -71,7 +71,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class KeptGroup:
     """Trajectories that one baseline ranged over."""
 
     step: int
@@ -82,10 +82,10 @@ class Group:
     version: str | None
     stage: int
     tied: bool
-    trajectories: list[Trajectory]
+    trajectories: list[KeptTrajectory]
 
     @property
-    def best_first(self) -> list[Trajectory]:
+    def best_first(self) -> list[KeptTrajectory]:
         """By reward; of equal ones those with tokens before the others."""
         return sorted(self.trajectories, key=lambda one: (-one.reward, one.rows is None))
 
@@ -102,7 +102,7 @@ class Group:
         return math.fsum(one.reward for one in self.trajectories) / len(self.trajectories)
 
 
-def parse(line: bytes) -> Group:
+def parse(line: bytes) -> KeptGroup:
     """Read one line. Raises `BadRecord` with what is wrong with it."""
     try:
         data = json.loads(line)
@@ -155,7 +155,7 @@ class SamplesIndex:
         with self._lock:
             return sorted(self._places)
 
-    def group(self, step: int, number: int) -> Group | None:
+    def group(self, step: int, number: int) -> KeptGroup | None:
         """A group with all that was kept of it; None where there is none. Raises `BadRecord`."""
         place = self._places.get((step, number))
         if place is None:
@@ -165,11 +165,11 @@ class SamplesIndex:
             return parse(file.read(place[1] - place[0]))
 
 
-def _group(data: dict[str, Any]) -> Group:
+def _group(data: dict[str, Any]) -> KeptGroup:
     trajectories = [_trajectory(one) for one in data["trajectories"]]
     if not trajectories:
         raise ValueError("no trajectory")
-    return Group(
+    return KeptGroup(
         step=_count(data["step"]),
         number=_count(data["group"]),
         game=_text(data["game"]),
@@ -182,8 +182,8 @@ def _group(data: dict[str, Any]) -> Group:
     )
 
 
-def _trajectory(data: dict[str, Any]) -> Trajectory:
-    found = Trajectory(
+def _trajectory(data: dict[str, Any]) -> KeptTrajectory:
+    found = KeptTrajectory(
         match=_maybe(_text, data["match"]),
         policy=_count(data["policy"]),
         result=_text(data["result"]),
@@ -207,13 +207,13 @@ def _trajectory(data: dict[str, Any]) -> Trajectory:
     return found
 
 
-def _row(data: dict[str, Any]) -> Row:
-    row = Row([_count(one) for one in data["ids"]], [_text(one) for one in data["pieces"]], [])
+def _row(data: dict[str, Any]) -> KeptRow:
+    row = KeptRow([_count(one) for one in data["ids"]], [_text(one) for one in data["pieces"]], [])
     if len(row.ids) != len(row.pieces):
         raise ValueError("not a piece of text for each token")
     at = 0
     for turn in data["turns"]:
-        found = Turn(
+        found = KeptTurn(
             _count(turn["start"]),
             _count(turn["stop"]),
             _numbers(turn["engine"]),

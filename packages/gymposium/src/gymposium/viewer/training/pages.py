@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
-from gymposium.runs.samples import Group
+from gymposium.runs.samples import KeptGroup
 from gymposium.runs.words import metrics
 from gymposium.viewer.files import write_page
 from gymposium.viewer.pages import Tab, in_url
@@ -74,7 +74,7 @@ class Training:
             write_page(out, f"runs/{name}/curves.js", curves_script(opened))
             if places := opened.samples.places():
                 write_page(out, _rollouts(name), self._rollouts_page(opened))
-                groups = [group for place in places if isinstance(group := _group(opened, *place), Group)]
+                groups = [group for place in places if isinstance(group := _group(opened, *place), KeptGroup)]
                 there = self._pages_of_matches(opened, groups, out)
                 for place in places:
                     write_page(out, _group_path(name, *place), self._group_page(opened, *place, there))
@@ -101,7 +101,7 @@ class Training:
 
     def _rollouts_page(self, opened: Opened) -> str:
         name, found = opened.run.name, [_group(opened, *place) for place in opened.samples.places()]
-        groups = [group for group in found if isinstance(group, Group)]
+        groups = [group for group in found if isinstance(group, KeptGroup)]
         problems = [*opened.samples.problems, *(one for one in found if isinstance(one, Problem))]
         return self._viewer.page(
             "training/rollouts.html",
@@ -133,14 +133,14 @@ class Training:
             rollouts=_rollouts(name),
             group=group,
             problem=group if isinstance(group, Problem) else None,
-            spread=spread([group]) if isinstance(group, Group) else None,
+            spread=spread([group]) if isinstance(group, KeptGroup) else None,
             before=_group_path(name, *around[0]) if around[0] else None,
             after=_group_path(name, *around[1]) if around[1] else None,
             pieces=pieces,
             link=link,
         )
 
-    def _pages_of_matches(self, opened: Opened, groups: Sequence[Group], out: Path) -> dict[str, str]:
+    def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup], out: Path) -> dict[str, str]:
         """The pages of matches below `out`, by id, of the trajectories in some groups."""
         ids = {one.match for group in groups for one in group.trajectories if one.match is not None}
         paths = {match: self._match_path(opened, line) for match, line in lines_of(opened.run.matches, ids).items()}
@@ -159,7 +159,7 @@ class Training:
             matches = opened.run.matches
             if file == self._below(matches):
                 groups = (_group(opened, *place) for place in opened.samples.places())
-                some = (one for group in groups if isinstance(group, Group) for one in group.trajectories)
+                some = (one for group in groups if isinstance(group, KeptGroup) for one in group.trajectories)
                 return {one.match for one in some if one.match is not None and one.rows is not None}
             if file.startswith(f"{self._below(matches.parent)}/"):
                 return set()
@@ -231,7 +231,7 @@ def curves_script(opened: Opened) -> str:
     return f"gymposiumCurves({json.dumps(curves_data(opened), separators=(',', ':'), allow_nan=False)});\n"
 
 
-def _group(opened: Opened, step: int, number: int) -> Group | Problem:
+def _group(opened: Opened, step: int, number: int) -> KeptGroup | Problem:
     try:
         group = opened.samples.group(step, number)
     except (BadRecord, OSError) as error:

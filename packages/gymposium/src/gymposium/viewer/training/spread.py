@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.runs.samples import Group
+from gymposium.runs.samples import KeptGroup
 
 BINS = 48
 """Rewards that are closer than one part in so many are one dot."""
@@ -41,14 +41,14 @@ class Spread:
     columns: Sequence[Column]
 
 
-def spread(groups: Sequence[Group]) -> Spread:
+def spread(groups: Sequence[KeptGroup]) -> Spread:
     """The dots of some groups, of one at least."""
     rewards = [one.reward for group in groups for one in group.trajectories]
     low, high = min(rewards), max(rewards)
     return Spread(low, high, [Column(g.step, g.number, g.tied, _dots(g, low, high)) for g in groups])
 
 
-def _dots(group: Group, low: float, high: float) -> list[Dot]:
+def _dots(group: KeptGroup, low: float, high: float) -> list[Dot]:
     width = (high - low) / BINS or 1.0
     lots = Counter(round((one.reward - low) / width) for one in group.trajectories)
     everybody = len(group.trajectories)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gymposium.runs.samples import Row, Trajectory, Turn
+from gymposium.runs.samples import KeptRow, KeptTrajectory, KeptTurn
 
 _LIKELY = (0.99, 0.9, 0.7, 0.5, 0.3, 0.1)
 """A token less likely than the first of these stands out, and the more the less likely it is."""
@@ -47,7 +47,7 @@ class Piece:
     learned: bool
 
 
-def pieces(trajectory: Trajectory) -> Iterator[list[Piece]]:
+def pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
     """For each row of a trajectory its parts, in order; over all rows the turns are those of the trajectory."""
     turn = 0
     for row in trajectory.rows or ():
@@ -63,17 +63,17 @@ def pieces(trajectory: Trajectory) -> Iterator[list[Piece]]:
         yield found
 
 
-def _given(row: Row, start: int, stop: int) -> Piece:
+def _given(row: KeptRow, start: int, stop: int) -> Piece:
     return Piece("".join(row.pieces[start:stop]), stop - start, -1, (), 0, learned=False)
 
 
-def _sampled(row: Row, span: Turn, turn: int, advantage: float) -> Piece:
+def _sampled(row: KeptRow, span: KeptTurn, turn: int, advantage: float) -> Piece:
     tokens = [_token(row, span, n, advantage) for n in range(span.stop - span.start)]
     level = _level(abs(advantage), _DESERVED)
     return Piece("", 0, turn, tokens, level if advantage > 0 else -level, learned=span.weight > 0)
 
 
-def _token(row: Row, span: Turn, n: int, advantage: float) -> Token:
+def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
     place, logprob = span.start + n, span.engine[n]
     likely = math.exp(min(0.0, logprob))
     words = [f"token {row.ids[place]}, probability {likely:.3g}, log-probability {logprob:.4g}"]
