@@ -42,6 +42,18 @@ def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str,
 
 
 @pytest.mark.parametrize(
+    ("context", "rules"), [("full", [True, False]), ("last-2", [True, False]), ("state", [True, True])]
+)
+def test_later_messages_of_a_conversation_are_without_the_rules(
+    tmp_path: Path, context: str, rules: list[bool]
+) -> None:
+    """As gymposium-agents sends them."""
+    player = Scripted(name=f"lm:x?reply=move&context={context}")
+    found = tries(story_of(tmp_path, "tic_tac_toe", [player, "random"]), 0)
+    assert [bool(one.prompt and one.prompt.rules) for one in found[:2]] == rules
+
+
+@pytest.mark.parametrize(
     ("said", "reply", "reading", "why"),
     [
         (("b2", "b2"), "move", "illegal", "“b2” is a move of this game, but not one of the 7 that are legal here."),

@@ -40,23 +40,22 @@ def board(
     # square, with the board in its middle
     side = max(width + left, height + below) * 1.03
     x0, y0 = (side - width - left) / 2 + left, (side - height - below) / 2
-    drawn = []
+    squares, drawn = [], []
     for y, row in enumerate(rows):
         for x, what in enumerate(row):
             colour = "dark" if checkered and (x + y) % 2 else "square"
             place = f'x="{_n(x0 + x)}" y="{_n(y0 + y)}"'
-            drawn.append(f'<rect {place} width="1" height="1" fill="var(--{colour})" stroke="var(--line)" {_THIN}/>')
+            squares.append(f'<rect {place} width="1" height="1" fill="var(--{colour})"/>')
             if mark := piece(what):
                 drawn.append(f'<svg {place} width="1" height="1" viewBox="0 0 1 1">{mark}</svg>')
     for y, name in enumerate(row_names):
         drawn.append(_name(x0 - left / 2, y0 + y + 0.5, edge, name))
     for x, name in enumerate(column_names):
         drawn.append(_name(x0 + x + 0.5, y0 + height + below / 2, edge, name))
+    lines = f'stroke="var(--line)" stroke-width="{_n(side / 250)}"'
     box = f"0 0 {_n(side)} {_n(side)}"
-    return f'{_STYLE}<svg viewBox="{box}" role="img" aria-label="{escape(told)}">{"".join(drawn)}</svg>'
-
-
-_THIN = 'stroke-width="0.02"'
+    inside = f"<g {lines}>{''.join(squares)}</g>{''.join(drawn)}"
+    return f'{_STYLE}<svg viewBox="{box}" role="img" aria-label="{escape(told)}">{inside}</svg>'
 
 
 def cross(what: str = "") -> str:

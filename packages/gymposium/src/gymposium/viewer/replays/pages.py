@@ -41,7 +41,10 @@ class Replays:
             return []
         games, players = self._index.counts()
         lines = [f"{_number(rows, 'match', 'matches')} of {_number(games, 'game', 'games')}"]
-        lines.append(", ".join([name for name, _ in players.most_common(4)]) + (" …" if len(players) > 4 else ""))
+        lines.append(
+            ", ".join([name.partition("?")[0] for name, _ in players.most_common(4)])
+            + (" …" if len(players) > 4 else "")
+        )
         if problems:
             lines.append(f"{_number(problems, 'line that is no match', 'lines that are no matches')}")
         return [Card("Matches", "matches.html", lines)]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Draws, Game, Match, Observation
@@ -23,6 +24,7 @@ class PromptText:
     before: str
     """Why the last reply was not accepted, where this is a retry."""
     rules: str
+    """Empty in a later message of a conversation."""
     after: str
 
 
@@ -117,7 +119,11 @@ class Seat:
     seconds: float | None = None
     style: str = ""
     reader: str = ""
+    context: str = ""
+    """Which of its earlier turns its player was told again, where its name says so: `full`, `last-4`."""
     rules: str = ""
+    told: int = 0
+    """Prompts that were made again so far."""
     differs: str = ""
     """Why its prompts may not be those that were sent."""
 
@@ -152,7 +158,7 @@ def tell(record: Record) -> Story:
         for seat, prompt in zip(seats, record.prompts, strict=False):
             _look_at_prompts(game, seat, prompt)
         for decision, match in walk(record):
-            steps.append(_step(record, game, decision, match, len(steps)))
+            steps.append(_step(record, seats, decision, match, len(steps)))
         difference = first_difference(record) or ""
     except GymposiumError as error:
         trouble = str(error)
@@ -170,6 +176,8 @@ def tell(record: Record) -> Story:
 def _seat(record: Record, number: int) -> Seat:
     turns = [turn for turn in record.turns if turn["seat"] == number]
     seat = Seat(number, record.players[number], replies=len(turns))
+    context = dict(parse_qsl(seat.player.partition("?")[2])).get("context", "state")
+    seat.context = "" if context == "state" else context
     seat.result = dict(enumerate(record.results)).get(number, "")
     seat.value = dict(enumerate(record.returns)).get(number)
     seat.penalty = record.penalties.get(str(number), 0.0)
@@ -198,9 +206,9 @@ def _look_at_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
         seat.differs = f"The record says that their digest is {prompt['hash']}; of what is shown it is {made.hash}."
 
 
-def _step(record: Record, game: Game, decision: Decision, match: Match, number: int) -> Step:
-    views = [View(seat, match.observe(seat).text, _picture(match, seat)) for seat in range(game.seats)]
-    acts = [_act(record, decision, match, seat) for seat in decision.seats]
+def _step(record: Record, seats: Sequence[Seat], decision: Decision, match: Match, number: int) -> Step:
+    views = [View(seat.number, match.observe(seat.number).text, _picture(match, seat.number)) for seat in seats]
+    acts = [_act(record, seats[seat], decision, match) for seat in decision.seats]
     return Step(number, decision.chance, views, acts, ends=not decision.moves)
 
 
@@ -208,7 +216,8 @@ def _picture(match: Match, seat: int) -> str | None:
     return match.render_html(seat) if isinstance(match, Draws) else None
 
 
-def _act(record: Record, decision: Decision, match: Match, seat: int) -> Act:
+def _act(record: Record, who: Seat, decision: Decision, match: Match) -> Act:
+    seat = who.number
     act = Act(seat, decision.moves.get(seat), opening=decision.opening)
     prompt = record.prompts[seat]
     how = reader(prompt["reader"])
@@ -220,6 +229,10 @@ def _act(record: Record, decision: Decision, match: Match, seat: int) -> Act:
         action = turn.get("action")
         reading = read_again(turn["text"], action, turn["reading"], legal, match.legal_actions(seat), how, match.game)
         tokens = turn.get("tokens", [None, None])
+        sent = _prompt(made(observation, reason), made(observation, reason, rules=False), reason)
+        if who.context and who.told:
+            sent.rules = ""
+        who.told += 1
         act.tries.append(
             Try(
                 turn["text"],
@@ -227,7 +240,7 @@ def _act(record: Record, decision: Decision, match: Match, seat: int) -> Act:
                 why(reading, turn["text"], legal, how) if reading.kind == turn["reading"] else "",
                 (reading.move or how.submission(turn["text"]) or "").strip(),
                 action,
-                _prompt(made(observation, reason), made(observation, reason, rules=False), reason),
+                sent,
                 "seconds" in turn,
                 tokens[0],
                 tokens[1],
