@@ -43,7 +43,7 @@ def test_every_answer_forbids_what_our_pages_never_do(serve, tmp_path: Path) -> 
         assert "script-src 'self';" in policy
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 

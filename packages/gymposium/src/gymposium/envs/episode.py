@@ -12,12 +12,13 @@ from typing import Any
 
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import Live, MatchJob, Played, Underway, ask_players, broken_off, replies_of
+from gymposium.driver import Guard, Live, MatchJob, Played, Underway, ask_players, broken_off, replies_of
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import Kind, Reader
+from gymposium.watchdog import Watchdog
 
 _numbers = count()
 
@@ -52,10 +53,20 @@ class Episode:
         "underway",
     )
 
-    def __init__(self, game: Game, players: Sequence[Player], seed: int, on_illegal: FailurePolicy) -> None:
+    def __init__(
+        self,
+        game: Game,
+        players: Sequence[Player],
+        seed: int,
+        on_illegal: FailurePolicy,
+        *,
+        match_id: str | None = None,
+    ) -> None:
         """`players` holds one for each seat; the seats of a `Caller` are answered from outside. A match that the
-        game's engine cannot even begin has broken off already, and has no `match`."""
-        self.job = job = MatchJob(f"env-{next(_numbers)}", game, players, seed, on_illegal=on_illegal)
+        game's engine cannot even begin has broken off already, and has no `match`. One that is to be recorded is given
+        a `match_id`."""
+        match_id = f"env-{next(_numbers)}" if match_id is None else match_id
+        self.job = job = MatchJob(match_id, game, players, seed, on_illegal=on_illegal)
         self._outside = [isinstance(player, Caller) for player in players]
         self.played: Played | None = None
         """The finished match; None while it goes on."""
@@ -176,14 +187,16 @@ class Episode:
         self.due = not mine
 
 
-def go_on(episodes: Iterable[Episode]) -> None:
+def go_on(episodes: Iterable[Episode], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
     """Let the players reply until each match waits for somebody outside, or is over. A player that sits in
     several is asked for all of them in one call, and where one breaks off (`Episode.error`) the others go on. Where
-    that comes out only as a player looks, the player is asked again for the others, and draws again for them."""
+    that comes out only as a player looks, the player is asked again for the others, and draws again for them.
+
+    `watchdog` and `guard` are as in `gymposium.driver.play`."""
     due = [episode for episode in episodes if episode.due]
     while due:
         try:
-            ask_players([episode._live for episode in due])
+            ask_players([episode._live for episode in due], watchdog, guard)
         except EngineError as error:
             broken = next((episode for episode in due if episode.job is error.played.job), None)
             if broken is None:

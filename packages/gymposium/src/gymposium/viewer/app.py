@@ -19,7 +19,7 @@ from gymposium.viewer.files import STATIC
 from gymposium.viewer.guard import Guard
 from gymposium.viewer.part import Viewer
 
-PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training")
+PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training", "gymposium.viewer.playing")
 """The packages of the parts, in the order of their tabs. Each has `make(viewer) -> Part`."""
 
 

@@ -26,7 +26,7 @@ _READS = ("GET", "HEAD")
 HEADERS = {
     "Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",

@@ -21,6 +21,8 @@ class Card:
     path: str
     """Where it leads."""
     lines: Sequence[str]
+    invites: bool = False
+    """Whether it leads to something to do, not to something that is there."""
 
 
 class Part(Protocol):

@@ -1,0 +1,234 @@
+"""The pages on which people play, as a part of the viewer.
+
+A page is made from the match's standing, which holds what the person's seat may see. What changes something is posted,
+with a token that only our own pages hold; an address alone begins nothing and loads nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from gymposium.errors import GymposiumError
+from gymposium.plugins.host import host
+from gymposium.viewer.pages import Tab
+from gymposium.viewer.part import Card, Viewer
+from gymposium.viewer.playing import games
+from gymposium.viewer.playing.choice import COSTS, Choice
+from gymposium.viewer.playing.forms import Form
+from gymposium.viewer.playing.table import Table
+from gymposium.viewer.playing.tables import FILE, IDLE, Tables
+
+LIST, NEW = "play.html", "play/new.html"
+PATIENCE = 0.8
+"""Seconds that an answer waits for the opponents, so that with fast ones the next page is the next position."""
+LOOKS, BEATS = 0.2, 15.0
+"""Seconds between two looks at a match that somebody waits for, and until a silent connection is sent a comment."""
+BUTTONS = 400
+"""Moves that get a button; the others can be typed."""
+NUMBERED = 30
+"""Where there are no more moves than that, each can be typed by its number."""
+
+
+class Playing:
+    """The part of the viewer in which people play."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        # pages that are files cannot play, and beside a single file there is no place for matches
+        self._open = viewer.live and viewer.directory.is_dir()
+        self.tabs: Sequence[Tab] = [Tab("Play", LIST)] if self._open else []
+        self._tables = Tables(viewer.directory)
+        self._token = secrets.token_urlsafe(24)
+
+    def cards(self) -> Sequence[Card]:
+        if not self._open:
+            return []
+        lines = [f"{len(host().games)} games, against any player"]
+        if under_way := self._tables.under_way():
+            lines.append("1 match is under way" if len(under_way) == 1 else f"{len(under_way)} matches are under way")
+        return [Card("Play", LIST, lines, invites=True)]
+
+    def routes(self) -> Sequence[BaseRoute]:
+        if not self._open:
+            return []
+        return [
+            Route("/play.html", self._list),
+            Route("/play/new.html", self._form, methods=["GET"]),
+            Route("/play/new.html", self._begin, methods=["POST"]),
+            Route("/play/{key}.html", self._match, methods=["GET"]),
+            Route("/play/{key}.html", self._act, methods=["POST"]),
+            Route("/play/{key}/events", self._events),
+        ]
+
+    def export(self, out: Path) -> None:
+        """Files cannot play."""
+
+    # -- what to play
+
+    def _list(self, request: Request) -> Response:
+        find = request.query_params.get("find", "")
+        return HTMLResponse(
+            self._viewer.page(
+                "playing/games.html",
+                LIST,
+                games=games.find_games(find),
+                searched=games.searched,
+                find=find,
+                under_way=self._tables.under_way(),
+            )
+        )
+
+    def _form(self, request: Request) -> Response:
+        return HTMLResponse(self._form_page(Form.of(request.url.query)))
+
+    def _form_page(self, form: Form, problem: str = "") -> str:
+        name = form.text("game")
+        spec = games.spec_of(name) if name else None
+        fewest, most = games.others(spec)
+        given = form.all("opponent")
+        shown = max(min(most, 1) if spec is None else most, len(given))
+        return self._viewer.page(
+            "playing/new.html",
+            NEW,
+            name=name,
+            spec=spec,
+            fields=games.fields(spec, form) if spec is not None else [],
+            fewest=fewest,
+            opponents=[*given, *[""] * (shown - len(given))] if given else ["random", *[""] * (shown - 1)][:shown],
+            seats=most + 1 if spec is not None else None,
+            seat=form.text("seat") or "random",
+            seed=form.text("seed"),
+            costs=COSTS,
+            cost=form.text("on_illegal"),
+            players=games.opponents(),
+            suggestions=games.suggestions(),
+            problem=problem,
+            token=self._token,
+        )
+
+    async def _begin(self, request: Request) -> Response:
+        form = await self._posted(request)
+        return await run_in_threadpool(self._begin_as, form)
+
+    def _begin_as(self, form: Form) -> Response:
+        try:
+            table = self._tables.begin(Choice.of(form))
+        except GymposiumError as error:
+            return HTMLResponse(self._form_page(form, str(error)), 400)
+        table.wait(PATIENCE)
+        return RedirectResponse(f"{table.id}.html", status_code=303)
+
+    # -- a match
+
+    def _match(self, request: Request) -> Response:
+        return HTMLResponse(self._match_page(self._table(request)))
+
+    def _match_page(self, table: Table, problem: str = "", typed: str = "") -> str:
+        standing = table.standing
+        legal = [] if standing.seen is None or standing.seen.legal is None else standing.seen.legal
+        record = None if standing.ended is None else standing.ended.record
+        return self._viewer.page(
+            "playing/match.html",
+            f"play/{table.id}.html",
+            table=table,
+            standing=standing,
+            lineup=[table.who(seat) for seat in range(table.game.seats)],
+            legal=legal[:BUTTONS],
+            more=max(0, len(legal) - BUTTONS),
+            numbered=_numbered(legal),
+            free=standing.seen is not None and standing.seen.legal is None,
+            problem=problem,
+            typed=typed,
+            replay=None if record is None else self._viewer.link_to_match(record),
+            file=str(FILE),
+            token=self._token,
+        )
+
+    async def _act(self, request: Request) -> Response:
+        form = await self._posted(request)
+        return await run_in_threadpool(self._act_as, self._table(request), form)
+
+    def _act_as(self, table: Table, form: Form) -> Response:
+        if form.get("leave") is not None:
+            self._tables.leave(table.id)
+            return RedirectResponse("../play.html", status_code=303)
+        text = _said(form, table)
+        turn = form.text("turn")
+        problem = table.play(int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 9 else -1, text)
+        if problem:
+            return HTMLResponse(self._match_page(table, problem, text), 400)
+        table.wait(PATIENCE)
+        return RedirectResponse(f"{table.id}.html", status_code=303)
+
+    async def _events(self, request: Request) -> Response:
+        return StreamingResponse(_until_another(self._table(request)), media_type="text/event-stream")
+
+    def _table(self, request: Request) -> Table:
+        table = self._tables.get(request.path_params["key"])
+        if table is None:
+            raise HTTPException(
+                404,
+                "This match is not under way any more: it was left, the server was started anew, or nobody looked at "
+                f"it for {IDLE / 60:g} minutes.",
+            )
+        return table
+
+    async def _posted(self, request: Request) -> Form:
+        form = await Form.posted(request)
+        if not secrets.compare_digest((form.get("token") or "").encode(), self._token.encode()):
+            raise HTTPException(
+                403, "This form is not of the server that runs now: go back, load the page anew, try again."
+            )
+        return form
+
+
+def make(viewer: Viewer) -> Playing:
+    return Playing(viewer)
+
+
+def _numbered(legal: Sequence[str]) -> bool:
+    """Whether a number can stand for a move: not where moves begin with numbers themselves."""
+    return len(legal) <= NUMBERED and not any(move[:1].isdecimal() for move in legal)
+
+
+def _said(form: Form, table: Table) -> str:
+    """What a form answers: the move of the button, else what was typed, a move or its number."""
+    seen = table.standing.seen
+    legal = [] if seen is None or seen.legal is None else seen.legal
+    button = form.get("choice")
+    if button is not None:
+        number = int(button) if button.isascii() and button.isdecimal() and len(button) < 9 else -1
+        return legal[number] if 0 <= number < len(legal) else ""
+    typed = form.get("typed") or ""
+    number = typed.strip()
+    if (
+        number.isascii()
+        and number.isdecimal()
+        and len(number) < 4
+        and _numbered(legal)
+        and 1 <= int(number) <= len(legal)
+    ):
+        return legal[int(number) - 1]
+    return typed
+
+
+async def _until_another(table: Table) -> AsyncIterator[str]:
+    """Server-sent events: one, once the others are seated, or it is the person's turn, or the end. Nothing else is
+    said of what others do."""
+    spoken, begun = time.monotonic(), table.standing.state
+    while table.standing.waits and table.standing.state == begun:
+        if time.monotonic() - spoken > BEATS:
+            spoken = time.monotonic()
+            yield ":\n\n"
+        await asyncio.sleep(LOOKS)
+    yield "event: settled\ndata: {}\n\n"

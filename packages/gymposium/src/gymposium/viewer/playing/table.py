@@ -1,0 +1,188 @@
+"""One match under way between a person in a browser and players: where it stands, and what moves it on.
+
+The driver plays it, as an episode whose one seat is answered from outside. Players are asked in a thread of the match's
+own, one at a time; whoever looks meanwhile gets the standing as it was left, which is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gymposium.driver import Guard, Played
+from gymposium.envs.episode import Caller, Episode, go_on
+from gymposium.errors import EngineError, GymposiumError
+from gymposium.failures import FailurePolicy
+from gymposium.players.protocol import Player, Reply
+from gymposium.reading import READERS, read
+from gymposium.viewer.playing.bench import Bench
+from gymposium.viewer.playing.choice import Choice
+from gymposium.viewer.playing.ended import Ended, ended
+from gymposium.viewer.playing.seen import Seen, see
+from gymposium.watchdog import Watchdog
+
+WATCHDOG = 300.0
+"""Seconds that an opponent has for an answer: a language model on a slow machine comes by with it."""
+
+State = Literal["getting ready", "thinking", "yours", "over", "failed"]
+
+
+class Person(Caller):
+    """Whoever sits before the browser. It stands in records under the name that a person has everywhere."""
+
+    name = "human"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a match stands."""
+
+    state: State
+    turn: int = 0
+    """How often the person was asked; a form says which time it answers."""
+    seen: Seen | None = None
+    """None until the match has begun."""
+    mine: str | None = None
+    """What the person moved last."""
+    ended: Ended | None = None
+    trouble: str = ""
+    """Why it could not be played, where it failed."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it will be another before long, without anybody's doing."""
+        return self.state in ("getting ready", "thinking")
+
+
+class Table:
+    """A match under way, or one that has ended and is still looked at."""
+
+    def __init__(self, choice: Choice, bench: Bench, keep: Callable[[Played], str]) -> None:
+        """`keep` records a match that has ended, and says why it could not; empty text where it could."""
+        self.id = secrets.token_urlsafe(12)
+        seats = choice.game.seats
+        self.choice = choice.seated(secrets.randbelow(seats) if choice.seat is None else choice.seat)
+        self.seat = self.choice.seat or 0
+        self.game = choice.game
+        self.rules = ""
+        """As the person's seat reads them; empty until the match has begun."""
+        self.standing = Standing("getting ready")
+        self._bench, self._keep = bench, keep
+        self._episode: Episode | None = None
+        self._players: dict[str, Player] = {}
+        self._watchdog, self._guard = Watchdog(WATCHDOG), Guard()
+        self._before: tuple[Seen | None, int] = None, 0
+        """What the person saw at the last decision, and how many events there had been."""
+        self._lock = threading.Lock()
+        self._settled = threading.Event()
+        self._left = False
+        self._work(self._begin)
+
+    def who(self, seat: int) -> str | None:
+        """The player of a seat, as it was written; None for the person."""
+        others = self.choice.opponents
+        return None if seat == self.seat else others[seat - (seat > self.seat)]
+
+    def play(self, turn: int, text: str) -> str:
+        """The person's answer to that ask: a move as it is listed, or free text. Why it is not played, or empty text
+        where it is; a typing error costs nothing."""
+        with self._lock:
+            now, seen = self.standing, self.standing.seen
+            if now.state != "yours" or seen is None or turn != now.turn:
+                return "That was for an earlier position. This is how it stands now."
+            reading = read(text, seen.legal, READERS["move"], self.game.move_pattern)
+            if reading.kind != "move":
+                return f"{text.strip()!r} is not a legal move here." if text.strip() else "Write a move first."
+            self._settled.clear()
+            self.standing = replace(now, state="thinking", mine=reading.move)
+        self._work(lambda: self._answer(text))
+        return ""
+
+    def wait(self, seconds: float) -> None:
+        """Until it is the person's turn or the end, but no longer than that."""
+        self._settled.wait(seconds)
+
+    def leave(self) -> None:
+        """Nobody looks at it any more. A match that was not over has no record."""
+        with self._lock:
+            self._left = True
+            if not self.standing.waits:
+                self._give_back()
+
+    # -- in the match's own thread
+
+    def _work(self, step: Callable[[], Standing]) -> None:
+        # a daemon, which nobody waits for when the program ends
+        threading.Thread(target=self._settle, args=(step,), name=f"match {self.id}", daemon=True).start()
+
+    def _settle(self, step: Callable[[], Standing]) -> None:
+        try:
+            standing = step()
+        except GymposiumError as error:
+            standing = self._failed(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever a stranger's player may raise as it is made
+            standing = self._failed(f"{type(error).__name__}: {error}")
+        with self._lock:
+            self.standing = standing
+            if self._left or standing.state in ("over", "failed"):
+                self._give_back()
+        self._settled.set()
+
+    def _begin(self) -> Standing:
+        self._players = self._bench.take(self.choice.opponents)
+        person = Person(READERS["move"], "full")
+        lineup = [person if text is None else self._players[text] for text in map(self.who, range(self.game.seats))]
+        seed = secrets.randbits(48) if self.choice.seed is None else self.choice.seed
+        policy = FailurePolicy.parse(self.choice.on_illegal)
+        self.rules = self.game.rules(self.seat)
+        self._episode = Episode(self.game, lineup, seed, policy, match_id=f"play-{secrets.token_hex(6)}")
+        return self._go_on(self._episode)
+
+    def _answer(self, text: str) -> Standing:
+        episode = self._episode
+        assert episode is not None
+        episode.answer({self.seat: Reply(text)})
+        return self._go_on(episode)
+
+    def _go_on(self, episode: Episode) -> Standing:
+        if episode.due and (seen := self._look(episode)) is not None:  # how it stands while others think
+            self.standing = replace(self.standing, state="thinking", seen=seen)
+        now = self.standing
+        go_on([episode], self._watchdog, self._guard)
+        if episode.over or (seen := self._look(episode)) is None:
+            return self._end(episode)
+        self._before = seen, len(episode.match.events)
+        return Standing("yours", now.turn + 1, seen, now.mine)
+
+    def _end(self, episode: Episode) -> Standing:
+        played, now = episode.ended, self.standing
+        assert played is not None
+        trouble = self._keep(played)
+        told = ended(played, self.seat, None if trouble else played.job.id, *filter(None, [trouble]))
+        seen = self._look(episode) if played.error is None else None
+        return Standing("over", now.turn, seen or now.seen, now.mine, told)
+
+    def _look(self, episode: Episode) -> Seen | None:
+        """What the person sees; None where the game's engine fails at it, which breaks the match off."""
+        try:
+            ask = episode.asks.get(self.seat)
+            return see(episode.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
+        except Exception as error:
+            if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
+                raise  # it says itself what to do
+            episode.break_off(error)
+            return None
+
+    def _failed(self, why: str) -> Standing:
+        return replace(self.standing, state="failed", trouble=why)
+
+    def _give_back(self) -> None:
+        episode, players = self._episode, self._players
+        self._players = {}
+        ended = None if episode is None else episode.ended
+        # one that did not answer in time may still be at it
+        if players and not (ended is not None and ended.timed_out):
+            self._bench.give_back(players)
