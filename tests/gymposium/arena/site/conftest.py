@@ -1,0 +1,76 @@
+"""A small board, played and rated once, and its site."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gymposium.arena.board import Board
+from gymposium.arena.results.board import results_of, write_results
+from gymposium.arena.site.build import build
+from gymposium.arena.suite import parse_suite
+from gymposium.arena.tournament import run_tournament
+from gymposium.plugins.host import host
+
+from .hostile_players import HOSTILE
+
+PLUGIN = Path(__file__).with_name("hostile_players.py")
+
+SUITE = f"""
+name = "small"
+title = "A <b>small</b> board"
+seed = 4
+groups = 2
+players = ["random", "greedy", "mcts-5", {json.dumps(HOSTILE)}]
+[[games]]
+name = "tic_tac_toe"
+[[games]]
+name = "universal_poker(players=3)"
+[[games]]
+name = "coin_game"
+players = ["random", "greedy"]
+[[games]]
+name = "openspiel:matrix_pd"
+players = ["random", "greedy"]
+[[games]]
+name = "blackjack"
+"""
+
+
+@pytest.fixture(scope="session")
+def plugin() -> Iterator[Path]:
+    """The players of `hostile_players.py`, known while tests here run."""
+    before = set(host().opponents)
+    host().load_file(PLUGIN)
+    yield PLUGIN
+    for name in set(host().opponents) - before:
+        del host().opponents[name]
+
+
+@pytest.fixture(scope="session")
+def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The board, with its results. One player was entered under a name of its own."""
+    board = Board.begin(tmp_path_factory.mktemp("rated") / "board", parse_suite(SUITE))
+    board.add("mcts-10", 9, ["tic_tac_toe"], label="Searcher <i>Ten</i>", by="Somebody", made="2026-01-02")
+    assert run_tournament(board, 1, [plugin]).complete
+    write_results(board, results_of(board, samples=50))
+    return board.path
+
+
+@pytest.fixture(scope="session")
+def site(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its site. Tests look at it and leave it as it is."""
+    out = tmp_path_factory.mktemp("sites") / "site"
+    build(Board(rated), out, replays=2)
+    return out
+
+
+@pytest.fixture
+def board(rated: Path, tmp_path: Path) -> Board:
+    """A copy of the board for a test of its own."""
+    shutil.copytree(rated, tmp_path / "board")
+    return Board(tmp_path / "board")

@@ -1,0 +1,43 @@
+"""A one-file plugin for tests: a player whose name and replies try to run, to escape and to turn text around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gymposium import hookimpl
+from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.plugins.specs import OpponentSpec
+from gymposium.reading import READERS
+
+HOSTILE = "hostile:<script>document.title='owned'</script>\"'&\x1b[31m\u202ex"
+REPLY = "</pre><script>document.title='owned'</script>\x1b[31m\u202e<img src=x onerror=\"document.title='owned'\">"
+
+
+class Hostile:
+    """Says the first legal move; in some matches, at its first turn, `REPLY`, or something that is cut off."""
+
+    reader, style = READERS["move"], "full"
+
+    def __init__(self, text: str) -> None:
+        self.name = f"hostile:{text}"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        group, _, rotation = ask.key.rpartition("/")[2].partition("-")
+        spent = Usage(50, 8, 0.25)
+        if ask.turn == 0 and rotation == "0":
+            return Reply(REPLY, usage=spent) if group == "0" else Reply("hm", "length", usage=spent)
+        return Reply((ask.legal_moves or [""])[0], usage=spent)
+
+
+@hookimpl
+def gymposium_opponents() -> Iterable[OpponentSpec]:
+    yield OpponentSpec(
+        name="hostile",
+        form="hostile:TEXT",
+        pattern="(?s)hostile:(?P<text>.*)",
+        summary="Hostile.",
+        entry_point="hostile_players:Hostile",
+    )

@@ -1,0 +1,89 @@
+"""Building: the same bytes from the same board, nothing from elsewhere, nothing written over."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from gymposium.arena.board import Board
+from gymposium.arena.results.board import results_file
+from gymposium.arena.site.build import build
+from gymposium.errors import BadOption, BadRecord
+
+from .conftest import PLUGIN
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_equal_boards_give_equal_bytes_wherever_they_lie(site: Path, board: Board, tmp_path: Path) -> None:
+    build(board, tmp_path / "again", replays=2)
+    assert contents(tmp_path / "again") == contents(site)
+
+
+def test_the_board_can_be_taken_away_whole(site: Path, rated: Path, tmp_path: Path) -> None:
+    index = json.loads((site / "index.json").read_text())
+    for file in index["files"]:
+        content = (site / file["path"]).read_bytes()
+        assert (len(content), sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
+    with zipfile.ZipFile(site / "board.zip") as archive:
+        archive.extractall(tmp_path)
+    assert contents(tmp_path / "small") == contents(rated)
+    assert all((site / page).is_file() for page in index["matches"].values())
+
+
+def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(board, out, replays=1)
+    (out / "stale.html").write_text("")
+    assert list((out / "matches").iterdir())
+    build(board, out, replays=0)
+    assert not (out / "stale.html").exists()
+    assert not (out / "matches").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board", "out"]
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "index.json").write_text('{"format": "mine"}')
+    for there in (mine, mine / "index.json"):
+        with pytest.raises(BadOption, match="something else stands there"):
+            build(board, there)
+    assert contents(mine) == {"index.json": b'{"format": "mine"}'}
+
+
+def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> None:
+    results = results_file(board).read_bytes()
+    results_file(board).unlink()
+    with pytest.raises(BadRecord, match="leaderboard rate"):
+        build(board, tmp_path / "out")
+    results_file(board).write_bytes(results)
+    next(board.path.glob("entries/mcts-5/matches/tic_tac_toe/*.jsonl")).unlink()
+    with pytest.raises(BadRecord, match=r"not of the matches that stand on the board now.*leaderboard rate"):
+        build(board, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (board.path / "entries" / "mcts-5" / "notes.txt").write_text("secret")
+    out = tmp_path / "out"
+    build(board, out, replays=0)
+    assert not any(b"secret" in content for content in contents(out).values())
+    (board.path / "entries" / "mcts-5" / "exact.json").symlink_to(tmp_path / "secret")
+    with pytest.raises(BadRecord, match=r"exact\.json is a link"):
+        build(board, out, replays=0)
+
+
+def test_the_command(board: Board) -> None:
+    build_it = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(PLUGIN), "leaderboard", "build"]
+    done = subprocess.run(
+        [*build_it, str(board.path), "--replays", "1"], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert "index.html, with" in done.stderr
+    assert (board.path / "site" / "index.html").is_file()

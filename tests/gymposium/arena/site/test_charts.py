@@ -1,0 +1,43 @@
+"""Drawings: marks stand where their figures are."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from gymposium.arena.results.model import Interval, Mean, Place, Standing
+from gymposium.arena.site.charts import means_chart, ratings_chart
+
+FIGURES = st.lists(st.floats(-5000, 5000), min_size=3, max_size=3).map(sorted)
+
+
+def mean(player: str, low: float, value: float, high: float) -> Mean:
+    returned = Interval(value=value, low=low, high=high)
+    return Mean(player=player, matches=1, returned=returned, over_anchor=None, place=None)
+
+
+@given(st.lists(FIGURES, min_size=1, max_size=6))
+def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> None:
+    chart = means_chart([mean(str(number), *row) for number, row in enumerate(rows)])
+    marks = []
+    for number, (low, value, high) in enumerate(rows):
+        bar = chart.bars[str(number)]
+        assert bar.at is not None
+        marks += [(low, float(bar.left)), (value, float(bar.at)), (high, float(bar.right))]
+    marks += [(float(tick.text), float(tick.at)) for tick in chart.ticks]
+    assert all(0 <= place <= 100 for _, place in marks)
+    span = max(figure for figure, _ in marks) - min(figure for figure, _ in marks)
+    for one, here in marks:
+        for other, there in marks:
+            assert here <= there or one > other - 1e-4 * (span + abs(one))  # a tick's text has six digits
+
+
+def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
+    place = Place(rank=1, best=1, worst=1, group="a")
+    sure = Standing(player="a", matches=4, bound="at least", rating=500, low=300, high=None, place=place, returned=None)
+    weak = sure.model_copy(update={"bound": "at most", "low": None, "high": -200.0})
+    none = sure.model_copy(update={"bound": None, "rating": None, "low": None, "place": None})
+    chart = ratings_chart({"sure": sure, "weak": weak, "none": none})
+    assert chart.bars.keys() == {"sure", "weak"}
+    assert (chart.bars["sure"].at, chart.bars["sure"].right, chart.bars["sure"].open) == (None, "100", "right")
+    assert (chart.bars["weak"].at, chart.bars["weak"].left, chart.bars["weak"].open) == (None, "0", "left")
+    assert [tick.text for tick in chart.ticks if tick.main] == ["0"]

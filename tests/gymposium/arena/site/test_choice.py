@@ -1,0 +1,55 @@
+"""Which matches get a page: those that tell most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gymposium.arena.board import Board
+from gymposium.arena.results.board import read_results
+from gymposium.arena.site.choice import Expected, choose, worst_losses
+from gymposium.arena.site.played import Lineup, Match, Played, read_played
+
+
+def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> Match:
+    return Match(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, forfeit, "", 0, counts)
+
+
+@pytest.fixture(scope="module")
+def played(rated: Path) -> Played:
+    return read_played(Board(rated))
+
+
+@pytest.fixture(scope="module")
+def expected(rated: Path) -> Expected:
+    return Expected(read_results(rated / "results.json"))
+
+
+def chosen(matches: Sequence[Match], expected: Expected, most: int) -> list[str]:
+    lineup = Lineup("tic_tac_toe", "x.jsonl", ("random", "mcts-5"), [[one] for one in matches])
+    return choose([], [lineup], expected, most)
+
+
+def test_forfeits_first_then_upsets_then_losses_then_draws_and_no_match_twice(expected: Expected) -> None:
+    draw, loss = match(0, "draw", "draw"), match(1, "loss", "win")
+    upset, again = match(2, "win", "loss"), match(3, "win", "loss", counts=False)
+    forfeit = match(4, "loss", "win", forfeit=0)
+    assert expected.share(upset, "tic_tac_toe", 1) > 0.5
+    order = [one.id for one in (forfeit, upset, loss, draw, again)]
+    for most in range(6):
+        assert chosen([draw, loss, upset, again, forfeit], expected, most) == order[:most]
+
+
+def test_every_worst_loss_has_a_page(played: Played, expected: Expected) -> None:
+    players = sorted({player for lineup in played.lineups for player in lineup.players})
+    ids = choose(players, played.lineups, expected, 1)
+    assert len(ids) == len(set(ids))
+    for player in players:
+        losses = worst_losses(player, played.lineups, expected)
+        assert all(loss.match.players[loss.seat] == player for loss in losses)
+        assert all(loss.match.results[loss.seat] == "loss" for loss in losses)
+        assert [loss.share for loss in losses] == sorted((loss.share for loss in losses), reverse=True)
+        assert {loss.match.id for loss in losses[:12]} <= set(ids)
+    assert choose(players, played.lineups, expected, 0) == []

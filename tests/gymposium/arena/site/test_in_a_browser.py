@@ -1,0 +1,62 @@
+"""The site as people see it, from a disk, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.arena.slugs import slug
+
+from .hostile_players import HOSTILE
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_reads_without_scripts_on_a_desk_and_on_a_phone(look: Any, site: Path, dark: bool) -> None:
+    """Every kind of page: nothing is wider than the screen, and the styles are there."""
+    kinds = ["index.html", "how.html", "data.html", "players.html", f"players/{slug(HOSTILE)}.html"]
+    kinds += ["games/tic_tac_toe.html", "games/coin_game.html", "pairings/random--mcts-5.html"]
+    page = look.at((site / "index.html").as_uri(), width=390, height=844, dark=dark, scripts=False)
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(21, 22, 26)" if dark else "rgb(251, 251, 250)")
+    for kind in kinds:
+        for width, height in ((390, 844), (1280, 800)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto((site / kind).as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, kind
+            assert page.locator("h1").is_visible()
+            assert "owned" not in page.title().replace("document.title='owned'", "")
+
+
+def test_intervals_are_drawn_where_they_are(look: Any, site: Path) -> None:
+    page = look.at((site / "games/tic_tac_toe.html").as_uri(), scripts=False)
+    row = page.locator("table.standings tbody tr", has_text="mcts-5")
+    dot, span = row.locator("circle").bounding_box(), row.locator(".span").bounding_box()
+    assert span["x"] < dot["x"] + dot["width"] / 2 < span["x"] + span["width"]
+    zero = page.locator("table.standings th.plot text.main").bounding_box()
+    anchor = page.locator("table.standings tbody tr", has_text="random").locator("circle").bounding_box()
+    assert abs((zero["x"] + zero["width"] / 2) - (anchor["x"] + anchor["width"] / 2)) < 2
+
+
+def test_from_the_board_to_a_lost_match_and_back(look: Any, site: Path) -> None:
+    page = look.at((site / "index.html").as_uri())
+    page.locator("table.heat a[href='pairings/random--mcts-5.html']").first.click()
+    assert "/pairings/" in page.url
+    page.locator("details summary").first.click()
+    page.locator("a.replay:visible").first.click()
+    page.locator(".stepping").wait_for()
+    assert "/matches/" in page.url
+    page.keyboard.press("Home")
+    assert page.url.endswith("#step-0")
+    page.get_by_role("link", name="All matches").click()
+    assert "/pairings/" in page.url
+    assert "#tic_tac_toe" in page.url
+
+
+def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None:
+    page = look.at((site / "players" / f"{slug(HOSTILE)}.html").as_uri())
+    page.locator("table.losses tr", has_text="forfeit").first.locator("a.replay").click()
+    assert "forfeits" in page.locator(".verdict.head").inner_text()
+    assert page.locator("img[src=x], main script").count() == 0
+    assert "owned" not in page.title().replace("document.title='owned'", "")

@@ -1,0 +1,184 @@
+"""What stands on the pages of a site, read as files: figures, links, and nothing that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from gymposium.arena.board import Board
+from gymposium.arena.results import words
+from gymposium.arena.results.board import read_results
+from gymposium.arena.results.model import Results
+from gymposium.arena.slugs import slug
+
+from .hostile_players import HOSTILE
+
+
+@dataclass
+class Seen(HTMLParser):
+    """What a page is made of."""
+
+    links: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    scripts: list[dict[str, str | None]] = field(default_factory=list)
+    handlers: list[str] = field(default_factory=list)
+    text: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside = tag
+        self.text += " "
+        told = dict(attrs)
+        self.links += [told[name] or "" for name in ("href", "src", "action", "srcset") if name in told]
+        self.ids |= {told["id"] or ""} if "id" in told else set()
+        self.scripts += [told] if tag == "script" else []
+        self.handlers += [name for name in told if name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+        self.text += " "
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        self.title += data if self._inside == "title" else ""
+
+
+def see(file: Path) -> Seen:
+    seen = Seen()
+    seen.feed(file.read_text(encoding="utf-8"))
+    return seen
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Seen]:
+    return {file: see(file) for file in sorted(site.rglob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def results(rated: Path) -> Results:
+    return read_results(rated / "results.json")
+
+
+def test_every_link_leads_somewhere_inside(site: Path, pages: dict[Path, Seen]) -> None:
+    """To a file that is there, and to a place in it that is there; and every page can be reached."""
+    reached = {site / "index.html"}
+    for file, seen in pages.items():
+        for link in seen.links:
+            parts = urlsplit(link)
+            assert (parts.scheme, parts.netloc) == ("", ""), f"{file}: {link}"
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            assert target.is_relative_to(site.resolve()), f"{file}: {link}"
+            assert target.is_file(), f"{file}: {link}"
+            if parts.fragment:
+                assert parts.fragment in pages[target].ids, f"{file}: {link}"
+            reached.add(target)
+    assert reached >= pages.keys()
+    assert {path.parent.name for path in pages} == {site.name, "games", "players", "pairings", "matches"}
+
+
+def test_no_page_runs_anything_but_the_script_that_steps(site: Path, pages: dict[Path, Seen]) -> None:
+    for file, seen in pages.items():
+        of_a_match = file.parent.name == "matches"
+        scripts = [script.get("src") for script in seen.scripts]
+        assert scripts == (["../static/steps.js"] if of_a_match else []), file
+        assert not seen.handlers, file
+        assert "owned" not in seen.title.replace("document.title='owned'", ""), file
+        raw = file.read_text(encoding="utf-8")
+        assert not {"\x1b", "\u202e"} & set(raw), file
+        assert of_a_match or "script-src 'none'" in raw, file
+
+
+def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
+    shown = see(site / "players" / f"{slug(HOSTILE)}.html").text
+    assert "hostile:<script>document.title='owned'</script>\"'&␛[31m⟨U+202E⟩x" in shown
+    ten = see(site / "players" / "mcts-10.html").text
+    assert "Searcher <i>Ten</i>" in ten
+    assert "as a submission" in ten
+    assert "entered by Somebody , 2026-01-02" in plain(ten)
+    assert "A <b>small</b> board" in see(site / "index.html").text
+
+
+def test_the_board_says_what_the_results_say(site: Path, results: Results) -> None:
+    shown = plain(see(site / "index.html").text)
+    assert results.joint is not None
+    for row in results.joint.standings:
+        assert words.rating(row) in shown
+        assert words.rank(row.place) in shown
+    assert "Not on the joint board: Searcher <i>Ten</i> mcts-10 , which has not played Texas hold'em ." in shown
+    for game in results.games:
+        page = plain(see(site / "games" / f"{slug(game.game)}.html").text)
+        for mean in game.means or ():
+            assert words.mean(mean.returned) in page
+            assert words.mean(mean.returned) in shown
+        for row in game.board.standings if game.board else ():
+            assert words.rating(row) in page
+        assert words.counts(game) in page
+
+
+def test_a_game_s_page_has_its_rules_and_its_yardsticks(site: Path, rated: Path) -> None:
+    page = see(site / "games" / "tic_tac_toe.html")
+    game = Board(rated).suite.games[0].load()
+    assert plain(game.rules(0)) in plain(page.text)
+    assert "Against random play nobody can win more than 96.7% of the matches" in plain(page.text)
+    assert game.spec.best_play in page.text
+
+
+def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_through(site: Path, rated: Path) -> None:
+    page = see(site / "pairings" / "random--mcts-5.html")
+    shown = plain(page.text)
+    assert "2 match groups, as they went for random 0 seat 0" in shown
+    assert "2 of 4 matches have a page of their own, of those that somebody lost 2 of" in shown
+    # of three seats: with greedy, and with the hostile one
+    assert "12 match groups" not in shown
+    assert "4 match groups, as they went for random" in shown
+    assert "with greedy" in shown
+    assert "with hostile:" in shown
+    mine = [link for link in page.links if link.startswith("../matches/small-tic_tac_toe")]
+    assert len(set(mine)) >= 2
+
+
+def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: Results) -> None:
+    page = plain(see(site / "players" / f"{slug(HOSTILE)}.html").text)
+    conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
+    assert conduct.forfeits
+    assert conduct.replies["cut off"]
+    assert conduct.replies["unparsable"]
+    assert "forfeit replay" in page
+    replies = sum(conduct.replies.values())
+    assert f"Replies {replies}" in page
+    assert f"Cut off {conduct.replies['cut off']} {conduct.replies['cut off'] / replies:.1%}" in page
+    assert "0.25 s a reply" in page
+    assert f"Tokens written {8 * replies:,}" in page
+    assert "are attested" in page
+    assert "are made again, in a sample" in plain(see(site / "players" / "mcts-5.html").text)
+
+
+def test_what_the_figures_mean_and_how_they_were_made_is_said(site: Path, results: Results) -> None:
+    page = plain(see(site / "how.html").text)
+    for note in results.method.notes:
+        assert plain(note) in page
+    assert "does not answer within 60 s, forfeits that match" in page
+    assert "gymposium leaderboard verify small" in page
+
+
+def walk(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            yield file.relative_to(folder).as_posix(), file.read_bytes()
+
+
+def test_what_is_on_the_board_is_on_the_site(site: Path, rated: Path) -> None:
+    assert dict(walk(site / "board")) == dict(walk(rated))
