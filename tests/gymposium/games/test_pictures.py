@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gymposium import load_game
-from gymposium.games.pictures import board, cross, marks
+from gymposium.games.pictures import board, cross
 from gymposium.games.protocol import Draws, Match
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -19,14 +19,12 @@ def pieces(picture: str) -> list[list[str]]:
     """What is drawn on each square, row by row from the top; empty text where nothing is."""
     markup = picture[picture.index("<svg ") :].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     root = ET.fromstring(markup)
-    drawn = {
-        (one.get("y"), one.get("x")): ET.tostring(one[0], encoding="unicode")
-        for one in root.iter(f"{SVG}svg")
-        if one is not root
-    }
-    squares = [(one.get("y"), one.get("x")) for one in root.iter(f"{SVG}rect")]
-    rows = list(dict.fromkeys(y for y, _ in squares))
-    return [[drawn.get(square, "") for square in squares if square[0] == row] for row in rows]
+    looks = {f"#{one.get('id')}": ET.tostring(one[0], encoding="unicode") for one in root.iter(f"{SVG}symbol")}
+    drawn = {(int(one.attrib["y"]), int(one.attrib["x"])): looks[one.attrib["href"]] for one in root.iter(f"{SVG}use")}
+    [squares] = root.iter(f"{SVG}rect")
+    height, width = int(squares.attrib["height"]), int(squares.attrib["width"])
+    assert all(y < height and x < width for y, x in drawn)
+    return [[drawn.get((y, x), "") for x in range(width)] for y in range(height)]
 
 
 def words(match: Match, seat: int, squares: str) -> list[list[str]]:
@@ -68,4 +66,4 @@ def test_a_match_without_pictures_has_none() -> None:
 
 
 def test_what_a_picture_tells_in_words_is_escaped() -> None:
-    assert "<script>" not in board(["x"], marks({"x": cross()}), told='"><script>alert(1)</script>')
+    assert "<script>" not in board(["x"], {"x": cross()}, told='"><script>alert(1)</script>')

@@ -47,9 +47,9 @@ def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any,
     assert "Seat 0 (lm:repeats) forfeits." in page.locator(".verdict.head").inner_text()
     page.keyboard.press("Home")
     assert page.url.endswith("#step-0")
-    assert page.frame_locator("iframe.picture").first.locator("svg svg").count() == 0
+    assert page.frame_locator("iframe.picture").first.locator("svg use").count() == 0
     page.keyboard.press("ArrowRight")
-    assert page.frame_locator("iframe.picture").first.locator("svg svg").count() == 1
+    assert page.frame_locator("iframe.picture").first.locator("svg use").count() == 1
 
 
 def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ A picture takes no script and loads nothing. Its colours follow the reader's, li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 _STYLE = """<style>
@@ -20,50 +20,49 @@ svg { --square: #f4f1ea; --dark: #dcd3c2; --line: #b9ad97; --name: #6b6459; --on
 _EDGE = 0.07
 """Room for the names of rows and columns, as a share of the longer side."""
 
-Piece = Callable[[str], str]
-"""From what stands on a square to what is drawn in a square of size 1; empty text for nothing."""
-
 
 def board(
     rows: Sequence[Sequence[str]],
-    piece: Piece,
+    pieces: Mapping[str, str],
     *,
     row_names: Sequence[str] = (),
     column_names: Sequence[str] = (),
     checkered: bool = False,
     told: str,
 ) -> str:
-    """A board of squares, the uppermost row first; `told` is the picture in words, for those who do not see it."""
+    """A board of squares, the uppermost row first. `pieces` says what is drawn, in a square of size 1, for what stands
+    on one; whatever it does not name is empty. `told` is the picture in words, for those who do not see it."""
     height, width = len(rows), max(map(len, rows))
     edge = _EDGE * max(height, width)
     left, below = edge * bool(row_names), edge * bool(column_names)
     # square, with the board in its middle
     side = max(width + left, height + below) * 1.03
     x0, y0 = (side - width - left) / 2 + left, (side - height - below) / 2
-    squares, drawn = [], []
-    for y, row in enumerate(rows):
-        for x, what in enumerate(row):
-            colour = "dark" if checkered and (x + y) % 2 else "square"
-            place = f'x="{_n(x0 + x)}" y="{_n(y0 + y)}"'
-            squares.append(f'<rect {place} width="1" height="1" fill="var(--{colour})"/>')
-            if mark := piece(what):
-                drawn.append(f'<svg {place} width="1" height="1" viewBox="0 0 1 1">{mark}</svg>')
-    for y, name in enumerate(row_names):
-        drawn.append(_name(x0 - left / 2, y0 + y + 0.5, edge, name))
-    for x, name in enumerate(column_names):
-        drawn.append(_name(x0 + x + 0.5, y0 + height + below / 2, edge, name))
-    lines = f'stroke="var(--line)" stroke-width="{_n(side / 250)}"'
+    dark = "".join(f"M{x} {y}h1v1h-1z" for y in range(height) for x in range(width) if checkered and (x + y) % 2)
+    lines = [f"M{x} 0v{height}" for x in range(width + 1)] + [f"M0 {y}h{width}" for y in range(height + 1)]
+    standing = [(pieces[what], x, y) for y, row in enumerate(rows) for x, what in enumerate(row) if what in pieces]
+    ids = {piece: f"p{number}" for number, piece in enumerate(dict.fromkeys(piece for piece, _, _ in standing))}
+    inside = [
+        *(f'<symbol id="{name}" viewBox="0 0 1 1">{piece}</symbol>' for piece, name in ids.items()),
+        f'<g transform="translate({_n(x0)} {_n(y0)})">',
+        f'<rect width="{width}" height="{height}" fill="var(--square)"/><path d="{dark}" fill="var(--dark)"/>',
+        f'<path d="{"".join(lines)}" stroke="var(--line)" stroke-width="{_n(side / 250)}"/>',
+        *(f'<use href="#{ids[piece]}" x="{x}" y="{y}" width="1" height="1"/>' for piece, x, y in standing),
+        f'<g font-size="{_n(0.62 * edge)}" fill="var(--name)" text-anchor="middle" dominant-baseline="central">',
+        *(_name(-left / 2, y + 0.5, name) for y, name in enumerate(row_names)),
+        *(_name(x + 0.5, height + below / 2, name) for x, name in enumerate(column_names)),
+        "</g></g>",
+    ]
     box = f"0 0 {_n(side)} {_n(side)}"
-    inside = f"<g {lines}>{''.join(squares)}</g>{''.join(drawn)}"
-    return f'{_STYLE}<svg viewBox="{box}" role="img" aria-label="{escape(told)}">{inside}</svg>'
+    return f'{_STYLE}<svg viewBox="{box}" role="img" aria-label="{escape(told)}">{"".join(inside)}</svg>'
 
 
-def cross(what: str = "") -> str:
+def cross() -> str:
     """An x."""
     return '<path d="M.24.24.76.76M.76.24.24.76" stroke="var(--one)" stroke-width=".13" stroke-linecap="round"/>'
 
 
-def ring(what: str = "") -> str:
+def ring() -> str:
     """An o."""
     return '<circle cx=".5" cy=".5" r=".27" fill="none" stroke="var(--two)" stroke-width=".12"/>'
 
@@ -71,11 +70,6 @@ def ring(what: str = "") -> str:
 def disc(colour: str) -> str:
     """A disc of one of the picture's colours: one, two, white, black."""
     return f'<circle cx=".5" cy=".5" r=".38" fill="var(--{colour})" stroke="var(--edge)" stroke-width=".025"/>'
-
-
-def marks(drawn: Mapping[str, str]) -> Piece:
-    """What stands for each text on a square; all others are empty."""
-    return lambda what: drawn.get(what, "")
 
 
 def glyph(text: str, colour: str) -> str:
@@ -87,11 +81,8 @@ def glyph(text: str, colour: str) -> str:
     )
 
 
-def _name(x: float, y: float, edge: float, text: str) -> str:
-    return (
-        f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(0.62 * edge)}" fill="var(--name)" text-anchor="middle" '
-        f'dominant-baseline="central">{escape(text)}</text>'
-    )
+def _name(x: float, y: float, text: str) -> str:
+    return f'<text x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>'
 
 
 def _n(value: float) -> str:

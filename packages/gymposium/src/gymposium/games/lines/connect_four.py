@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.pictures import board, disc, marks
+from gymposium.games.pictures import board, disc
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ConnectFour:
     def render_html(self, state: pyspiel.State, seat: int) -> str:
         rows = state.observation_string(seat).split()
         names = [str(column) for column in range(1, self.columns + 1)]
-        drawn = marks({"x": disc("one"), "o": disc("two")})
+        drawn = {"x": disc("one"), "o": disc("two")}
         return board(rows, drawn, column_names=names, told=f"Board: {' '.join(rows)}")
 
 

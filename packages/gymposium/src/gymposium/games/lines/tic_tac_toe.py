@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.pictures import board, cross, marks, ring
+from gymposium.games.pictures import board, cross, ring
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TicTacToe:
 
     def render_html(self, state: pyspiel.State, seat: int) -> str:
         rows = state.observation_string(seat).split()
-        drawn = marks({"x": cross(), "o": ring()})
+        drawn = {"x": cross(), "o": ring()}
         return board(rows, drawn, row_names="321", column_names="abc", told=f"Board: {' '.join(rows)}")
 
 

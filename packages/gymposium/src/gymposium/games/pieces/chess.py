@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.pictures import board, glyph, marks
+from gymposium.games.pictures import board, glyph
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ _QUIET, _TIMES = 100, 3
 _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
 """The rights to castle, as a FEN writes them, that a move from or to a square ends."""
-_PIECES = marks(
-    {name: glyph(sign, "black") for name, sign in zip("kqrbnp", "♚♛♜♝♞♟")}
-    | {name: glyph(sign, "white") for name, sign in zip("KQRBNP", "♚♛♜♝♞♟")}
-)
+_PIECES = {
+    name: glyph(sign, colour)
+    for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
+    for name, sign in zip(names, "♚♛♜♝♞♟")
+}
 _EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
 _LONGEST = 11_800
 """No match is longer: there are at most 118 captures and pawn moves (96 moves of pawns and 30 captures, but at least 8

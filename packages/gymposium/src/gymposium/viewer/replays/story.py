@@ -15,6 +15,7 @@ from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.viewer.replays.reasons import read_again, why
+from gymposium.viewer.text import visible
 
 
 @dataclass(slots=True)
@@ -86,8 +87,8 @@ class View:
 
     seat: int
     text: str
-    picture: str | None = None
-    """HTML by the game, to be shown where it can do nothing."""
+    picture: int | None = None
+    """Its place among the story's pictures."""
 
 
 @dataclass(slots=True)
@@ -135,6 +136,8 @@ class Story:
     record: Record
     seats: list[Seat]
     steps: list[Step]
+    pictures: list[str]
+    """HTML by the game, each once, to be shown where it can do nothing."""
     verdict: list[str]
     decisive: int
     """The step that decided it: where a page begins."""
@@ -152,13 +155,14 @@ def tell(record: Record) -> Story:
     """The story of a record, as far as it can be played again."""
     seats = [_seat(record, number) for number in range(len(record.players))]
     steps: list[Step] = []
+    pictures: dict[str, int] = {}
     trouble = difference = ""
     try:
         game = load_game(record.game)
         for seat, prompt in zip(seats, record.prompts, strict=False):
             _look_at_prompts(game, seat, prompt)
         for decision, match in walk(record):
-            steps.append(_step(record, seats, decision, match, len(steps)))
+            steps.append(_step(record, seats, decision, match, len(steps), pictures))
         difference = first_difference(record) or ""
     except GymposiumError as error:
         trouble = str(error)
@@ -170,7 +174,7 @@ def tell(record: Record) -> Story:
     bad = record.forfeit is not None or record.error is not None
     lost = [seat.number for seat in seats if seat.result == "loss"]
     loser = record.forfeit if record.forfeit is not None else lost[0] if lost else 0
-    return Story(record, seats, steps, _verdict(record, steps), decisive, loser, bad, trouble, difference)
+    return Story(record, seats, steps, [*pictures], _verdict(record, steps), decisive, loser, bad, trouble, difference)
 
 
 def _seat(record: Record, number: int) -> Seat:
@@ -206,14 +210,16 @@ def _look_at_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
         seat.differs = f"The record says that their digest is {prompt['hash']}; of what is shown it is {made.hash}."
 
 
-def _step(record: Record, seats: Sequence[Seat], decision: Decision, match: Match, number: int) -> Step:
-    views = [View(seat.number, match.observe(seat.number).text, _picture(match, seat.number)) for seat in seats]
+def _step(
+    record: Record, seats: Sequence[Seat], decision: Decision, match: Match, number: int, pictures: dict[str, int]
+) -> Step:
+    views = []
+    for seat in range(len(seats)):
+        html = match.render_html(seat) if isinstance(match, Draws) else None
+        picture = None if html is None else pictures.setdefault(visible(html), len(pictures))
+        views.append(View(seat, match.observe(seat).text, picture))
     acts = [_act(record, seats[seat], decision, match) for seat in decision.seats]
     return Step(number, decision.chance, views, acts, ends=not decision.moves)
-
-
-def _picture(match: Match, seat: int) -> str | None:
-    return match.render_html(seat) if isinstance(match, Draws) else None
 
 
 def _act(record: Record, who: Seat, decision: Decision, match: Match) -> Act:
@@ -278,8 +284,9 @@ def _not_played(record: Record, steps: Sequence[Step]) -> list[Step]:
         if shown[turn["seat"]]:
             shown[turn["seat"]] -= 1
             continue
-        tokens = turn.get("tokens", [None, None])
-        one = Try(turn["text"], turn["reading"], "", "", turn.get("action"), None, False, *tokens, turn.get("seconds"))
+        read, written = turn.get("tokens", [None, None])
+        one = Try(turn["text"], turn["reading"], action=turn.get("action"), seconds=turn.get("seconds"))
+        one.prompt_tokens, one.reply_tokens = read, written
         found.append(Step(len(steps) + len(found), [], [], [Act(turn["seat"], None, [one])]))
     return found
 

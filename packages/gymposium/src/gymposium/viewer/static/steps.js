@@ -13,6 +13,9 @@
 
   const play = document.querySelector(".play");
   const marks = play.dataset.mark.split(" ");
+  const drawn = Object.fromEntries(
+    marks.map((mark) => [mark, JSON.parse(document.getElementById(`${mark}pictures`).textContent)]),
+  );
   const sides = marks.map((mark) => [...play.querySelectorAll(`.step[id^="${mark}step-"]`)]);
   const last = Math.max(...sides.map((steps) => steps.length)) - 1;
   const range = play.querySelector(".stepper input");
@@ -35,7 +38,7 @@
     frame.className = "picture";
     frame.setAttribute("sandbox", "");
     frame.title = section.querySelector("h4").textContent;
-    frame.srcdoc = FRAME + section.dataset.picture;
+    frame.srcdoc = FRAME + drawn[section.id.slice(0, section.id.indexOf("step-"))][section.dataset.picture];
     const words = document.createElement("details");
     words.className = "words";
     words.append(Object.assign(document.createElement("summary"), { textContent: "in words" }));
