@@ -27,7 +27,8 @@ from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, Played, play
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Game
-from gymposium.players.protocol import Ask, Player, Reply, Sitting
+from gymposium.players.identity import file_digest
+from gymposium.players.protocol import Ask, Identified, Player, Reply, Sitting, repeats_of
 from gymposium.records import RecordWriter, verify_file
 from gymposium_sb3.cli import out_path
 from gymposium_sb3.player import Sb3Player
@@ -304,3 +305,10 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert again.returncode == 2
     assert "exists already" in again.stderr
     assert "Traceback" not in again.stderr
+
+
+def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained: Path) -> None:
+    player = make_player(f"sb3:{trained}")
+    assert isinstance(player, Identified)
+    assert player.identity().files == {str(trained): file_digest(trained)}
+    assert repeats_of(player) == "quickly"

@@ -14,6 +14,7 @@ from typing import Any
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
+from gymposium.players.identity import Identity
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
@@ -40,10 +41,15 @@ class ChatTurn:
 
 
 class ApiPlayer:
-    """Plays by a chat engine. Sampling is keyed by match, seat and turn, as far as the service keeps to its seed."""
+    """Plays by a chat engine. Sampling is keyed by match, seat and turn, as far as the service keeps to its seed. Few
+    do, and what they run today may be another model tomorrow: its replies stand on the word of who let it play."""
 
-    def __init__(self, name: str, engine: ChatEngine, settings: PlayerSettings = DEFAULTS) -> None:
+    def __init__(
+        self, name: str, engine: ChatEngine, settings: PlayerSettings = DEFAULTS, service: ApiSettings | None = None
+    ) -> None:
+        """`service` says how the engine reaches a model, where it does."""
         self.name = name
+        self.service = service
         self.engine = engine
         self.style: Style = settings.style
         self.reader: Reader = reader(settings.reply)
@@ -51,6 +57,17 @@ class ApiPlayer:
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
         self._sums: Counter[str] = Counter()
         self._cost = 0.0
+
+    def identity(self) -> Identity:
+        """The model, the address of its service, and how its replies are sampled. Keys are no part of it."""
+        facts = {} if self.service is None else {"model": self.service.model, "base_url": self.service.base_url}
+        own = self.service is not None and self.service.own_temperature
+        decoding = {
+            "temperature": None if own else self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "context": self.context.name,
+        }
+        return Identity(facts=facts, decoding=decoding)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return results([self.submit(ask) for ask in asks])
@@ -118,7 +135,7 @@ def api_player(model: str, options: str | None = None) -> ApiPlayer:
 
     name = f"api:{model}" + (f"?{options}" if options else "")
     service, settings = read_options(model, parse_options(options))
-    return ApiPlayer(name, OpenAIChatEngine(service), settings)
+    return ApiPlayer(name, OpenAIChatEngine(service), settings, service)
 
 
 def read_options(model: str, given: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:

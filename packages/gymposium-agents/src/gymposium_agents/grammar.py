@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from gymposium.errors import BadOption
 from gymposium_agents.engines.protocol import AdapterHost, TokenEngine
+from gymposium_agents.identity import Origin
 from gymposium_agents.loading import load_chat, load_model, player_directory, stop_tokens
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
 from gymposium_agents.player import LanguageModelPlayer, over
@@ -62,7 +63,8 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
         if policy not in engine.adapters:
             engine.publish(directory, policy)
     name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
-    return over(name, engine, chat, settings, policy)
+    origin = Origin(model, adapter, directory, load, served=url is not None)
+    return over(name, engine, chat, settings, policy, origin)
 
 
 def in_process(model: str, *, load: Literal["4bit"] | None = None) -> HostingEngine:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.players.identity import Identity
+from gymposium.players.protocol import Ask, Repeats, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
 from gymposium.streams import stream
@@ -20,6 +21,7 @@ from gymposium_agents.conversation import Conversation, Dialogue
 from gymposium_agents.distribution import estimate_distributions, may_think, move_distributions
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.futures import then
+from gymposium_agents.identity import Origin
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 
@@ -41,6 +43,8 @@ class LanguageModelPlayer:
 
     A prompt that leaves no room for a reply is never sent: the reply says `context`, which ends the match."""
 
+    repeats: Repeats = "nearly"
+
     def __init__(
         self,
         name: str,
@@ -52,7 +56,9 @@ class LanguageModelPlayer:
         reply: str = "move",
         context: str | Context = "state",
         policy: Policy | None = None,
+        origin: Origin | None = None,
     ) -> None:
+        """`origin` is what it was made from, where that lies in files."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -61,6 +67,7 @@ class LanguageModelPlayer:
         self.reader: Reader = reader(reply)
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
+        self.origin = origin
         self._dialogue = Dialogue(chat, self.context)
         self._without_room = 0
 
@@ -68,6 +75,18 @@ class LanguageModelPlayer:
     def deterministic(self) -> bool:
         """Whether nothing is drawn."""
         return self.sampling.temperature == 0
+
+    def identity(self) -> Identity:
+        """The digests of its files, and how its replies are sampled."""
+        decoding = {
+            "temperature": self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "context": self.context.name,
+            "thinking": self.chat.thinking,
+        }
+        if self.origin is None:
+            return Identity(facts={"policy": str(self.policy or self.engine.policy)}, decoding=decoding)
+        return Identity(self.origin.files(), self.origin.facts(), decoding)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """One reply for each ask, in order, from one call of the engine."""
@@ -144,7 +163,12 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
 
 
 def over(
-    name: str, engine: TokenEngine, chat: Chat, settings: PlayerSettings, policy: Policy | None = None
+    name: str,
+    engine: TokenEngine,
+    chat: Chat,
+    settings: PlayerSettings,
+    policy: Policy | None = None,
+    origin: Origin | None = None,
 ) -> LanguageModelPlayer:
     """The player over this engine that is asked as `settings` say; `Concurrent` where the engine is. `chat` must think
     or not as the settings do."""
@@ -158,4 +182,5 @@ def over(
         reply=settings.reply,
         context=settings.context,
         policy=policy,
+        origin=origin,
     )

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from gymposium.games.protocol import Game, Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.identity import Identity, file_digest
+from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 from gymposium_sb3.policy_file import read_policy
 
@@ -22,13 +23,19 @@ class Sb3Player:
     reader: Reader = READERS["move"]
     style: Style = "compact"
     deterministic = True
+    repeats: Repeats = "quickly"
 
     def __init__(self, path: str) -> None:
         """Raises `BadOption` where the file cannot be played from."""
+        self._path = path
         self.name = f"sb3:{path}"
         self._policy = read_policy(path)
         self._game: Game | None = None
         """The game that was last seen to be the policy's own."""
+
+    def identity(self) -> Identity:
+        """The digest of the file."""
+        return Identity({self._path: file_digest(self._path)})
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """Raises `BadOption` where the policy is of another game."""

@@ -1,0 +1,135 @@
+"""Language models on a board: who they are is in their files, and they reply the same when they are asked again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gymposium.arena.board import Board
+from gymposium.arena.entries import Changed, Entry, make_entrant
+from gymposium.arena.matches import MatchesFile
+from gymposium.arena.schedule import jobs, lineups
+from gymposium.arena.suite import parse_suite
+from gymposium.arena.verify import verify_board
+from gymposium.driver import Guard, play
+from gymposium.players.grammar import make_player
+from gymposium.players.identity import file_digest
+from gymposium.players.protocol import repeats_of
+from gymposium.records import Record
+from gymposium_agents.loading import LoadedModel
+from gymposium_agents.player import over
+from gymposium_agents.settings import PlayerSettings
+
+SUITE = 'name = "lm"\nplayers = ["random"]\ngroups = 2\n[[games]]\nname = "kuhn_poker"\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where board, model and adapter lie."""
+    return tmp_path_factory.mktemp("identity")
+
+
+@pytest.fixture(scope="module")
+def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board:
+    """A board with a model and its adapter that sample, played here."""
+    model, adapter = folder / "model", folder / "adapter"
+    shutil.copytree(model_directory, model)
+    shutil.copytree(adapter_directory, adapter)
+    found = Board.begin(folder / "board", parse_suite(SUITE))
+    found.add(f"lm:{model}@{adapter}?temperature=0.7&max_tokens=4&context=full", 7)
+    entries = {entry.player: entry for entry in found.entries()}
+    for lineup in lineups(found.suite, [*entries.values()]):
+        planned = jobs(lineup, [make_entrant(entries[player]) for player in lineup.players])
+        with MatchesFile(found.matches_file(lineup)) as file:
+            file.append(map(Record.of, play(planned, guard=Guard())))
+    return found
+
+
+def entry_of(board: Board) -> Entry:
+    return board.entries()[-1]
+
+
+def test_a_model_is_its_files_and_how_it_is_asked(board: Board, folder: Path) -> None:
+    entry = entry_of(board)
+    for part, names in (
+        ("model", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]),
+        ("adapter", ["adapter_config.json", "adapter_model.safetensors"]),
+    ):
+        for name in names:
+            file = folder / part / name
+            assert entry.revision.files[str(file)] == file_digest(file)
+    assert entry.revision.facts["engine"] == "transformers"
+    assert entry.revision.code["distribution"] == "gymposium-agents"
+    assert entry.decoding == {"temperature": 0.7, "max_tokens": 4, "context": "full", "thinking": False}
+    assert (entry.prompt.style, entry.repeats, entry.deterministic) == ("compact", "nearly", False)
+
+
+def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -> None:
+    silent = verify_board(board)
+    assert silent.findings == []
+    [told] = [one for one in silent.players if one.player.startswith("lm:")]
+    assert (told.asked, told.label()) == (0, "follow from its seed; not asked for again (--rerun N asks for some)")
+    asked = verify_board(board, rerun=4)
+    assert asked.findings == []
+    [told] = [one for one in asked.players if one.player.startswith("lm:")]
+    assert told.asked == told.same == told.replies > 0
+
+
+def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -> None:
+    [file] = board.path.glob("entries/lm-*/matches/*/*.jsonl")
+    with put_back(file):
+        lines = file.read_text().splitlines()
+        data = json.loads(lines[0])
+        turn = next(turn for turn in data["turns"] if "tokens" in turn)
+        turn["tokens"][1] += 1
+        file.write_text("\n".join([json.dumps(data), *lines[1:]]) + "\n")
+        assert verify_board(board).findings == [], "nobody asked it"
+        [finding] = verify_board(board, rerun=4).findings
+    assert finding.about == "reply"
+    assert f"{turn['tokens'][1]} out), but asked again replies {turn['text']!r}" in finding.what
+
+
+def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, folder: Path) -> None:
+    entry = entry_of(board)
+    for name in ("model/model.safetensors", "adapter/adapter_model.safetensors", "model/tokenizer.json"):
+        file = folder / name
+        with put_back(file):
+            whole = file.read_bytes()
+            file.write_bytes(whole + b"\n" if file.suffix == ".json" else whole[:-1] + bytes([whole[-1] ^ 1]))
+            [told] = verify_board(board).findings
+            assert (told.about, str(file) in told.what) == ("entry", True)
+            assert "is another file than was entered: its digest is sha256:" in told.what
+    with put_back(file):
+        file.write_bytes(whole + b"\n")
+        with pytest.raises(Changed, match="is not what was entered: revision files"):
+            make_entrant(entry)
+
+
+@contextmanager
+def put_back(file: Path) -> Iterator[None]:
+    """Afterwards the file is as it was."""
+    before = file.read_bytes()
+    try:
+        yield
+    finally:
+        file.write_bytes(before)
+
+
+def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY", "sk-canary-77aa02")
+    player = make_player("api:some/model?base_url=http://127.0.0.1:9/v1&key=CANARY&temperature=0.5")
+    assert repeats_of(player) is None
+    identity = player.identity()  # type: ignore[attr-defined]
+    assert identity.facts == {"model": "some/model", "base_url": "http://127.0.0.1:9/v1"}
+    assert identity.decoding == {"temperature": 0.5, "max_tokens": 1024, "context": "state"}
+    assert "sk-canary" not in repr(identity)
+
+
+def test_a_player_that_was_made_in_a_program_names_its_policy(tiny: LoadedModel) -> None:
+    player = over("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings())
+    assert player.identity().facts == {"policy": "base"}
