@@ -45,6 +45,9 @@ def command(
     Training runs below DIR have their own pages: curves that grow as a run goes on, several runs over each other, and
     what was learned from, token by token.
 
+    Under Play you take a seat yourself, in any game, against any players: choose, and click on moves or type them. You
+    see what your seat may see; a match that is over is appended to DIR/played/matches.jsonl.
+
     Nobody but this machine reaches the server, unless --host says otherwise; then every request must carry a token: the
     one in the environment variable GYMPOSIUM_VIEW_TOKEN, else a fresh one. From another machine, better use
     ssh -L 8700:127.0.0.1:8700 and no --host at all.
