@@ -59,6 +59,27 @@ def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_pa
     assert "compare.html" not in "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
 
 
+def test_a_long_list_has_several_pages(
+    look: Any, serve: Any, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gymposium.viewer.replays.pages.A_FILE", 6)
+    monkeypatch.setattr("gymposium.viewer.replays.pages.A_PAGE", 6)
+    export(runs, tmp_path / "site")
+    for first in (f"{serve(runs)}matches.html", (tmp_path / "site" / "matches.html").as_uri()):
+        page = look.at(first)
+        seen = page.locator("td.id").all_inner_texts()
+        for number in (2, 3):
+            page.get_by_role("link", name="Next").click()
+            assert f"Page {number} of 3" in page.locator(".pager").inner_text()
+            seen += page.locator("td.id").all_inner_texts()
+        assert page.get_by_role("link", name="Next").count() == 0
+        assert len(seen) == 15
+        assert len(set(seen)) == 15
+        page.locator("tbody tr").last.click()
+        page.get_by_role("link", name="All matches").click()
+        assert page.locator("td.id").count() > 0
+
+
 def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadOption, match="empty or not there"):
