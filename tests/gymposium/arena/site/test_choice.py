@@ -32,14 +32,14 @@ def chosen(matches: Sequence[Match], expected: Expected, most: int) -> list[str]
     return choose([], [lineup], expected, most)
 
 
-def test_forfeits_first_then_upsets_then_losses_then_draws_and_no_match_twice(expected: Expected) -> None:
-    draw, loss = match(0, "draw", "draw"), match(1, "loss", "win")
+def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(expected: Expected) -> None:
+    draw, loss, loss_2 = match(0, "draw", "draw"), match(1, "loss", "win"), match(6, "loss", "win")
     upset, again = match(2, "win", "loss"), match(3, "win", "loss", counts=False)
-    forfeit = match(4, "loss", "win", forfeit=0)
+    forfeit, forfeit_2 = match(4, "loss", "win", forfeit=0), match(5, "loss", "win", forfeit=0)
     assert expected.share(upset, "tic_tac_toe", 1) > 0.5
-    order = [one.id for one in (forfeit, upset, loss, draw, again)]
-    for most in range(6):
-        assert chosen([draw, loss, upset, again, forfeit], expected, most) == order[:most]
+    order = [one.id for one in (forfeit, upset, loss, forfeit_2, loss_2, draw)]
+    for most in range(8):
+        assert chosen([draw, loss, upset, again, forfeit, forfeit_2, loss_2], expected, most) == order[:most]
 
 
 def test_every_worst_loss_has_a_page(played: Played, expected: Expected) -> None:

@@ -1,4 +1,4 @@
-"""Which matches get a page of their own: all that somebody lost, up to a limit, those first that tell most."""
+"""Which matches get a page of their own: those that somebody lost, up to a limit, first those that tell most."""
 
 from __future__ import annotations
 
@@ -55,23 +55,26 @@ def _shares(game: GameResult) -> dict[tuple[str, str], float]:
 def choose(players: Sequence[str], lineups: Sequence[Lineup], expected: Expected, most: int) -> list[str]:
     """The ids of at most so many matches of each lineup, those first that tell most, and of each player's worst losses;
     of none where `most` is 0."""
-    chosen = []
-    for lineup in lineups:
-        chosen += sorted(lineup.matches, key=lambda match: _dull(match, lineup, expected))[:most]
+    chosen = [match for lineup in lineups for match in _telling(lineup, expected)[:most]]
     if most:
         for player in players:
             chosen += [loss.match for loss in worst_losses(player, lineups, expected)[:LOSSES]]
     return list(dict.fromkeys(match.id for match in chosen))
 
 
-def _dull(match: Match, lineup: Lineup, expected: Expected) -> tuple[bool, int, float]:
-    """Forfeits first, then what was lost, then draws; among what was lost, what was to be expected least."""
+def _telling(lineup: Lineup, expected: Expected) -> list[Match]:
+    """A lineup's matches, those first that tell most. Between rivals that is one of each kind in turn: forfeits, losses
+    by who mostly wins, losses by who mostly loses; draws come last. Alone it is forfeits, then what paid least."""
+    once = [match for match in lineup.matches if match.counts]
     if len(lineup.players) == 1:
-        return not match.counts, match.forfeit is None, fmean(match.returns)
-    lost = [seat for seat, result in enumerate(match.results) if result == "loss"]
-    kind = 0 if match.forfeit is not None else 1 if lost else 2
-    surprise = max((expected.share(match, lineup.game, seat) for seat in lost), default=0.0)
-    return not match.counts, kind, -surprise
+        return sorted(once, key=lambda match: (match.forfeit is None, fmean(match.returns)))
+    kinds: dict[tuple[bool, bool, float], list[Match]] = {}
+    for match in once:
+        lost = [expected.share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"]
+        kind = (not lost, match.forfeit is None, -max(lost, default=0.0))
+        kinds.setdefault(kind, []).append(match)
+    turns = [(kind[0], turn, kind, match) for kind, matches in kinds.items() for turn, match in enumerate(matches)]
+    return [match for *_, match in sorted(turns, key=lambda one: one[:3])]
 
 
 def worst_losses(player: str, lineups: Sequence[Lineup], expected: Expected) -> list[Loss]:

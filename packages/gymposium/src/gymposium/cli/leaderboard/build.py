@@ -21,8 +21,8 @@ def build_site(
         int | None,
         typer.Option(
             min=0,
-            help="Matches of each lineup and game that get a page of their own, move by move: forfeits first, then "
-            "those that were lost. 6 by default. All others stand in the records.",
+            help="Matches of each lineup and game that get a page of their own, move by move: forfeits, "
+            "upsets and other losses in turn. 6 by default. All others stand in the records.",
         ),
     ] = None,
 ) -> None:
