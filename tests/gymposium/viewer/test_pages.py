@@ -52,6 +52,15 @@ def test_from_the_first_page_to_a_lost_match(look: Any, serve: Any, runs: Path) 
     assert "31 tokens read · 7 written · 0.50 s" in step.locator(".reply h5").inner_text()
 
 
+def test_files_of_another_version_are_named_from_the_first_page_on(look: Any, serve: Any, tmp_path: Path) -> None:
+    (tmp_path / "old.jsonl").write_text('{"format":"gymposium-match-1"}\n' * 30, encoding="utf-8")
+    page = look.at(serve(tmp_path))
+    assert "1 file holds something else" in page.locator(".card").first.inner_text()
+    page.locator(".card").first.click()
+    page.locator(".banner summary").click()
+    assert "old.jsonl not a match record of format" in page.locator(".banner li").inner_text()
+
+
 def test_stepping_by_keys(look: Any, serve: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1

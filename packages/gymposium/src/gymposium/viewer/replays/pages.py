@@ -36,8 +36,8 @@ class Replays:
 
     def cards(self) -> Sequence[Card]:
         self._index.refresh()
-        rows, problems = self._index.rows, self._index.problems
-        if not rows and not problems:
+        rows, problems, foreign = self._index.rows, self._index.problems, self._index.foreign
+        if not rows and not problems and not foreign:
             return []
         games, players = self._index.counts()
         lines = [f"{_number(rows, 'match', 'matches')} of {_number(games, 'game', 'games')}"]
@@ -47,7 +47,9 @@ class Replays:
         )
         if problems:
             lines.append(f"{_number(problems, 'line that is no match', 'lines that are no matches')}")
-        return [Card("Matches", "matches.html", lines)]
+        if foreign and not rows:  # perhaps of another version: the list says why each was passed over
+            lines.append(f"{_number(foreign, 'file holds', 'files hold')} something else")
+        return [Card("Matches", "matches.html", [line for line in lines if line])]
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
