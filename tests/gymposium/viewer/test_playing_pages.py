@@ -1,0 +1,160 @@
+"""Playing in a real browser: by clicks, by keys, without scripts; hostile text does nothing, and cards stay hidden."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gymposium.games.lines.tic_tac_toe import TicTacToe
+from gymposium.records import Record, verify_file
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+HOSTILE = "<script>window.hacked=1</script><img src=x onerror='window.hacked=2'>\x1b[31m\u202e"
+SETTLED = ".move, .next"
+
+
+def begin(page: Page, **fields: str) -> None:
+    """Fill the form on this page in and begin."""
+    for name, value in fields.items():
+        field = page.locator(f"[name='{name}']").first
+        if field.evaluate("field => field.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.locator(SETTLED).first.wait_for()
+
+
+def play_on(page: Page) -> None:
+    """The first legal move, again and again, by clicks."""
+    while page.locator(".legal button").count():
+        turn = page.locator("[name=turn]").get_attribute("value")
+        page.locator(".legal button").first.click()
+        page.locator(f"[name=turn]:not([value='{turn}']), .next").first.wait_for(state="attached")
+
+
+def record(folder: Path) -> Record:
+    file = folder / "played" / "matches.jsonl"
+    assert not verify_file(file).problems
+    [line] = file.read_text(encoding="utf-8").splitlines()
+    return Record.parse(line)
+
+
+def test_a_whole_match_by_clicks(look: Any, serve: Any, tmp_path: Path) -> None:
+    page = look.at(serve(tmp_path))
+    page.get_by_role("link", name="Play", exact=True).click()
+    page.get_by_label("Find a game").fill("three row 3 by 3")
+    assert page.locator(".games li:visible").count() == 1
+    page.locator(".games li:visible a").click()
+    begin(page, seat="0", seed="3")
+    board = page.frame_locator("iframe.picture")
+    assert page.locator("iframe.picture").get_attribute("sandbox") == ""
+    board.locator("svg").wait_for()
+    assert page.locator(".legal button").count() == 9
+    play_on(page)
+    assert re.match(r"You (win|lose)\.|A draw\.", page.locator(".verdict").inner_text())
+    board.locator("svg use").nth(4).wait_for(state="attached")
+    played = record(tmp_path)
+    assert played.players == ["human", "random"]
+    page.get_by_role("link", name="Look at the match move by move").click()
+    assert "human" in page.locator(".seats").inner_text()
+
+
+def test_without_scripts(look: Any, serve: Any, tmp_path: Path) -> None:
+    page = look.at(f"{serve(tmp_path)}play.html", scripts=False)
+    page.get_by_label("Find a game").fill("kuhn")
+    page.keyboard.press("Enter")
+    page.locator(".games a").click()
+    begin(page, seat="0")
+    page.get_by_label("Your turn.").fill("bet")
+    page.keyboard.press("Enter")
+    page.locator(".next").wait_for()
+    assert [turn["text"] for turn in record(tmp_path).turns if turn["seat"] == 0] == ["bet"]
+
+
+def test_by_keys(look: Any, serve: Any, tmp_path: Path) -> None:
+    page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
+    begin(page, seat="0", seed="3")
+    page.keyboard.type("b")
+    assert [one.inner_text().split()[-1] for one in page.locator(".legal button:visible").all()] == ["b3", "b2", "b1"]
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+    page.locator("[name=turn][value='2']").wait_for(state="attached")
+    assert page.locator(".since").inner_text().startswith("You b2")
+    first = page.locator(".legal button").first.get_attribute("data-move")
+    page.keyboard.type("1")
+    page.keyboard.press("Enter")
+    page.locator("[name=turn][value='3'], .next").first.wait_for(state="attached")
+    assert page.locator(".since").inner_text().startswith(f"You {first}")
+
+
+def test_an_illegal_move_that_was_typed_is_refused(look: Any, serve: Any, tmp_path: Path) -> None:
+    page = look.at(f"{serve(tmp_path)}play/new.html?game=connect_four")
+    begin(page, seat="0")
+    page.keyboard.type("Z<i>9")
+    page.keyboard.press("Enter")
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_role("alert").inner_text() == "'Z<i>9' is not a legal move here."
+    assert page.locator("[name=turn]").get_attribute("value") == "1"
+    assert all("400" in said for said in look.troubles)
+    look.troubles.clear()
+
+
+def test_no_answer_of_the_server_holds_the_other_card(look: Any, serve: Any, tmp_path: Path) -> None:
+    page = look.at(f"{serve(tmp_path)}play/new.html?game=kuhn_poker")
+    bodies: list[tuple[str, str]] = []
+
+    def keep(answer: Any) -> None:
+        if answer.status == 200 and "static" not in answer.url:
+            bodies.append((answer.url, answer.text()))
+
+    page.on("response", keep)
+    begin(page, seat="1", opponent="random")
+    mine = re.search(r"Your card: ([JQK])", page.locator(".position").inner_text())
+    page.wait_for_load_state("networkidle")
+    before = [(url, body) for url, body in bodies if "/play/" in url]
+    play_on(page)
+    played = record(tmp_path)
+    other, own = ("JQK"[int(event.move.removeprefix("Deal:"))] for event in played.events[:2])
+    assert mine is not None
+    assert mine[1] == own
+    assert before
+    for _, body in before:
+        told = re.sub(r'<details class="rules-of".*?</details>', "", body, flags=re.DOTALL)
+        assert f"Your card: {own}" in told
+        assert not re.search(rf"\b{other}\b", told)
+        assert str(played.seed) not in body
+
+
+def test_hostile_text_is_shown_and_does_nothing(
+    look: Any, serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
+    page.locator("[name=opponent]").fill(HOSTILE)
+    page.get_by_role("button", name="Play", exact=True).click()
+    assert "<script>window.hacked=1</script><img src=x" in page.get_by_role("alert").inner_text()
+    assert page.evaluate("window.hacked") is None
+    assert all("400" in said for said in look.troubles)
+    look.troubles.clear()
+    markup = "<script>parent.hacked=3</script><p>shown</p>"
+    monkeypatch.setattr(TicTacToe, "render_html", lambda self, state, seat: markup)
+    begin(page, opponent="random", seat="0")
+    page.frame_locator("iframe.picture").locator("p").wait_for()
+    assert page.evaluate("window.hacked") is None
+    assert all("sandboxed" in said for said in look.troubles)
+    look.troubles.clear()
+
+
+@pytest.mark.parametrize("game", ["", "universal_poker", "chess", "trace"])
+def test_nothing_is_wider_than_a_phone(look: Any, serve: Any, tmp_path: Path, game: str) -> None:
+    address = serve(tmp_path)
+    page = look.at(f"{address}play/new.html?game={game}" if game else f"{address}play.html", width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    if game:
+        begin(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
