@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -14,6 +15,7 @@ from gymposium.arena.board import Board
 from gymposium.arena.results import words
 from gymposium.arena.results.board import read_results
 from gymposium.arena.results.model import Results
+from gymposium.arena.site.build import build
 from gymposium.arena.slugs import slug
 
 from .hostile_players import HOSTILE
@@ -182,3 +184,20 @@ def walk(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 def test_what_is_on_the_board_is_on_the_site(site: Path, rated: Path) -> None:
     assert dict(walk(site / "board")) == dict(walk(rated))
+
+
+def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
+    """A ring, a player whom no results join with the others, one that never lost, and lines that are no records."""
+    told = json.loads((board.path / "results.json").read_text())
+    best, second, *_, last = told["joint"]["standings"]
+    best |= {"bound": "at least", "low": 123.0, "high": None}
+    last |= {"bound": None, "rating": None, "low": None, "high": None, "place": None}
+    told["joint"]["cycles"] = [[best["player"], second["player"], "random"]]
+    told["unreadable"] = 2
+    (board.path / "results.json").write_text(json.dumps(told))
+    build(board, tmp_path / "out", replays=0)
+    shown = plain(see(tmp_path / "out" / "index.html").text)
+    assert "≥ 123" in shown
+    assert f"{best['player']} beats {second['player']} beats random beats {best['player']} ." in shown
+    assert "Not enough data to rate hostile:" in shown
+    assert "2 lines are no records" in shown
