@@ -11,7 +11,7 @@ from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import is_registered, load_game
 from gymposium.players.grammar import check_player
-from gymposium.viewer.playing.forms import Form
+from gymposium.viewer.playing.forms import Form, number
 
 PARAMETER = "parameter."
 """What the names of fields begin with that hold a game's parameters."""
@@ -21,7 +21,6 @@ COSTS = {
     "random": "a random move is played instead",
 }
 """What a reply of an opponent costs that is no legal move. Of a person's none is taken, so it costs nothing."""
-_MOST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +86,11 @@ def _opponents(form: Form, others: int) -> tuple[str, ...]:
         raise BadOption(f"There are {len(given)} opponents, but the game has {seats}: leave the last fields empty.")
     if others and not (given and given[0]):
         raise BadOption("Write who plays against you, for example random or mcts-100.")
-    for number in range(others):
-        if number == len(given):
+    for place in range(others):
+        if place == len(given):
             given.append("")
-        given[number] = given[number] or given[number - 1]
-        if check_player(given[number])[0].name == "human":
+        given[place] = given[place] or given[place - 1]
+        if check_player(given[place])[0].name == "human":
             raise BadOption("human is a person at a terminal, who cannot be asked from here: write another opponent.")
     return tuple(given)
 
@@ -100,8 +99,8 @@ def _seat(form: Form, seats: int) -> int | None:
     text = form.text("seat") or "random"
     if text == "random":
         return None
-    if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) < seats:
-        return int(text)
+    if (seat := number(text)) in range(seats):
+        return seat
     raise BadOption(f"Your seat: {text!r} is none. Write a seat from 0 to {seats - 1}, or random.")
 
 
@@ -109,9 +108,9 @@ def _seed(form: Form) -> int | None:
     text = form.text("seed")
     if not text:
         return None
-    if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _MOST_SEED:
-        return int(text)
-    raise BadOption(f"The seed: {text!r} is none. Write a number from 0 to {_MOST_SEED}, or nothing for a fresh one.")
+    if (seed := number(text)) >= 0:
+        return seed
+    raise BadOption(f"The seed: {text!r} is none. Write a number from 0, of at most 18 digits, or nothing.")
 
 
 def _cost(form: Form) -> str:

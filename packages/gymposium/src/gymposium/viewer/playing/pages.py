@@ -24,7 +24,7 @@ from gymposium.viewer.pages import Tab
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.playing import games
 from gymposium.viewer.playing.choice import COSTS, Choice
-from gymposium.viewer.playing.forms import Form
+from gymposium.viewer.playing.forms import Form, number
 from gymposium.viewer.playing.table import Table
 from gymposium.viewer.playing.tables import FILE, IDLE, Tables
 
@@ -163,8 +163,7 @@ class Playing:
             self._tables.leave(table.id)
             return RedirectResponse("../play.html", status_code=303)
         text = _said(form, table)
-        turn = form.text("turn")
-        problem = table.play(int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 9 else -1, text)
+        problem = table.play(number(form.text("turn")), text)
         if problem:
             return HTMLResponse(self._match_page(table, problem, text), 400)
         table.wait(PATIENCE)
@@ -205,20 +204,12 @@ def _said(form: Form, table: Table) -> str:
     """What a form answers: the move of the button, else what was typed, a move or its number."""
     seen = table.standing.seen
     legal = [] if seen is None or seen.legal is None else seen.legal
-    button = form.get("choice")
-    if button is not None:
-        number = int(button) if button.isascii() and button.isdecimal() and len(button) < 9 else -1
-        return legal[number] if 0 <= number < len(legal) else ""
+    if (button := form.get("choice")) is not None:
+        place = number(button)
+        return legal[place] if place in range(len(legal)) else ""
     typed = form.get("typed") or ""
-    number = typed.strip()
-    if (
-        number.isascii()
-        and number.isdecimal()
-        and len(number) < 4
-        and _numbered(legal)
-        and 1 <= int(number) <= len(legal)
-    ):
-        return legal[int(number) - 1]
+    if _numbered(legal) and (nth := number(typed.strip())) in range(1, len(legal) + 1):
+        return legal[nth - 1]
     return typed
 
 
