@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.identity import Identity
+from gymposium.players.identity import Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
@@ -78,7 +78,7 @@ class LanguageModelPlayer:
 
     def identity(self) -> Identity:
         """The digests of its files, and how its replies are sampled."""
-        decoding = {
+        decoding: dict[str, Fact] = {
             "temperature": self.sampling.temperature,
             "max_tokens": self.sampling.max_tokens,
             "context": self.context.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
@@ -211,5 +211,5 @@ def _key(row: Row) -> str:
     return f"{row.file}:{row.line}"
 
 
-def _number(things: Sequence[object] | dict[str, int], one: str, many: str) -> str:
+def _number(things: Collection[object], one: str, many: str) -> str:
     return f"{len(things):,} {one if len(things) == 1 else many}"
