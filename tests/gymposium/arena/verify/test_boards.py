@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium.arena.entries import Entry, read_entry
+from gymposium.arena.exact_file import write_exact
 from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import Finding
 from gymposium.errors import BadOption, BadRecord, UnknownName
@@ -81,6 +82,16 @@ def test_a_changed_figure_in_the_results_is_found(change: Any, said: str, copy: 
     assert found.results == "differ"
     assert {one.about for one in found.findings} == {"results"}
     assert said in found.findings[0].what
+
+
+def test_figures_that_were_measured_beside_an_entry_are_measured_again(copy: Copy) -> None:
+    board = copy.board
+    file = write_exact(board, next(entry for entry in board.entries() if entry.player == "random"))
+    assert copy.found(sample=0, only="random") == []
+    copy.edit(file, put("games", "kuhn_poker", "exploitability", 0.0))
+    [finding] = copy.found(sample=0, only="random")
+    assert (finding.about, finding.where) == ("results", "entries/random/exact.json")
+    assert finding.what == "in kuhn_poker, exploitability is 0.0, but measured again it is 0.458333"
 
 
 def entries_of(found: Sequence[Finding]) -> list[str]:

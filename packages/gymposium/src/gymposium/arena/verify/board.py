@@ -20,6 +20,7 @@ from gymposium.arena.schedule import lineups
 from gymposium.arena.verify.cast import Cast
 from gymposium.arena.verify.claims import check_claim
 from gymposium.arena.verify.entries import check_entries
+from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.findings import Finding, PlayerVerified, Verification
 from gymposium.arena.verify.lineup import Check, Checked, check_lineup
 from gymposium.arena.verify.results import check_results
@@ -94,7 +95,8 @@ def verify_board(
             if how := check_claim(check, match, seat, board.suite.watchdog, plugins):
                 found.add([Finding("reply", f"{check.where} (match {match})", how)])
     found.add(_strange_files(board, checks, entries, only))
-    found.notes += _notes(board, entries, [*checked.values()])
+    found.notes += _notes(entries, [*checked.values()])
+    _check_exact(found, board, [entry for entry in entries if only in (None, entry.slug)], rerun)
     return found
 
 
@@ -185,14 +187,22 @@ def _strange_files(
                     yield Finding("schedule", str(file.relative_to(board.path)), what)
 
 
-def _notes(board: Board, entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
+def _notes(entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
     notes = [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
     others = sum((one.other_versions for one in checked), Counter[str]())
     notes += [f"{count} matches were played with {what}, which it was entered with." for what, count in others.items()]
-    for entry in entries:
-        if exact_path(board, entry).exists():
-            notes.append(
-                f"The exact figures of {entry.player} stand on the word of whoever measured them. To measure them "
-                f"again:  gymposium leaderboard rate --exact {entry.player}"
-            )
     return notes
+
+
+def _check_exact(found: Verification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
+    """Measure again what stands beside entries, as far as their players can be asked at all."""
+    cast = Cast()
+    for entry in entries:
+        if not exact_path(board, entry).exists():
+            continue
+        again, findings = False, list[Finding]()
+        if entry.repeats in ("quickly", "slowly") or (entry.repeats == "nearly" and rerun):
+            again, findings = check_exact(board, entry, cast)
+        found.add([*findings, *cast.findings])
+        if not again and not findings:
+            found.notes.append(f"The exact figures of {entry.player} were not measured again: they are its word.")
