@@ -53,7 +53,8 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
     assert (torn.about, missing.about) == ("file", "schedule")
     assert torn.where.endswith("random--mcts-5.jsonl:4")
     assert "the last line is torn; the 3 before it are whole" in torn.what
-    assert run_tournament(copy.board, 1, [plugin]).played == 1
+    again = run_tournament(copy.board, 1, [plugin])
+    assert (again.played, again.torn) == (1, ["small/tic_tac_toe/random--mcts-5"])
     assert file.read_bytes() == whole
 
 

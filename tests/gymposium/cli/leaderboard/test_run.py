@@ -135,6 +135,7 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
     again = gymposium("leaderboard", "run", "--out", "killed", "--jobs", "2")
     assert again.returncode == 0, again.stderr
     assert "72 of 72 matches" in again.stdout
+    assert ": its file was torn; it was recovered to its last whole line" in again.stdout
     assert files(tmp_path / "killed") == expected
     nothing = gymposium("leaderboard", "run", suite, "--out", "killed")
     assert "72 of 72 matches, 0 of them played now" in nothing.stdout

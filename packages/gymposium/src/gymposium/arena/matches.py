@@ -22,6 +22,8 @@ class MatchesFile:
         self._file = open(path, "a+b")  # noqa: SIM115
         # the worker of a tournament that was killed may still be about to write
         fcntl.flock(self._file, fcntl.LOCK_EX)
+        self.torn = False
+        """Whether there was such a rest of a line."""
         self.finished = set(self._recover())
         """Ids of the matches that have come to an end; those that broke off have not."""
 
@@ -32,6 +34,7 @@ class MatchesFile:
         for line in self._file:
             if not line.endswith(b"\n"):
                 self._file.truncate(whole)
+                self.torn = True
                 break
             whole += len(line)
             found = _parsed(line)

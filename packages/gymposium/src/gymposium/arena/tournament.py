@@ -33,6 +33,8 @@ class Tournament:
     """How often what befell which player in them: `("mcts-100", "timed out")`."""
     broken: Counter[str] = field(default_factory=Counter)
     """Why how many of them broke off; the next tournament plays them again."""
+    torn: list[str] = field(default_factory=list)
+    """Lineups, by id, whose files ended in the middle of a line; what was left of it was cut off and played again."""
     unplayed: dict[str, str] = field(default_factory=dict)
     """Why which lineups, by id, could not be played to their end."""
 
@@ -69,6 +71,7 @@ def run_tournament(
                 found.played += told.played
                 found.faults.update(told.faults)
                 found.broken.update(told.broken)
+                found.torn += [lineup.id] if told.torn else []
             watch(found)
     return found
 

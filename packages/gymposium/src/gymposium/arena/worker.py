@@ -78,6 +78,8 @@ class Progress:
     """How often what befell which player in them: `("mcts-100", "timed out")`."""
     broken: Mapping[str, int] = field(default_factory=Counter)
     """Why how many of them broke off."""
+    torn: bool = False
+    """Whether its file ended in the middle of a line, which was cut off just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> Non
     planned = jobs(task.lineup, [players[text] for text in task.lineup.players])
     with MatchesFile(task.file) as file:
         finished = sum(job.id in file.finished for job in planned)
-        supervisor.send(Progress(finished))
+        supervisor.send(Progress(finished, torn=file.torn))
         for batch, careful, part in _parts(task, planned, file.finished):
             guard = SupervisedGuard(task, batch, careful, supervisor)
             places = {job.id: place for place, job in enumerate(part)}

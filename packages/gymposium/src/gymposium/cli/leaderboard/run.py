@@ -134,6 +134,7 @@ def _tell(found: Tournament, board: Path) -> None:
     )
     _list([f"{player}: {what}, {_times(count)}" for (player, what), count in found.faults.most_common()])
     _list([f"{_times(count)}: a match broke off: {why}" for why, count in found.broken.most_common()])
+    _list([f"{lineup}: its file was torn; it was recovered to its last whole line" for lineup in found.torn])
     _list([f"{lineup} could not be played: {why}" for lineup, why in found.unplayed.items()])
     if not found.complete:
         complain("The board is not complete. See to what is wrong, then give the same command again.")
