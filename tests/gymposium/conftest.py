@@ -28,9 +28,9 @@ _QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-bac
 _OPTIONS = f"{_QUIET} --disable-component-update --disable-sync".split()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium, headless, one for all tests."""
+    """Debian's Chromium, headless, one for the tests of a file: while it is there, no event loop can run beside it."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no chromium here (Debian: apt-get install chromium)")

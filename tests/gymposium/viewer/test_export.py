@@ -60,7 +60,7 @@ def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_pa
 
 
 def test_a_long_list_has_several_pages(
-    look: Any, serve: Any, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Any, look: Any, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gymposium.viewer.replays.pages.A_FILE", 6)
     monkeypatch.setattr("gymposium.viewer.replays.pages.A_PAGE", 6)

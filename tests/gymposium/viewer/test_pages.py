@@ -32,7 +32,7 @@ def texts(page: Page, selector: str) -> list[str]:
     return [one.inner_text().strip() for one in page.locator(selector).all()]
 
 
-def test_from_the_first_page_to_a_lost_match(look: Any, serve: Any, runs: Path) -> None:
+def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(serve(runs))
     assert "15 matches of 3 games" in page.locator(".card").first.inner_text()
     page.locator(".card").first.click()
@@ -52,7 +52,7 @@ def test_from_the_first_page_to_a_lost_match(look: Any, serve: Any, runs: Path) 
     assert "31 tokens read · 7 written · 0.50 s" in step.locator(".reply h5").inner_text()
 
 
-def test_files_of_another_version_are_named_from_the_first_page_on(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_text('{"format":"gymposium-match-1"}\n' * 30, encoding="utf-8")
     page = look.at(serve(tmp_path))
     assert "1 file holds something else" in page.locator(".card").first.inner_text()
@@ -61,7 +61,7 @@ def test_files_of_another_version_are_named_from_the_first_page_on(look: Any, se
     assert "old.jsonl not a match record of format" in page.locator(".banner li").inner_text()
 
 
-def test_stepping_by_keys(look: Any, serve: Any, runs: Path) -> None:
+def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
     assert shown_step(page) == last
@@ -86,7 +86,7 @@ def test_stepping_by_keys(look: Any, serve: Any, runs: Path) -> None:
     page.wait_for_url("**/1.html*")
 
 
-def test_a_link_leads_to_a_step_as_a_seat_sees_it(look: Any, serve: Any, runs: Path) -> None:
+def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-2-seat-1")
     assert (shown_step(page), shown_views(page)) == (2, ["1"])
     page.locator(".moves a").last.click()
@@ -97,7 +97,7 @@ def test_a_link_leads_to_a_step_as_a_seat_sees_it(look: Any, serve: Any, runs: P
     assert shown_views(page) == ["0", "1"]
 
 
-def test_filters_hold_while_stepping_through_the_list(look: Any, serve: Any, runs: Path) -> None:
+def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html")
     page.locator("select[name=failed]").select_option("illegal")
     page.wait_for_url("**failed=illegal**")
@@ -114,7 +114,7 @@ def test_filters_hold_while_stepping_through_the_list(look: Any, serve: Any, run
     assert page.locator("tbody tr").count() == 15
 
 
-def test_a_prompt_can_be_copied_as_it_was_sent(look: Any, serve: Any, runs: Path) -> None:
+def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/12.html#step-2")
     record = Record.parse((runs / "boards" / "tic tac toe.jsonl").read_text(encoding="utf-8").splitlines()[11])
     [act] = tell(record).steps[2].acts
@@ -129,7 +129,7 @@ def test_a_prompt_can_be_copied_as_it_was_sent(look: Any, serve: Any, runs: Path
     assert "'b2' is not legal now." in (prompts.nth(1).locator("pre").text_content() or "")
 
 
-def test_two_matches_side_by_side(look: Any, serve: Any, runs: Path) -> None:
+def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html?game=tic_tac_toe")
     button = page.get_by_role("button", name="Set two side by side")
     assert button.is_disabled()
@@ -147,7 +147,7 @@ def test_two_matches_side_by_side(look: Any, serve: Any, runs: Path) -> None:
     assert len([step for step in page.locator(".step").all() if step.is_visible()]) == 2  # the shorter one stays
 
 
-def test_a_picture_stands_in_a_frame_that_may_do_nothing(look: Any, serve: Any, runs: Path) -> None:
+def test_a_picture_stands_in_a_frame_that_may_do_nothing(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-3-all")
     frames = page.locator("iframe.picture")
     assert frames.count() == 2
@@ -192,7 +192,7 @@ def _played(players: list[str]) -> list[str]:
     return [record.line()]
 
 
-def test_hostile_text_is_shown_and_does_nothing(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_hostile_text_is_shown_and_does_nothing(serve: Any, look: Any, tmp_path: Path) -> None:
     hostile_run(tmp_path / "runs")
     address = serve(tmp_path / "runs")
     for path in (
@@ -217,7 +217,7 @@ def test_hostile_text_is_shown_and_does_nothing(look: Any, serve: Any, tmp_path:
     assert page.evaluate("document.documentElement.scrollWidth") == 1280
 
 
-def test_a_hostile_picture_does_nothing(look: Any, serve: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_picture_does_nothing(serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     markup = (
         "<script>parent.hacked=1</script><img src='http://127.0.0.2:9/x.png' onerror='parent.hacked=2'>"
         "<link rel=stylesheet href='http://127.0.0.2:9/x.css'><form action='http://127.0.0.2:9/'><button>go</button>"
@@ -237,7 +237,7 @@ def test_a_hostile_picture_does_nothing(look: Any, serve: Any, runs: Path, monke
     look.troubles.clear()
 
 
-def test_without_scripts_everything_can_be_read(look: Any, serve: Any, runs: Path) -> None:
+def test_without_scripts_everything_can_be_read(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/9.html", scripts=False)
     assert all(step.is_visible() for step in page.locator(".step").all())
     assert page.locator(".step").count() == 3
@@ -255,12 +255,12 @@ def test_without_scripts_everything_can_be_read(look: Any, serve: Any, runs: Pat
         "compare.html?match=connect_four.jsonl:1&match=connect_four.jsonl:2",
     ],
 )
-def test_nothing_is_wider_than_a_phone(look: Any, serve: Any, runs: Path, path: str) -> None:
+def test_nothing_is_wider_than_a_phone(serve: Any, look: Any, runs: Path, path: str) -> None:
     page = look.at(f"{serve(runs)}{path}", width=390, height=844, dark=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_light_and_dark_follow_the_reader(look: Any, serve: Any, runs: Path) -> None:
+def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> None:
     address = serve(runs)
     colours = [
         look.at(f"{address}matches.html", dark=dark).evaluate("getComputedStyle(document.body).backgroundColor")

@@ -45,7 +45,7 @@ def record(folder: Path) -> Record:
     return Record.parse(line)
 
 
-def test_a_whole_match_by_clicks(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path))
     page.get_by_role("link", name="Play", exact=True).click()
     page.get_by_label("Find a game").fill("three row 3 by 3")
@@ -65,7 +65,7 @@ def test_a_whole_match_by_clicks(look: Any, serve: Any, tmp_path: Path) -> None:
     assert "human" in page.locator(".seats").inner_text()
 
 
-def test_without_scripts(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play.html", scripts=False)
     page.get_by_label("Find a game").fill("kuhn")
     page.keyboard.press("Enter")
@@ -77,7 +77,7 @@ def test_without_scripts(look: Any, serve: Any, tmp_path: Path) -> None:
     assert [turn["text"] for turn in record(tmp_path).turns if turn["seat"] == 0] == ["bet"]
 
 
-def test_by_keys(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     begin(page, seat="0", seed="3")
     page.keyboard.type("b")
@@ -93,7 +93,7 @@ def test_by_keys(look: Any, serve: Any, tmp_path: Path) -> None:
     assert page.locator(".since").inner_text().startswith(f"You {first}")
 
 
-def test_an_illegal_move_that_was_typed_is_refused(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_an_illegal_move_that_was_typed_is_refused(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=connect_four")
     begin(page, seat="0")
     page.keyboard.type("Z<i>9")
@@ -105,7 +105,7 @@ def test_an_illegal_move_that_was_typed_is_refused(look: Any, serve: Any, tmp_pa
     look.troubles.clear()
 
 
-def test_no_answer_of_the_server_holds_the_other_card(look: Any, serve: Any, tmp_path: Path) -> None:
+def test_no_answer_of_the_server_holds_the_other_card(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=kuhn_poker")
     bodies: list[tuple[str, str]] = []
 
@@ -132,7 +132,7 @@ def test_no_answer_of_the_server_holds_the_other_card(look: Any, serve: Any, tmp
 
 
 def test_hostile_text_is_shown_and_does_nothing(
-    look: Any, serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Any, look: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     page.locator("[name=opponent]").fill(HOSTILE)
@@ -151,7 +151,7 @@ def test_hostile_text_is_shown_and_does_nothing(
 
 
 @pytest.mark.parametrize("game", ["", "universal_poker", "chess", "trace"])
-def test_nothing_is_wider_than_a_phone(look: Any, serve: Any, tmp_path: Path, game: str) -> None:
+def test_nothing_is_wider_than_a_phone(serve: Any, look: Any, tmp_path: Path, game: str) -> None:
     address = serve(tmp_path)
     page = look.at(f"{address}play/new.html?game={game}" if game else f"{address}play.html", width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
