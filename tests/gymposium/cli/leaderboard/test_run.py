@@ -155,6 +155,7 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "ODD_CALL": str(call)},
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     ) as process:
         assert call.read_text() == "asked"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
