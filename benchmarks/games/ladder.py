@@ -25,6 +25,7 @@ def ladder(game: Game, rungs: Sequence[str], matches: int, seed: int) -> list[di
     found: list[dict[str, Any]] = []
     below: list[str] = []
     for name in rungs:
+        make_player(name)  # who cannot even be made has refused nothing: that is an error
         rung: dict[str, Any] = {"player": name}
         try:
             if game.seats == 1 or game.spec.utility == "cooperative":

@@ -145,6 +145,15 @@ def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> Non
     assert "| kuhn_poker |" in (tmp_path / "games.md").read_text(encoding="utf-8")
 
 
+def test_a_ladder_lists_who_refuses_a_game_and_fails_where_a_player_cannot_be_made() -> None:
+    program = "from benchmarks.games.ladder import ladder; from gymposium import load_game; import json, sys; "
+    program += "print(json.dumps(ladder(load_game('kuhn_poker'), sys.argv[1:], 2, 1)))"
+    refused, played = json.loads(python("-c", program, "exact", "random").stdout)
+    assert "nothing hidden" in refused["refused"]
+    assert "refused" not in played
+    assert "no player called 'mtcs-10'" in python("-c", program, "random", "mtcs-10", status=1).stderr
+
+
 def test_viewer_opens_what_it_wrote(tmp_path: Path) -> None:
     run("viewer", "--matches", "200", "--distinct", "40", "--out", str(tmp_path))
     found = found_by(tmp_path / "viewer.json")
