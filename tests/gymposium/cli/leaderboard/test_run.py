@@ -157,7 +157,7 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     ) as process:
-        assert call.read_text() == "asked"
+        assert call.read_text() in {"asked", "askedasked"}  # by one worker or by both
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, said = process.communicate()
     assert process.returncode == 130
