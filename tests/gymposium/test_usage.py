@@ -44,10 +44,11 @@ def match(*usages: Usage | None, seed: int = 0) -> Played:
 
 
 def test_it_stands_in_the_record_where_it_is_told() -> None:
-    played = match(Usage(11, 3, 0.12345678), Usage(None, 2, 0.5), Usage(seconds=1), None)
+    played = match(Usage(11, 3, 0.12345678, 0.002), Usage(None, 2, 0.5), Usage(seconds=1), None)
     mine = [turn for turn in Record.parse(Record.of(played).line()).turns if turn["seat"] == 0][:4]
     assert [turn.get("tokens") for turn in mine] == [[11, 3], [None, 2], None, None]
     assert [turn.get("seconds") for turn in mine] == [0.123457, 0.5, 1, None]
+    assert [turn.get("cost") for turn in mine] == [0.002, None, None, None]
     others = [turn for turn in Record.of(played).turns if turn["seat"] == 1]
     assert {frozenset(turn) for turn in others} == {frozenset({"seat", "reading", "text"})}
     assert first_difference(Record.of(played)) is None
@@ -67,6 +68,8 @@ def test_it_stands_in_the_record_where_it_is_told() -> None:
         {"seconds": None},
         {"seconds": math.inf},
         {"seconds": math.nan},
+        {"cost": -1},
+        {"cost": math.nan},
     ],
 )
 def test_what_is_no_count_breaks_the_record(wrong: dict[str, Any]) -> None:

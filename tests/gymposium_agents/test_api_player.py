@@ -20,7 +20,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Concurrent, Reply, Sitting
-from gymposium.records import RecordWriter, verify_file
+from gymposium.records import Record, RecordWriter, verify_file
 from gymposium_agents.api_player import ApiPlayer, ChatTurn, api_player, read_options
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
@@ -62,7 +62,7 @@ def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, 
 def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp_path: Path) -> None:
     game, file = load_game(name), tmp_path / "matches.jsonl"
     with chat_server(first_legal) as server, RecordWriter(file) as writer:
-        player = api_player("tiny", f"base_url={server.url}")
+        player = api_player("tiny", f"base_url={server.url}&prices=1/10")
         others = [make_player("random")] * (game.seats - 1)
         jobs = [MatchJob(f"m{i}", game, [*others[:i], player, *others[i:]], i) for i in range(game.seats)]
         for played in play(jobs, schedule=schedule):  # type: ignore[arg-type]
@@ -71,6 +71,7 @@ def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp
             assert {turn.reading for turn in mine} == {"move"}
             assert all(isinstance(turn.trace, ChatTurn) for turn in mine)
             assert all((turn.usage.prompt_tokens, turn.usage.completion_tokens) == (10, 2) for turn in mine)
+            assert [turn["cost"] for turn in Record.of(played).turns if "cost" in turn] == [3e-5] * len(mine)
     verification = verify_file(file)
     assert (verification.matches, verification.problems) == (game.seats, [])
 

@@ -94,6 +94,7 @@ def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
         lambda: Reply("a1", action="4"),  # type: ignore[arg-type]
         lambda: Reply("a1", usage=Usage(-1)),
         lambda: Reply("a1", usage=Usage(seconds=float("nan"))),
+        lambda: Reply("a1", usage=Usage(cost=-0.5)),
         lambda: Reply("a1", usage=3),  # type: ignore[arg-type]
         raising(SystemExit(0)),
         raising(IllegalMove(0, "z9", ["a1"])),

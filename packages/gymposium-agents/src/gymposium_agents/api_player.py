@@ -88,7 +88,9 @@ class ApiPlayer:
                 return Reply("", "context")
             self._count(completion)
             past.append(Exchange(now.first, now.later, completion.text))
-            usage = Usage(completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began)
+            usage = Usage(
+                completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began, completion.cost
+            )
             return Reply(completion.text, completion.finish_reason, ChatTurn(messages, completion), usage=usage)
 
         return then(self.engine.submit(messages, self.sampling, seed), answered)

@@ -26,7 +26,7 @@ class Hostile:
 
     def _reply(self, ask: Ask) -> Reply:
         group, _, rotation = ask.key.rpartition("/")[2].partition("-")
-        spent = Usage(50, 8, 0.25)
+        spent = Usage(50, 8, 0.25, 0.002)
         if ask.turn == 0 and rotation == "0":
             return Reply(REPLY, usage=spent) if group == "0" else Reply("hm", "length", usage=spent)
         return Reply((ask.legal_moves or [""])[0], usage=spent)

@@ -163,6 +163,7 @@ def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: 
     assert f"Replies {replies}" in page
     assert f"Cut off {conduct.replies['cut off']} {conduct.replies['cut off'] / replies:.1%}" in page
     assert "0.25 s a reply" in page
+    assert "2.00 for 1,000 replies" in page
     assert f"Tokens written {8 * replies:,}" in page
     assert "are attested" in page
     assert "are made again, in a sample" in plain(see(site / "players" / "mcts-5.html").text)

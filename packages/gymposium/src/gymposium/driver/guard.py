@@ -94,6 +94,8 @@ def _wrong(reply: Any) -> str | None:
             return "a Reply whose tokens are no counts"
         if type(usage.seconds) not in (int, float) or not 0 <= usage.seconds < math.inf:
             return "a Reply whose seconds are no time"
+        if usage.cost is not None and (type(usage.cost) not in (int, float) or not 0 <= usage.cost < math.inf):
+            return "a Reply whose cost is no amount"
     return None
 
 

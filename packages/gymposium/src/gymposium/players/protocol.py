@@ -39,6 +39,8 @@ class Usage:
     completion_tokens: int | None = None
     seconds: float = 0.0
     """Wall time from ask to reply; of replies that were made in one batch, each one's share of it."""
+    cost: float | None = None
+    """In the currency of the prices that the player was given; None where it knows none."""
 
 
 @dataclass(slots=True)

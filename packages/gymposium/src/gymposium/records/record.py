@@ -39,7 +39,7 @@ class Record:
     events: list[Event]
     turns: list[dict[str, Any]]
     """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space; where its
-    player counts them `tokens`, of the prompt and of the reply, and `seconds`."""
+    player counts them `tokens`, of the prompt and of the reply, `seconds`, and `cost`."""
     returns: list[float]
     results: list[str]
     forfeit: int | None
@@ -126,6 +126,8 @@ def _turn(turn: Turn) -> dict[str, Any]:
         if usage.prompt_tokens is not None or usage.completion_tokens is not None:
             said["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
         said["seconds"] = round(usage.seconds, 6)
+        if usage.cost is not None:
+            said["cost"] = usage.cost
     return said
 
 
@@ -159,10 +161,11 @@ def _check_types(data: Mapping[str, Any]) -> None:
         _need(isinstance(turn, dict) and _is_count(turn.get("seat")), "turns")
         _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
         _need(type(turn.get("action", 0)) is int, "turns")
-        tokens, seconds = turn.get("tokens", [None, None]), turn.get("seconds", 0.0)
+        tokens = turn.get("tokens", [None, None])
         _need(isinstance(tokens, list) and len(tokens) == 2, "turns")
         _need(all(count is None or _is_count(count) for count in tokens), "turns")
-        _need(_is_number(seconds) and 0 <= seconds < math.inf, "turns")
+        for spent in (turn.get("seconds", 0.0), turn.get("cost", 0.0)):
+            _need(_is_number(spent) and 0 <= spent < math.inf, "turns")
     for prompt in data["prompts"]:
         _need(isinstance(prompt, dict) and _is_count(prompt.get("version")), "prompts")
         _need(all(isinstance(prompt.get(name), str) for name in ("style", "reader", "hash")), "prompts")

@@ -91,7 +91,7 @@ def player_page(site: Site, player: str) -> str:
         facts=list(_facts(entry)),
         conduct=site.played.conduct_of(player),
         in_games={name: told[player] for name, told in site.played.conduct.items() if player in told},
-        seconds=site.played.seconds[player],
+        spent=site.played.spent[player],
         joint=joint,
         rated=rated,
         chart=ratings_chart(rated),

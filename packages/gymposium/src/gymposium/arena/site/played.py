@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from gymposium.arena.board import Board
 from gymposium.arena.outcomes import Outcome, outcomes_of
@@ -60,6 +61,27 @@ class Lineup:
 
 
 @dataclass(slots=True)
+class Spent:
+    """What a player's replies took, as far as they tell it."""
+
+    seconds: float = 0.0
+    timed: int = 0
+    """Of how many replies the time is known."""
+    cost: float = 0.0
+    priced: int = 0
+    """Of how many replies the cost is known."""
+
+    def add(self, turn: Mapping[str, Any]) -> None:
+        """Count one reply."""
+        if "seconds" in turn:
+            self.seconds += turn["seconds"]
+            self.timed += 1
+        if "cost" in turn:
+            self.cost += turn["cost"]
+            self.priced += 1
+
+
+@dataclass(slots=True)
 class Played:
     """All that was played on a board."""
 
@@ -67,8 +89,8 @@ class Played:
     """Game by game, in the order of the suite, then of the entries."""
     conduct: Mapping[str, Mapping[str, Conduct]]
     """How each player behaved in each game."""
-    seconds: Mapping[str, tuple[float, int]]
-    """What each player's replies took, and of how many that is known."""
+    spent: Mapping[str, Spent]
+    """What each player's replies took."""
     versions: Mapping[str, tuple[str, ...]]
     """Of what played: more than one where matches were added later."""
 
@@ -116,8 +138,7 @@ class _Gathering:
     tallies: dict[str, Tally]
     files: dict[str, list[Match]] = field(default_factory=lambda: defaultdict(list))
     lineup_of: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
-    seconds: Counter[str] = field(default_factory=Counter)
-    timed: Counter[str] = field(default_factory=Counter)
+    spent: dict[str, Spent] = field(default_factory=lambda: defaultdict(Spent))
     versions: set[tuple[str, str]] = field(default_factory=set)
     seen: set[tuple[str, tuple[str, ...], str]] = field(default_factory=set)
 
@@ -127,10 +148,7 @@ class _Gathering:
         if record.error is not None:
             return
         for turn in record.turns:
-            if "seconds" in turn:
-                player = record.players[turn["seat"]]
-                self.seconds[player] += turn["seconds"]
-                self.timed[player] += 1
+            self.spent[record.players[turn["seat"]]].add(turn)
         self.lineup_of.setdefault(file, (record.game, frozenset(record.players)))
         (outcome,) = outcomes_of([record])
         self.files[file].append(_match(record, self._is_first(outcome)))
@@ -165,7 +183,7 @@ def read_played(board: Board) -> Played:
     return Played(
         lineups,
         {game: {p: tally.player(p).conduct() for p in [*tally.players]} for game, tally in found.tallies.items()},
-        {player: (found.seconds[player], found.timed[player]) for player in players},
+        {player: found.spent[player] for player in players},
         {name: tuple(sorted({v for n, v in found.versions if n == name})) for name, _ in sorted(found.versions)},
     )
 
