@@ -175,7 +175,7 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     data["id"], data["players"][0] = "\x1b[2Jmatch", "\x1b]0;title\x07"
     (tmp_path / "steering.jsonl").write_text(json.dumps(data) + "\n")
     done = gymposium("replay", "steering.jsonl")
-    assert "\\x1b[2Jmatch" in done.stdout
+    assert "␛[2Jmatch" in done.stdout
     assert "\x1b" not in done.stdout
     gymposium(*arguments, "--record", "forfeits.jsonl")
     text = gymposium("replay", "forfeits.jsonl").stdout

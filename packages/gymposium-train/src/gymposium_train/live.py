@@ -15,7 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from gymposium.cli.text import err, printable
+from gymposium.cli.text import err
+from gymposium.visible import visible
 from gymposium_train.progress import say
 
 WIDTH = 32
@@ -104,13 +105,13 @@ class Terminal:
 
     @contextmanager
     def stage(self, name: str, total: int, lines: int = 1) -> Iterator[Stage]:
-        task = self._bars.add_task(printable(name), total=total, note="")
+        task = self._bars.add_task(visible(name), total=total, note="")
         bar = _BarStage(self._bars, task)
         try:
             yield bar
         finally:
             self._bars.remove_task(task)
-        self._console.print(Text(f"{printable(name):<28} {bar.done}/{total}  {bar.note}"))
+        self._console.print(Text(f"{visible(name):<28} {bar.done}/{total}  {bar.note}"))
 
     def show(self, metrics: Mapping[str, Any]) -> None:
         for name, value in metrics.items():
@@ -130,7 +131,7 @@ class Terminal:
         table.add_column(style="cyan")
         for name in names:
             values = self._history[name]
-            table.add_row(Text(printable(name)), f"{values[-1]:.4g}", arrow(values), sparkline(values))
+            table.add_row(Text(visible(name)), f"{values[-1]:.4g}", arrow(values), sparkline(values))
         return Group(table, self._bars.get_renderable())
 
 
@@ -140,7 +141,7 @@ class _BarStage:
         self.done, self.note = 0, ""
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        self.done, self.note = self.done + steps, printable(note)
+        self.done, self.note = self.done + steps, visible(note)
         self._bars.update(self._task, advance=steps, note=self.note)
 
 

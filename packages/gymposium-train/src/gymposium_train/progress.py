@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from gymposium.cli.text import err, printable
+from gymposium.cli.text import err
+from gymposium.visible import visible
 
 
 def say(message: str, style: str = "") -> None:
     """A line for the person who watches, on stderr."""
-    err().print(printable(message), style=style, soft_wrap=True)
+    err().print(visible(message), style=style, soft_wrap=True)
 
 
 class Interruption:

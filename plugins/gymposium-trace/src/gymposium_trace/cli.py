@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gymposium.cli.text import note, out, print_json, printable, show as show_text
+from gymposium.cli.text import note, out, print_json, show as show_text
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.registry import load_game
 from gymposium.streams import stream
+from gymposium.visible import visible
 from gymposium_trace.drawing import Draw
 from gymposium_trace.game import Trace
 from gymposium_trace.inject import Uninjectable
@@ -93,8 +94,8 @@ def check(
     else:
         console = out()
         for number, reason in skipped.items():
-            console.print(printable(f"program {number} does not count: {reason}"), soft_wrap=True)
-        console.print(printable(f"{source}: {good} of {len(given.rows)} programs count."), soft_wrap=True)
+            console.print(visible(f"program {number} does not count: {reason}"), soft_wrap=True)
+        console.print(visible(f"{source}: {good} of {len(given.rows)} programs count."), soft_wrap=True)
         for reason, times in Counter(skipped.values()).most_common(5):
             if times > 1:
                 note(f"{times} times: {reason}")
@@ -131,7 +132,7 @@ def doctor(as_json: JsonOption = False) -> None:
         print_json({**runs_on, "generated": ours, "given": anybodys, "ways": ways})
     else:
         console = out()
-        console.print(printable(f"Programs are run by CPython {platform.python_version()}, {PYTHON}."), soft_wrap=True)
+        console.print(visible(f"Programs are run by CPython {platform.python_version()}, {PYTHON}."), soft_wrap=True)
         table = Table("way", "works", *WALLS, box=None)
         for one in found:
             walls = ["open" if wall in one.lets else "shut" for wall in WALLS] if one.works else ["–"] * len(WALLS)
@@ -140,7 +141,7 @@ def doctor(as_json: JsonOption = False) -> None:
         for one in found:
             if not one.works:
                 missing = f"{one.backend.name}: {one.reason}{remedy(one.backend)}."
-                console.print(printable(missing), soft_wrap=True)
+                console.print(visible(missing), soft_wrap=True)
         console.print(f"Generated programs: {'yes' if ours else 'no'}.")
         console.print(f"Programs from a file or a hub: {'yes' if anybodys else 'no; no way of running holds them in'}.")
     if not ours:

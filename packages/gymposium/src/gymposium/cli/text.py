@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gymposium.scores import Estimate
+from gymposium.visible import visible
 
 
 def out() -> Console:
@@ -26,17 +26,17 @@ def err() -> Console:
 
 def complain(message: str) -> None:
     """An error, on one line that can be copied."""
-    err().print(Text.assemble(("error: ", "bold red"), printable(message)), soft_wrap=True)
+    err().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 
 def note(message: str) -> None:
     """Something worth knowing that is no result."""
-    err().print(Text(printable(message), style="dim"), soft_wrap=True)
+    err().print(Text(visible(message), style="dim"), soft_wrap=True)
 
 
 def show(console: Console, text: str, style: str | None = None) -> None:
     """Text as it is; on a terminal, lines that are too long are broken between words."""
-    console.print(printable(text), style=style, soft_wrap=not console.is_terminal)
+    console.print(visible(text), style=style, soft_wrap=not console.is_terminal)
 
 
 def print_json(data: Any) -> None:
@@ -52,14 +52,6 @@ def finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def printable(text: str) -> str:
-    """The text with control characters spelled out, so that a recorded reply cannot steer the terminal."""
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else c.encode("unicode_escape").decode()
-        for c in text
-    )
 
 
 def with_interval(estimate: Estimate) -> str:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.text import out, print_json, printable
+from gymposium.cli.text import out, print_json
 from gymposium.records import verify_file
+from gymposium.visible import visible
 
 
 def command(
@@ -51,7 +52,7 @@ def command(
         console = out()
         for path, found in checked:
             for problem in found.problems:
-                console.print(printable(str(problem)), style="red", soft_wrap=True)
+                console.print(visible(str(problem)), style="red", soft_wrap=True)
             bad_lines = len(found.problems)
             verdict = (
                 "all agree" if not bad_lines else f"{bad_lines} {'line' if bad_lines == 1 else 'lines'} to look at"

@@ -12,7 +12,8 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gymposium.viewer.text import shortened, visible
+from gymposium.viewer.text import shortened
+from gymposium.visible import visible
 
 _VIEWER = "gymposium.viewer"
 

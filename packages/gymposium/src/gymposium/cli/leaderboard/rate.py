@@ -13,9 +13,10 @@ from rich.table import Table
 
 from gymposium.arena.results import words
 from gymposium.cli.matches import JsonOption
-from gymposium.cli.text import note, out, printable
+from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
+from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.board import Board as BoardDirectory
@@ -99,7 +100,7 @@ def _measure(board: BoardDirectory, player: str) -> None:
 
 def _print(console: Console, results: Results, payoff: bool) -> None:
     def line(text: str) -> None:
-        console.print(printable(text), soft_wrap=True)
+        console.print(visible(text), soft_wrap=True)
 
     line(results.suite.title or results.suite.name)
     for sentence in results.method.notes:
@@ -137,7 +138,7 @@ def _board_table(board: Board) -> Table:
     for row in board.standings:
         cells = [
             words.rank(row.place),
-            printable(row.player),
+            visible(row.player),
             words.group(row.place),
             words.rating(row),
             str(row.matches),
@@ -151,7 +152,7 @@ def _means_table(game: GameResult) -> Table:
     for row in game.means or ():
         table.add_row(
             words.rank(row.place),
-            printable(row.player),
+            visible(row.player),
             words.group(row.place),
             words.mean(row.returned),
             words.mean(row.over_anchor),
@@ -163,7 +164,7 @@ def _means_table(game: GameResult) -> Table:
 def _payoff_table(board: Board) -> Table:
     table = _table("", *(str(number) for number in range(1, len(board.players) + 1)))
     for number, (player, row) in enumerate(zip(board.players, board.payoff, strict=True), start=1):
-        table.add_row(f"{number} {printable(player)}", *("" if cell is None else f"{cell.share:.2f}" for cell in row))
+        table.add_row(f"{number} {visible(player)}", *("" if cell is None else f"{cell.share:.2f}" for cell in row))
     return table
 
 

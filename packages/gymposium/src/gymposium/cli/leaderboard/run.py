@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gymposium.cli.matches import match_bar
-from gymposium.cli.text import complain, note, out, printable
+from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
+from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.tournament import Tournament
@@ -143,7 +144,7 @@ def _tell(found: Tournament, board: Path) -> None:
 def _list(lines: Sequence[str]) -> None:
     console = out()
     for line in lines[:_SHOWN]:
-        console.print(printable(line), soft_wrap=True)
+        console.print(visible(line), soft_wrap=True)
     if len(lines) > _SHOWN:
         console.print(f"and {len(lines) - _SHOWN} more of this kind")
 

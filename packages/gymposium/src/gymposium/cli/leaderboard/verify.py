@@ -13,8 +13,9 @@ from rich.table import Table
 
 from gymposium.cli.leaderboard.run import plugin_files
 from gymposium.cli.matches import JsonOption, match_bar
-from gymposium.cli.text import note, out, print_json, printable
+from gymposium.cli.text import note, out, print_json
 from gymposium.extras import needs_extra
+from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.suite import Suite
@@ -115,23 +116,23 @@ def verify(
 
 def _print(suite: Suite, found: Verification) -> None:
     console = out()
-    console.print(printable(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
+    console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
     table = Table(box=None)
     for head in ("player", "replies", "asked again", "the same", ""):
         table.add_column(head, justify="left" if head in ("player", "") else "right")
     for player in found.players:
         word = f"; {player.on_its_word} failures on its word" if player.on_its_word else ""
         table.add_row(
-            printable(player.player),
+            visible(player.player),
             str(player.replies),
             str(player.asked),
             str(player.same),
-            printable(player.label() + word),
+            visible(player.label() + word),
         )
     console.print(table)
     for about, count in Counter(one.about for one in found.findings).items():
         for one in [one for one in found.findings if one.about == about][:_SHOWN]:
-            console.print(printable(str(one)), style="red", soft_wrap=True)
+            console.print(visible(str(one)), style="red", soft_wrap=True)
         if count > _SHOWN:
             console.print(f"… and {count - _SHOWN} more like that (--json has all)", style="red")
     for told in found.notes:

@@ -11,8 +11,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from gymposium.cli.matches import JsonOption, SeedOption, match_bar
-from gymposium.cli.text import complain, note, out, print_json, printable
+from gymposium.cli.text import complain, note, out, print_json
 from gymposium.errors import BadOption, PluginError
+from gymposium.visible import visible
 
 
 @dataclass(slots=True)
@@ -121,7 +122,7 @@ def check_plugins(
 
 
 def _tell(bar: Progress, task: Any, text: str) -> None:
-    bar.update(task, description=printable(text))
+    bar.update(task, description=visible(text))
 
 
 def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from rich.table import Column, Table
 
-from gymposium.cli.text import out, print_json, printable
+from gymposium.cli.text import out, print_json
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.visible import visible
 
 _KINDS: dict[str, type[Spec]] = {
     "games": GameSpec,
@@ -58,7 +59,7 @@ def list_plugins(
     table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
     for plugin in plugins:
         if plugin.status == "broken":
-            adds = printable(plugin.error)
+            adds = visible(plugin.error)
         else:
             adds = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in _adds(plugin).items() if names)
         table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, adds)

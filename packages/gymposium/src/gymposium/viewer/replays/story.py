@@ -15,7 +15,7 @@ from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.viewer.replays.reasons import read_again, why
-from gymposium.viewer.text import visible
+from gymposium.visible import visible
 
 
 @dataclass(slots=True)

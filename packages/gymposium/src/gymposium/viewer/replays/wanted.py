@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from gymposium.errors import BadOption
 from gymposium.viewer.replays.rows import Ending, Lineup, Row
-from gymposium.viewer.text import visible
+from gymposium.visible import visible
 
 ENDED = {
     "won": "won",
