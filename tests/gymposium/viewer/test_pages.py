@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.records import Record
@@ -18,8 +20,12 @@ if TYPE_CHECKING:
 TTT = "matches/boards/tic%20tac%20toe.jsonl"
 """Where the matches of tic-tac-toe are: 1 to 8 at random, then illegal, unparsable, cut off, retried."""
 
+STEPPING = ".play.stepping"
+"""There where the script has run that keys and buttons go to."""
+
 
 def shown_step(page: Page) -> int:
+    page.locator(STEPPING).wait_for()
     [step] = [one for one in page.locator(".step").all() if one.is_visible()]
     return int(step.get_attribute("data-step") or "-1")
 
@@ -34,31 +40,31 @@ def texts(page: Page, selector: str) -> list[str]:
 
 def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(serve(runs))
-    assert "15 matches of 3 games" in page.locator(".card").first.inner_text()
+    expect(page.locator(".card").first).to_contain_text("15 matches of 3 games")
     page.locator(".card").first.click()
-    assert page.locator("tbody tr").count() == 15
-    assert "1 line is no match" in page.locator(".banner").first.inner_text()
-    assert "1 file holds something else" in page.locator(".banner").last.inner_text()
+    expect(page.locator("tbody tr")).to_have_count(15)
+    expect(page.locator(".banner").first).to_contain_text("1 line is no match")
+    expect(page.locator(".banner").last).to_contain_text("1 file holds something else")
     page.locator("select[name=player]").select_option("lm:talks")
     page.locator("tbody tr").click()
-    assert "Seat 1 (lm:talks) forfeits." in page.locator(".verdict.head").inner_text()
-    assert "“I like b2.” is not written as a move of this game." in page.locator(".verdict.head").inner_text()
-    assert page.url.endswith("10.html?player=lm%3Atalks")
+    expect(page.locator(".verdict.head")).to_contain_text("Seat 1 (lm:talks) forfeits.")
+    expect(page.locator(".verdict.head")).to_contain_text("“I like b2.” is not written as a move of this game.")
+    expect(page).to_have_url(re.compile(r"10\.html\?player=lm%3Atalks$"))
     assert shown_step(page) == 1, "it begins where it was decided"
     assert shown_views(page) == ["1"]
     step = page.locator("#step-1")
-    assert step.locator(".tag.unparsable").inner_text() == "unparsable"
-    assert step.locator(".reply pre").inner_text() == "I like b2."
-    assert "31 tokens read · 7 written · 0.50 s" in step.locator(".reply h5").inner_text()
+    expect(step.locator(".tag.unparsable")).to_have_text("unparsable")
+    expect(step.locator(".reply pre")).to_have_text("I like b2.")
+    expect(step.locator(".reply h5")).to_contain_text("31 tokens read · 7 written · 0.50 s")
 
 
 def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_text('{"format":"gymposium-match-1"}\n' * 30, encoding="utf-8")
     page = look.at(serve(tmp_path))
-    assert "1 file holds something else" in page.locator(".card").first.inner_text()
+    expect(page.locator(".card").first).to_contain_text("1 file holds something else")
     page.locator(".card").first.click()
     page.locator(".banner summary").click()
-    assert "old.jsonl not a match record of format" in page.locator(".banner li").inner_text()
+    expect(page.locator(".banner li")).to_contain_text("old.jsonl not a match record of format")
 
 
 def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
@@ -69,7 +75,7 @@ def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     assert (shown_step(page), shown_views(page)) == (0, ["0"])
     page.keyboard.press("ArrowRight")
     assert (shown_step(page), shown_views(page)) == (1, ["1"])
-    assert page.url.endswith("#step-1")
+    expect(page).to_have_url(re.compile(r"#step-1$"))
     assert page.locator(".moves a[aria-current]").get_attribute("data-step") == "1"
     page.keyboard.press("1")
     assert (shown_views(page), page.url[-len("#step-1-seat-0") :]) == (["0"], "#step-1-seat-0")
@@ -103,15 +109,15 @@ def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, run
     page.wait_for_url("**failed=illegal**")
     assert texts(page, "td.id") == ["illegal-0", "retried-0", "goof-0"]
     page.locator("tbody tr td.game").first.click()
-    assert "1 of 3 that are listed" in page.locator(".around").inner_text()
+    expect(page.locator(".around")).to_contain_text("1 of 3 that are listed")
     page.get_by_role("link", name="Next").click()
     page.get_by_role("link", name="Next").click()
-    assert "3 of 3 that are listed" in page.locator(".around").inner_text()
-    assert page.get_by_role("link", name="Next").count() == 0
+    expect(page.locator(".around")).to_contain_text("3 of 3 that are listed")
+    expect(page.get_by_role("link", name="Next")).to_have_count(0)
     page.get_by_role("link", name="All matches").click()
-    assert page.locator("tbody tr").count() == 3
+    expect(page.locator("tbody tr")).to_have_count(3)
     page.get_by_role("link", name="All", exact=True).click()
-    assert page.locator("tbody tr").count() == 15
+    expect(page.locator("tbody tr")).to_have_count(15)
 
 
 def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path) -> None:
@@ -137,14 +143,18 @@ def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     boxes.nth(0).check()
     boxes.nth(9).check()
     button.click()
-    assert page.locator(".side").count() == 2
-    assert "The first different move is at step" in page.locator("main").inner_text()
+    expect(page.locator(".side")).to_have_count(2)
+    expect(page.locator("main")).to_contain_text("The first different move is at step")
+    page.locator(STEPPING).wait_for()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    visible = [step.get_attribute("id") for step in page.locator(".step").all() if step.is_visible()]
-    assert visible == ["a-step-1", "b-step-1"]
+    expect(page.locator("#a-step-1, #b-step-1")).to_have_count(2)
+    for step in ("#a-step-1", "#b-step-1"):
+        expect(page.locator(step)).to_be_visible()
+    expect(page.locator(".step:visible")).to_have_count(2)
     page.keyboard.press("End")
-    assert len([step for step in page.locator(".step").all() if step.is_visible()]) == 2  # the shorter one stays
+    expect(page.locator("#a-step-1, #b-step-1").first).to_be_hidden()
+    expect(page.locator(".step:visible")).to_have_count(2)  # the shorter one stays
 
 
 def test_a_picture_stands_in_a_frame_that_may_do_nothing(serve: Any, look: Any, runs: Path) -> None:
@@ -153,10 +163,10 @@ def test_a_picture_stands_in_a_frame_that_may_do_nothing(serve: Any, look: Any, 
     assert frames.count() == 2
     assert frames.first.get_attribute("sandbox") == ""
     board = page.frame_locator("iframe.picture").first
-    assert board.locator("svg use").count() == 3
+    expect(board.locator("svg use")).to_have_count(3)
     assert board.locator("svg").first.bounding_box()["width"] > 200
     page.keyboard.press("ArrowLeft")
-    assert page.frame_locator("iframe.picture").first.locator("svg use").count() == 2
+    expect(page.frame_locator("iframe.picture").first.locator("svg use")).to_have_count(2)
 
 
 HOSTILE = (
@@ -204,8 +214,8 @@ def test_hostile_text_is_shown_and_does_nothing(serve: Any, look: Any, tmp_path:
     ):
         page = look.at(f"{address}{path}")
         assert page.evaluate("window.hacked") is None
-        assert page.locator("img:not([src*='static/'])").count() == 0
-        assert page.locator("main script:not([type='application/json']), main svg").count() == 0
+        expect(page.locator("img:not([src*='static/'])")).to_have_count(0)
+        expect(page.locator("main script:not([type='application/json']), main svg")).to_have_count(0)
         text = page.evaluate("document.documentElement.outerHTML")
         assert not {"\x1b", "\x07", "\u202e", "\u200b", "\x00"} & set(text)
     page = look.at(f"{address}matches/m.jsonl/1.html")
@@ -231,7 +241,7 @@ def test_a_hostile_picture_does_nothing(serve: Any, look: Any, runs: Path, monke
     board.locator("a").click()
     board.locator("button").click()
     assert page.evaluate("window.hacked") is None
-    assert page.url.endswith("#step-1")
+    expect(page).to_have_url(re.compile(r"#step-1$"))
     assert look.troubles
     assert all("sandboxed" in said or "Content Security Policy" in said or "Unsafe" in said for said in look.troubles)
     look.troubles.clear()
@@ -240,8 +250,8 @@ def test_a_hostile_picture_does_nothing(serve: Any, look: Any, runs: Path, monke
 def test_without_scripts_everything_can_be_read(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/9.html", scripts=False)
     assert all(step.is_visible() for step in page.locator(".step").all())
-    assert page.locator(".step").count() == 3
-    assert "is a move of this game, but not one of the" in page.locator("#step-2").inner_text()
+    expect(page.locator(".step")).to_have_count(3)
+    expect(page.locator("#step-2")).to_contain_text("is a move of this game, but not one of the")
     assert not page.locator(".stepper").is_visible()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.records import Record, verify_file
@@ -48,21 +49,22 @@ def record(folder: Path) -> Record:
 def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path))
     page.get_by_role("link", name="Play", exact=True).click()
+    page.wait_for_url("**/play.html")
     page.get_by_label("Find a game").fill("three row 3 by 3")
-    assert page.locator(".games li:visible").count() == 1
+    expect(page.locator(".games li:visible")).to_have_count(1)
     page.locator(".games li:visible a").click()
     begin(page, seat="0", seed="3")
     board = page.frame_locator("iframe.picture")
     assert page.locator("iframe.picture").get_attribute("sandbox") == ""
     board.locator("svg").wait_for()
-    assert page.locator(".legal button").count() == 9
+    expect(page.locator(".legal button")).to_have_count(9)
     play_on(page)
     assert re.match(r"You (win|lose)\.|A draw\.", page.locator(".verdict").inner_text())
     board.locator("svg use").nth(4).wait_for(state="attached")
     played = record(tmp_path)
     assert played.players == ["human", "random"]
     page.get_by_role("link", name="Look at the match move by move").click()
-    assert "human" in page.locator(".seats").inner_text()
+    expect(page.locator(".seats")).to_contain_text("human")
 
 
 def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_an_illegal_move_that_was_typed_is_refused(serve: Any, look: Any, tmp_pa
     page.keyboard.type("Z<i>9")
     page.keyboard.press("Enter")
     page.get_by_role("alert").wait_for()
-    assert page.get_by_role("alert").inner_text() == "'Z<i>9' is not a legal move here."
+    expect(page.get_by_role("alert")).to_have_text("'Z<i>9' is not a legal move here.")
     assert page.locator("[name=turn]").get_attribute("value") == "1"
     assert all("400" in said for said in look.troubles)
     look.troubles.clear()
@@ -137,7 +139,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     page.locator("[name=opponent]").fill(HOSTILE)
     page.get_by_role("button", name="Play", exact=True).click()
-    assert "<script>window.hacked=1</script><img src=x" in page.get_by_role("alert").inner_text()
+    expect(page.get_by_role("alert")).to_contain_text("<script>window.hacked=1</script><img src=x")
     assert page.evaluate("window.hacked") is None
     assert all("400" in said for said in look.troubles)
     look.troubles.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
     card.locator("canvas").wait_for()
     assert "the reward that is learned from" in card.inner_text()
     assert "the reward that is learned from" in card.get_attribute("title")
-    assert card.locator(".now").inner_text() == "0.4"
-    assert page.locator(".evaluation canvas").count() == 1
+    expect(card.locator(".now")).to_have_text("0.4")
+    expect(page.locator(".evaluation canvas")).to_have_count(1)
     expect(page.locator(".standing .link")).to_have_text("live")
     run.log(5, train__grad_norm=0.125)
     expect(page.locator(".standing .step")).to_have_text("5")
@@ -49,7 +50,7 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
     run.finish()
     page.locator(".standing .link a").click()
     page.locator(".tag.state.win").wait_for()
-    assert "after training" in page.locator("table.results").inner_text()
+    expect(page.locator("table.results")).to_contain_text("after training")
 
 
 def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
@@ -94,9 +95,9 @@ def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training
 def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     page.get_by_role("link", name="Rollouts").click()
-    assert page.locator("svg.spread .column").count() == 2
-    assert page.locator("svg.spread .tied circle").count() == 1
-    assert page.locator("tr", has_text="teaches nothing").count() == 1
+    expect(page.locator("svg.spread .column")).to_have_count(2)
+    expect(page.locator("svg.spread .tied circle")).to_have_count(1)
+    expect(page.locator("tr", has_text="teaches nothing")).to_have_count(1)
     page.locator("svg.spread a").first.click()
     rewards = page.locator("details.trajectory .reward")
     assert rewards.all_inner_texts() == ["+1", "+0", "-1"]
@@ -113,7 +114,7 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
     page.get_by_label("advantage").check()
     assert token.evaluate(colour) == best.locator(".t").nth(1).evaluate(colour) != unlikely
     best.get_by_role("link", name="The match").click()
-    assert page.url.endswith("matches/training/first/matches/train.jsonl/1.html")
+    expect(page).to_have_url(re.compile(r"matches/training/first/matches/train\.jsonl/1\.html$"))
 
 
 def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:
@@ -125,17 +126,17 @@ def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: An
     page.locator('[data-metric="rollout/reward"] canvas').wait_for()
     page.get_by_role("link", name="first").click()
     page.locator('[data-metric="rollout/reward"] canvas').wait_for()
-    assert page.locator(".standing .link").inner_text() == ""
+    expect(page.locator(".standing .link")).to_have_text("")
     page.get_by_role("link", name="Rollouts").click()
     page.locator("svg.spread a").first.click()
     page.get_by_role("link", name="The match").first.click()
-    assert page.url.endswith("train.jsonl/1.html")
+    expect(page).to_have_url(re.compile(r"train\.jsonl/1\.html$"))
     # of a run's matches those whose tokens were kept
     assert {page.stem for page in (tmp_path / "site" / "matches").rglob("*.html")} == {"1", "3", "4", "6"}
     plain = look.at(f"{home}/runs/first/index.html", scripts=False)
-    assert "0.4" in plain.locator("tr", has_text="rollout/reward").inner_text()
+    expect(plain.locator("tr", has_text="rollout/reward")).to_contain_text("0.4")
     plain = look.at(f"{home}/runs/first/rollouts/1-0.html", scripts=False)
-    assert plain.locator(".tokens .t").first.inner_text() == "b2"
+    expect(plain.locator(".tokens .t").first).to_have_text("b2")
 
 
 def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
@@ -149,12 +150,12 @@ def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, trainin
         page = look.at(address + where)
         if path == "index.html":
             page.get_by_label("Search metrics").fill("owned")
-            assert page.locator("[data-metric]:visible").count() == 1
+            expect(page.locator("[data-metric]:visible")).to_have_count(1)
         if path == "runs.html":
             page.get_by_label("Overlay").check()
             page.locator("[data-metric] canvas").first.wait_for()
         assert page.title() != "owned"
-        assert page.locator("main b", has_text="bold").count() == 0
+        expect(page.locator("main b", has_text="bold")).to_have_count(0)
     shown = page.locator(".tokens .t").first.inner_text()
     assert "<img src=x" in shown
     assert "␛[31m" in shown

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from gymposium.arena.slugs import slug
 
@@ -42,21 +44,21 @@ def test_intervals_are_drawn_where_they_are(look: Any, site: Path) -> None:
 def test_from_the_board_to_a_lost_match_and_back(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri())
     page.locator("table.heat a[href='pairings/random--mcts-5.html']").first.click()
-    assert "/pairings/" in page.url
+    expect(page).to_have_url(re.compile("/pairings/"))
     page.locator("details summary").first.click()
     page.locator("a.replay:visible").first.click()
     page.locator(".stepping").wait_for()
-    assert "/matches/" in page.url
+    expect(page).to_have_url(re.compile("/matches/"))
     page.keyboard.press("Home")
-    assert page.url.endswith("#step-0")
+    expect(page).to_have_url(re.compile(r"#step-0$"))
     page.get_by_role("link", name="All matches").click()
-    assert "/pairings/" in page.url
-    assert "#tic_tac_toe" in page.url
+    expect(page).to_have_url(re.compile("/pairings/"))
+    expect(page).to_have_url(re.compile("#tic_tac_toe"))
 
 
 def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None:
     page = look.at((site / "players" / f"{slug(HOSTILE)}.html").as_uri())
     page.locator("table.losses tr", has_text="forfeit").first.locator("a.replay").click()
-    assert "forfeits" in page.locator(".verdict.head").inner_text()
-    assert page.locator("img[src=x], main script:not([type='application/json'])").count() == 0
+    expect(page.locator(".verdict.head")).to_contain_text("forfeits")
+    expect(page.locator("img[src=x], main script:not([type='application/json'])")).to_have_count(0)
     assert "owned" not in page.title().replace("document.title='owned'", "")
