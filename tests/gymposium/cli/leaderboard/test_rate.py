@@ -62,6 +62,17 @@ def test_it_prints_and_writes_the_same(gymposium: Run, board: Path) -> None:
     assert f"{results.joint.standings[0].rating:.0f} [" in joint
 
 
+def test_players_go_by_their_labels(gymposium: Run, board: Path) -> None:
+    added = ("--add", "greedy", "--label", "Takes what it sees", "--game", "kuhn_poker", "-j", "1")
+    assert gymposium("leaderboard", "run", "--out", "tiny", *added).returncode == 0
+    done = gymposium("leaderboard", "rate", "tiny", "--payoff")
+    assert done.returncode == 0, done.stderr
+    *boards, called = done.stdout.strip().split("\n\n")
+    assert called == "Takes what it sees is greedy."
+    assert "Takes what it sees" in boards[2]
+    assert all("greedy" not in text for text in boards)
+
+
 def test_json_is_what_stands_in_the_file(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "rate", "tiny", "--json", "--exact", "mcts-10", "--exact", "random")
     assert done.returncode == 0, done.stderr

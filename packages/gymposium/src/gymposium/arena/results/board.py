@@ -44,7 +44,7 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     measured = {entry.player: read_exact(board, entry) for entry in entries}
     return make_results(
         SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
-        [Entrant(entry.player, entry.slug, entry.number) for entry in entries],
+        [Entrant(entry.player, entry.label, entry.slug, entry.number) for entry in entries],
         games,
         tally,
         {game.name: yardsticks_of(game.load(), players, measured) for game in suite.games},

@@ -26,9 +26,10 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A player of the board, and its folder."""
+    """A player of the board, what people call it, and its folder."""
 
     player: str
+    label: str
     slug: str
     number: int
 
@@ -62,7 +63,13 @@ def make_results(
         suite=suite,
         method=method_of(anchor_of(players), samples, SEED),
         players=[
-            Contender(player=one.player, slug=one.slug, number=one.number, conduct=tally.player(one.player).conduct())
+            Contender(
+                player=one.player,
+                label=one.label,
+                slug=one.slug,
+                number=one.number,
+                conduct=tally.player(one.player).conduct(),
+            )
             for one in entrants
         ],
         joint=_joint(complete, list(rivals.values())) if rivals and len(complete) > 1 else None,

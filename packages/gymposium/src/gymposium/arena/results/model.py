@@ -57,6 +57,7 @@ class Contender(_Plain):
     """A player on the board."""
 
     player: str
+    label: str = Field(description="What people call it.")
     slug: str = Field(description="Its folder under entries/.")
     number: int
     conduct: Conduct

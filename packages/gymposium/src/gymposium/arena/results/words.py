@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def mean(found: Interval | None) -> str:
     return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
-def known(yardsticks: Yardsticks) -> list[str]:
-    """What is known of a game by traversal, in sentences."""
+def known(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:
+    """What is known of a game by traversal, in sentences that call players by their labels."""
     wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
     told = []
     if wins is not None:
@@ -53,7 +54,7 @@ def known(yardsticks: Yardsticks) -> list[str]:
     for one in yardsticks.players:
         kind = "exactly" if one.exact else "estimated from samples" if one.estimated else "illegal replies forfeit"
         figures = f"wins {one.win_rate_against_random:.3f}, mean return {one.return_against_random:.3f}"
-        told.append(f"{one.player} against random play, {kind}: {figures}{_exploitability(one)}.")
+        told.append(f"{labels[one.player]} against random play, {kind}: {figures}{_exploitability(one)}.")
     return told
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,43 +102,49 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     def line(text: str) -> None:
         console.print(visible(text), soft_wrap=True)
 
+    labels = {contender.player: contender.label for contender in results.players}
     line(results.suite.title or results.suite.name)
     for sentence in results.method.notes:
         line(f"  {sentence}")
     if results.joint is not None:
         line(f"\nAll games between rivals: {', '.join(results.joint_games)}")
-        _print_board(line, console, results.joint, payoff)
+        _print_board(line, console, results.joint, labels, payoff)
     for player, games in results.joint_lacks.items():
-        line(f"Not on the joint board: {player}, which has not played {', '.join(games)}.")
+        line(f"Not on the joint board: {labels[player]}, which has not played {', '.join(games)}.")
     for game in results.games:
         line(f"\n{game.title} ({game.game}): {words.counts(game)}")
         if game.board is not None:
-            _print_board(line, console, game.board, payoff)
+            _print_board(line, console, game.board, labels, payoff)
         else:
-            console.print(_means_table(game))
-        for sentence in words.known(game.yardsticks):
+            console.print(_means_table(game, labels))
+        for sentence in words.known(game.yardsticks, labels):
             line(sentence)
+    if called := [f"{label} is {player}." for player, label in labels.items() if label != player]:
+        line("\n" + "\n".join(called))
 
 
-def _print_board(line: Callable[[str], None], console: Console, board: Board, payoff: bool) -> None:
-    console.print(_board_table(board))
+def _print_board(
+    line: Callable[[str], None], console: Console, board: Board, labels: Mapping[str, str], payoff: bool
+) -> None:
+    console.print(_board_table(board, labels))
     for ring in board.cycles:
-        line(f"A ring, which no list from best to worst can show: {' beats '.join([*ring, ring[0]])}.")
-    unrated = [row.player for row in board.standings if row.place is None]
+        told = " beats ".join(labels[player] for player in [*ring, ring[0]])
+        line(f"A ring, which no list from best to worst can show: {told}.")
+    unrated = [labels[row.player] for row in board.standings if row.place is None]
     if unrated:
         line(f"Not enough data to rate {', '.join(unrated)}: no results join them with the player who is rated 0.")
     if payoff:
         line("Share of points, rows against columns:")
-        console.print(_payoff_table(board))
+        console.print(_payoff_table(board, labels))
 
 
-def _board_table(board: Board) -> Table:
+def _board_table(board: Board, labels: Mapping[str, str]) -> Table:
     paid = any(row.returned is not None for row in board.standings)
     table = _table("rank", "player", "group", "rating", "matches", *(["mean return"] if paid else []))
     for row in board.standings:
         cells = [
             words.rank(row.place),
-            visible(row.player),
+            visible(labels[row.player]),
             words.group(row.place),
             words.rating(row),
             str(row.matches),
@@ -147,12 +153,12 @@ def _board_table(board: Board) -> Table:
     return table
 
 
-def _means_table(game: GameResult) -> Table:
+def _means_table(game: GameResult, labels: Mapping[str, str]) -> Table:
     table = _table("rank", "player", "group", "mean return", "over the anchor", "matches")
     for row in game.means or ():
         table.add_row(
             words.rank(row.place),
-            visible(row.player),
+            visible(labels[row.player]),
             words.group(row.place),
             words.mean(row.returned),
             words.mean(row.over_anchor),
@@ -161,10 +167,12 @@ def _means_table(game: GameResult) -> Table:
     return table
 
 
-def _payoff_table(board: Board) -> Table:
+def _payoff_table(board: Board, labels: Mapping[str, str]) -> Table:
     table = _table("", *(str(number) for number in range(1, len(board.players) + 1)))
     for number, (player, row) in enumerate(zip(board.players, board.payoff, strict=True), start=1):
-        table.add_row(f"{number} {visible(player)}", *("" if cell is None else f"{cell.share:.2f}" for cell in row))
+        table.add_row(
+            f"{number} {visible(labels[player])}", *("" if cell is None else f"{cell.share:.2f}" for cell in row)
+        )
     return table
 
 
