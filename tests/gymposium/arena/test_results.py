@@ -216,6 +216,9 @@ def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Resul
     entry = board.entries()[1]
     path = write_exact(board, board.entries()[0])
     assert sorted(json.loads(path.read_text())["games"]) == ["kuhn_poker", "tic_tac_toe"]
+    write_exact(board, board.entries()[0].model_copy(update={"games": ("tic_tac_toe",)}))
+    assert list(json.loads(path.read_text())["games"]) == ["tic_tac_toe"], "it does not play the other one"
+    write_exact(board, board.entries()[0])
     told = json.loads(path.read_text())
     told["games"]["kuhn_poker"]["exploitability"] = 0.25
     path.write_text(json.dumps(told))

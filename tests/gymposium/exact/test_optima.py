@@ -22,7 +22,7 @@ def test_tic_tac_toe() -> None:
         assert optimum.mean_return == pytest.approx(optimum.win - optimum.loss)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(num_cards=3)", "2048", "connect_four"])
+@pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(num_cards=3)", "2048", "connect_four", "oware", "chess"])
 def test_what_cannot_be_traversed_is_refused(name: str) -> None:
     with pytest.raises(TooLarge):
         optima_against_random(load_game(name))

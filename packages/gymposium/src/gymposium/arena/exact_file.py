@@ -50,9 +50,9 @@ def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
 
 
 def write_exact(board: Board, entry: Entry) -> Path:
-    """Measure a player in all games of the suite that are small enough, and write what was found."""
+    """Measure a player in all games that it plays and that are small enough, and write what was found."""
     player = make_player(entry.player)
-    found = {game.name: measured_in(game.load(), player) for game in board.suite.games}
+    found = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
     known = {name: figures for name, figures in found.items() if figures is not None}
     path = exact_path(board, entry)
     text = ExactFile(player=entry.player, games=known).model_dump_json(indent=1)

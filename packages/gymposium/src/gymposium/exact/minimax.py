@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import random
 
-from gymposium.exact.size import TooLarge
+from gymposium.exact.size import Room, TooLarge
 from gymposium.games.protocol import Game, Match
-
-DEEPEST = 400
-"""Moves of a match, at most: the traversal goes down one line at a time."""
 
 
 class Minimax:
@@ -17,11 +14,9 @@ class Minimax:
 
     def __init__(self, game: Game, seat: int, most: int) -> None:
         check_solvable(game)
-        self._game, self._seat, self._most = game, seat, most
+        self._seat, self._room = seat, Room(game, most)
         self._lowest, self._highest = game.utility_range
         self._values: dict[tuple[str, int], float] = {}
-        self._above: set[tuple[str, int]] = set()
-        """The positions of the line that is looked at."""
 
     def value(self, match: Match) -> float:
         """What the position is worth to the seat. Raises `TooLarge` where there is too much to look at."""
@@ -31,10 +26,9 @@ class Minimax:
         key = (match.view(0), seats[0])
         found = self._values.get(key)
         if found is None:
-            self._check_room(key)
-            self._above.add(key)
+            self._room.enter(key, len(self._values))
             found = self._values[key] = self._best(match, seats[0])
-            self._above.remove(key)
+            self._room.leave(key)
         return found
 
     def _best(self, match: Match, mover: int) -> float:
@@ -49,14 +43,6 @@ class Minimax:
                 break
         assert found is not None, "a seat that is to move has a move"
         return found
-
-    def _check_room(self, key: tuple[str, int]) -> None:
-        if key in self._above:
-            raise TooLarge(f"{self._game.name}: its positions come again within a match.")
-        if len(self._above) >= DEEPEST:
-            raise TooLarge(f"{self._game.name} has matches of more than {DEEPEST} moves.")
-        if len(self._values) >= self._most:
-            raise TooLarge(f"{self._game.name} has more than {self._most} positions.")
 
 
 def children(match: Match) -> list[tuple[str, Match]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from gymposium.exact.minimax import Minimax, check_solvable, children
 from gymposium.exact.outcome import Outcome
-from gymposium.exact.size import MAX_POSITIONS, TooLarge
+from gymposium.exact.size import MAX_POSITIONS, Room
 from gymposium.games.protocol import Game, Match
 
 Preference = Callable[[Outcome], tuple[float, ...]]
@@ -19,7 +19,7 @@ class _Traversal:
     """Values of one seat's best policy against random replies, positions remembered by their view."""
 
     def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
-        self._seat, self._prefer = seat, prefer
+        self._seat, self._prefer, self._room = seat, prefer, Room(game, MAX_POSITIONS)
         self._values: dict[tuple[str, int], Outcome] = {}
         self._minimax = Minimax(game, seat, MAX_POSITIONS) if safe else None
 
@@ -29,18 +29,22 @@ class _Traversal:
             return Outcome.of(match.returns(), self._seat)
         key = (match.view(0), seats[0])
         if key not in self._values:
-            if len(self._values) >= MAX_POSITIONS:
-                raise TooLarge(f"{match.game.name} has more than {MAX_POSITIONS} positions.")
-            self._values[key] = self._combine(seats[0], [child for _, child in children(match)])
+            self._room.enter(key, len(self._values))
+            mine = seats[0] == self._seat
+            values = []
+            for child in self._worth_a_look(match, mine):  # no comprehension: one frame more for each move of a line
+                values.append(self.value(child))  # noqa: PERF401
+            self._values[key] = max(values, key=self._prefer) if mine else Outcome.mean(values)
+            self._room.leave(key)
         return self._values[key]
 
-    def _combine(self, mover: int, ahead: list[Match]) -> Outcome:
-        if mover == self._seat:
-            if self._minimax is not None:
-                worth = [self._minimax.value(match) for match in ahead]
-                ahead = [match for match, w in zip(ahead, worth, strict=True) if w == max(worth)]
-            return max((self.value(match) for match in ahead), key=self._prefer)
-        return Outcome.mean([self.value(match) for match in ahead])
+    def _worth_a_look(self, match: Match, mine: bool) -> list[Match]:
+        """Where the moves lead; of this seat's own, where it must be safe, only those that keep the minimax value."""
+        ahead = [child for _, child in children(match)]
+        if self._minimax is None or not mine:
+            return ahead
+        worth = [self._minimax.value(child) for child in ahead]
+        return [child for child, w in zip(ahead, worth, strict=True) if w == max(worth)]
 
 
 def optima_against_random(game: Game) -> dict[str, Outcome]:

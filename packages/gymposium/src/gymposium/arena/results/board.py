@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from gymposium.arena.board import Board
+from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import read_exact
 from gymposium.arena.ratings.bootstrap import SAMPLES
 from gymposium.arena.results.make import Entrant, make_results
@@ -47,10 +48,14 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
         [Entrant(entry.player, entry.label, entry.slug, entry.number) for entry in entries],
         games,
         tally,
-        {game.name: yardsticks_of(game.load(), players, measured) for game in suite.games},
+        {game.name: yardsticks_of(game.load(), _playing(entries, game.name), measured) for game in suite.games},
         unreadable=unreadable,
         samples=samples,
     )
+
+
+def _playing(entries: Sequence[Entry], game: str) -> list[str]:
+    return [entry.player for entry in entries if game in entry.games]
 
 
 def results_file(board: Board) -> Path:
