@@ -176,7 +176,7 @@ def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> No
     assert found.findings == []
     [told] = [one for one in found.players if one.player == "greedy"]
     assert told.asked == 0
-    assert "code version was '0.0.1'" in told.label()
+    assert "code version was '0.0.1'" in told.behind()
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> Non
         assert (found.findings, found.matches) == ([], 24)
         [told] = [one for one in found.players if one.slug == entry.slug]
         assert told.asked == 0
-        assert "FileNotFoundError" in told.label()
+        assert "FileNotFoundError" in told.behind()
         copy.edit(copy.file("kuhn_poker", "random", "weighted"), lambda data: data["returns"].reverse())
         assert [one.about for one in copy.found(only=entry.slug)] == ["record"]
 

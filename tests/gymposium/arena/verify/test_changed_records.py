@@ -22,8 +22,8 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
     for name, one in told.items():
         assert one.replies > 0
         assert one.asked == one.same == (0 if name == "secret" else one.replies)
-    assert told["secret"].label() == "attested: nobody can ask for them again"
-    assert told["random"].label() == "all asked for again"
+    assert told["secret"].behind() == "attested: nobody can ask for them again"
+    assert told["random"].behind() == "all asked for again"
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_search_that_is_not_sampled_is_taken_as_it_stands_and_that_is_said(copy:
     found = copy.verify(only="mcts-5", sample=0)
     assert found.findings == []
     [told] = [one for one in found.players if one.player == "mcts-5"]
-    assert (told.asked, told.label()) == (0, "follow from its seed; not asked for again (--sample N asks for some)")
+    assert (told.asked, told.behind()) == (0, "follow from its seed; not asked for again (--sample N asks for some)")
 
 
 def test_nobody_can_foresee_which_searches_are_sampled(copy: Copy) -> None:
@@ -94,7 +94,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
     forge(copy, "tic_tac_toe", "random", "secret", liar="secret")
     found = copy.verify()
     [told] = [one for one in found.players if one.player == "secret"]
-    assert told.label() == "attested: nobody can ask for them again"
+    assert told.behind() == "attested: nobody can ask for them again"
     assert {one.about for one in found.findings} == {"results"}, "which were made of other records"
 
 

@@ -70,7 +70,7 @@ def verify_board(
         if only is None or lineup.slugs[-1] == only
     ]
     found.planned = sum(check.lineup.matches for check in checks)
-    players = {entry.player: PlayerVerified(entry.player, entry.slug, entry.repeats) for entry in entries}
+    players = {entry.player: PlayerVerified(entry.player, entry.label, entry.slug, entry.repeats) for entry in entries}
     found.players = [*players.values()]
     crew = _Crew(workers, plugins)
     try:

@@ -31,6 +31,8 @@ class PlayerVerified:
     """What is known of one player's replies."""
 
     player: str
+    label: str
+    """What people call it."""
     slug: str
     repeats: Repeats | None
     replies: int = 0
@@ -44,7 +46,7 @@ class PlayerVerified:
     why_not: str = ""
     """Why it could not be asked, where it should have been."""
 
-    def label(self) -> str:
+    def behind(self) -> str:
         """What stands behind its replies, in words."""
         if self.why_not:
             return f"not asked again: {self.why_not}"

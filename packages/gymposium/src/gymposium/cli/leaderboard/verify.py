@@ -123,11 +123,11 @@ def _print(suite: Suite, found: Verification) -> None:
     for player in found.players:
         word = f"; {player.on_its_word} failures on its word" if player.on_its_word else ""
         table.add_row(
-            visible(player.player),
+            visible(player.label),
             str(player.replies),
             str(player.asked),
             str(player.same),
-            visible(player.label() + word),
+            visible(player.behind() + word),
         )
     console.print(table)
     for about, count in Counter(one.about for one in found.findings).items():
@@ -164,7 +164,7 @@ def _as_data(suite: Suite, found: Verification) -> dict[str, Any]:
                 "asked": one.asked,
                 "same": one.same,
                 "failures_on_its_word": one.on_its_word,
-                "evidence": one.label(),
+                "evidence": one.behind(),
             }
             for one in found.players
         ],
