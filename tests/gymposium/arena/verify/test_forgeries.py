@@ -95,9 +95,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
     found = copy.verify()
     [told] = [one for one in found.players if one.player == "secret"]
     assert told.behind() == "attested: nobody can ask for them again"
-    assert {one.about for one in found.findings} <= {"results"}, (
-        "which were made of a match that may have ended otherwise"
-    )
+    assert {one.about for one in found.findings} <= {"results"}, "made of a match that may have ended otherwise"
 
 
 @pytest.mark.parametrize(
