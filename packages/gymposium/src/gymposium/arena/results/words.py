@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gymposium.arena.results.model import GameResult, Interval, Measured, Place, Standing, Yardsticks
+    from gymposium.arena.results.model import Board, GameResult, Interval, Measured, Place, Standing, Yardsticks
 
 
 def rank(place: Place | None) -> str:
@@ -41,6 +41,22 @@ def mean(found: Interval | None) -> str:
     if found.low is None or found.high is None:
         return f"{found.value:.2f}"
     return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def paid_less(board: Board) -> dict[str, list[str]]:
+    """Players that are rated above others who were surely paid more by the game, with those. In poker, say, who takes
+    many small pots and pays for a few large ones wins most matches and loses."""
+    rows = [(row.player, row.returned) for row in board.standings if row.place is not None]
+    found = {
+        player: [other for other, more in rows[place + 1 :] if _surely_less(paid, more)]
+        for place, (player, paid) in enumerate(rows)
+    }
+    return {player: others for player, others in found.items() if others}
+
+
+def _surely_less(one: Interval | None, other: Interval | None) -> bool:
+    high, low = None if one is None else one.high, None if other is None else other.low
+    return high is not None and low is not None and high < low
 
 
 def known(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:

@@ -130,6 +130,9 @@ def _print_board(
     for ring in board.cycles:
         told = " beats ".join(labels[player] for player in [*ring, ring[0]])
         line(f"A ring, which no list from best to worst can show: {told}.")
+    for player, others in words.paid_less(board).items():
+        paid_more = ", ".join(labels[other] for other in others)
+        line(f"{labels[player]} is rated above, and was surely paid less than: {paid_more}. Ratings count who won.")
     unrated = [labels[row.player] for row in board.standings if row.place is None]
     if unrated:
         line(f"Not enough data to rate {', '.join(unrated)}: no results join them with the player who is rated 0.")
