@@ -28,7 +28,13 @@ def begin(page: Page, **fields: str) -> None:
         else:
             field.fill(value)
     page.get_by_role("button", name="Play", exact=True).click()
-    page.locator(SETTLED).first.wait_for()
+    arrived(page, SETTLED)
+
+
+def arrived(page: Page, at: str) -> None:
+    """On the page that has this, whose script has run."""
+    page.locator(at).first.wait_for(state="attached")
+    page.wait_for_load_state()
 
 
 def play_on(page: Page) -> None:
@@ -36,7 +42,7 @@ def play_on(page: Page) -> None:
     while page.locator(".legal button").count():
         turn = page.locator("[name=turn]").get_attribute("value")
         page.locator(".legal button").first.click()
-        page.locator(f"[name=turn]:not([value='{turn}']), .next").first.wait_for(state="attached")
+        arrived(page, f"[name=turn]:not([value='{turn}']), .next")
 
 
 def record(folder: Path) -> Record:
@@ -83,15 +89,15 @@ def test_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     begin(page, seat="0", seed="3")
     page.keyboard.type("b")
-    assert [one.inner_text().split()[-1] for one in page.locator(".legal button:visible").all()] == ["b3", "b2", "b1"]
+    expect(page.locator(".legal button:visible")).to_have_text([re.compile(f"{move}$") for move in ("b3", "b2", "b1")])
     page.keyboard.type("2")
     page.keyboard.press("Enter")
-    page.locator("[name=turn][value='2']").wait_for(state="attached")
+    arrived(page, "[name=turn][value='2']")
     assert page.locator(".since").inner_text().startswith("You b2")
     first = page.locator(".legal button").first.get_attribute("data-move")
     page.keyboard.type("1")
     page.keyboard.press("Enter")
-    page.locator("[name=turn][value='3'], .next").first.wait_for(state="attached")
+    arrived(page, "[name=turn][value='3'], .next")
     assert page.locator(".since").inner_text().startswith(f"You {first}")
 
 
