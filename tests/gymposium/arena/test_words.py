@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gymposium.arena.results.model import Board, Interval, Place, Standing
-from gymposium.arena.results.words import paid_less
+from gymposium.arena.results.words import names, paid_less
 
 
 def standing(player: str, rank: int | None, low: float | None, high: float | None) -> Standing:
@@ -16,6 +16,25 @@ def standing(player: str, rank: int | None, low: float | None, high: float | Non
 
 def board(*standings: Standing) -> Board:
     return Board(standings=list(standings), players=[], payoff=[], cycles=[])
+
+
+def test_a_label_that_could_be_somebody_else_s_does_not_stand_alone() -> None:
+    given = {
+        "exact": "exact",
+        "lm:a": "exact",
+        "lm:b": "Best",
+        "lm:c": "Best",
+        "lm:d": "lm:e",
+        "lm:e": "E",
+    }
+    assert names(given) == {
+        "exact": "exact",
+        "lm:a": "exact (lm:a)",
+        "lm:b": "Best (lm:b)",
+        "lm:c": "Best (lm:c)",
+        "lm:d": "lm:e (lm:d)",
+        "lm:e": "E",
+    }
 
 
 def test_who_wins_often_and_little_is_named() -> None:

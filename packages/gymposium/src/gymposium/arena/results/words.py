@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gymposium.arena.results.model import Board, GameResult, Interval, Measured, Place, Standing, Yardsticks
+
+
+def names(labels: Mapping[str, str]) -> dict[str, str]:
+    """What to call each player on a list: by its label, and where that could be somebody else's, by how it is written
+    as well. Anybody may choose a label, so one alone proves nothing."""
+    taken = Counter(labels.values())
+    taken.update(player for player, label in labels.items() if label != player)
+    return {
+        player: label if label == player or taken[label] == 1 else f"{label} ({player})"
+        for player, label in labels.items()
+    }
 
 
 def rank(place: Place | None) -> str:

@@ -102,7 +102,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     def line(text: str) -> None:
         console.print(visible(text), soft_wrap=True)
 
-    labels = {contender.player: contender.label for contender in results.players}
+    labels = words.names({contender.player: contender.label for contender in results.players})
     line(results.suite.title or results.suite.name)
     for sentence in results.method.notes:
         line(f"  {sentence}")

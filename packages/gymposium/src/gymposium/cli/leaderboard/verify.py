@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from gymposium.arena.results import words
 from gymposium.cli.leaderboard.run import plugin_files
 from gymposium.cli.matches import JsonOption, match_bar
 from gymposium.cli.text import note, out, print_json
@@ -120,10 +121,11 @@ def _print(suite: Suite, found: Verification) -> None:
     table = Table(box=None)
     for head in ("player", "replies", "asked again", "the same", ""):
         table.add_column(head, justify="left" if head in ("player", "") else "right")
+    names = words.names({player.player: player.label for player in found.players})
     for player in found.players:
         word = f"; {player.on_its_word} failures on its word" if player.on_its_word else ""
         table.add_row(
-            visible(player.label),
+            visible(names[player.player]),
             str(player.replies),
             str(player.asked),
             str(player.same),
