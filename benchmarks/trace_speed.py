@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 
+from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
 from gymposium_trace.programs import GRADES
 from gymposium_trace.running.backends import ENVIRONMENT, OPTIONS, PYTHON
@@ -36,12 +36,6 @@ def per_second(work: Callable[[int], object], count: int) -> tuple[float, list[o
         start = time.perf_counter()
         results = list(pool.map(work, range(count)))
         return count / (time.perf_counter() - start), results
-
-
-def cpu_seconds() -> float:
-    """What this process and those that it waited for have used."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def start_python(number: int) -> None:

@@ -9,13 +9,13 @@ its matches is searched again and the others are only played along.
 from __future__ import annotations
 
 import argparse
-import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
 from gymposium.arena.board import Board
 from gymposium.arena.results.board import results_of, write_results
@@ -28,12 +28,6 @@ LEAST = 0.7
 GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=5)")
 PLAYERS = ("random", "greedy", "mcts-10")
 LINEUPS = len(GAMES) * 3
-
-
-def cpu_seconds() -> float:
-    """What this process and those that it waited for have used."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
