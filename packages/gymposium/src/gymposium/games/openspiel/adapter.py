@@ -239,14 +239,17 @@ class OpenSpielMatch:
         state, seats = self.state, self.to_move()
         if not seats or moves.keys() != set(seats):
             raise WrongSeat(moves, seats)
-        if state.is_simultaneous_node():
-            joint = [
-                self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
-                for seat in range(self.game.seats)
-            ]
-            state.apply_actions(joint)
-        else:
-            state.apply_action(self._action(seats[0], moves[seats[0]]))
+        if not state.is_simultaneous_node():
+            (seat,) = seats
+            state.apply_action(self._action(seat, moves[seat]))
+            self.events.append(Event(seat, moves[seat]))
+            self._forget()
+            return
+        joint = [
+            self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
+            for seat in range(self.game.seats)
+        ]
+        state.apply_actions(joint)
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
         self._forget()
 
