@@ -19,10 +19,11 @@ def test_however_it_is_written_every_whole_line_is_read_once(tmp_path_factory, p
         assert not growing.renewed()
         found += growing.lines()
     whole = b"".join(parts)
-    lines = whole.split(b"\n")[:-1]
+    *lines, begun = whole.split(b"\n")
     expected = [(number, line + b"\n") for number, line in enumerate(lines, start=1) if line.strip()]
     assert [(line.number, line.text) for line in found] == expected
     assert all(whole[line.start : line.stop] == line.text for line in found)
+    assert (growing.rest.text if growing.rest else b"") == (begun if begun.strip() else b"")
 
 
 def test_a_file_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ class Growing:
     """Where it is read on."""
     number: int = 0
     """Lines so far."""
+    rest: Line | None = None
+    """What stood behind the last line break when `lines` came to it."""
     _inode: int = 0
 
     def renewed(self) -> bool:
@@ -47,7 +49,7 @@ class Growing:
         known, self._inode = self._inode, inode
         if size >= self.offset and known in (0, inode):
             return False
-        self.offset = self.number = 0
+        self.offset, self.number, self.rest = 0, 0, None
         return True
 
     def lines(self) -> Iterator[Line]:
@@ -56,12 +58,14 @@ class Growing:
             file = open(self.path, "rb")  # noqa: SIM115  (closed below)
         except FileNotFoundError:
             return
+        self.rest = None
         with file:
             file.seek(self.offset)
             for text in file:
-                if not text.endswith(b"\n"):
-                    return
                 line = Line(self.number + 1, self.offset, text)
+                if not text.endswith(b"\n"):
+                    self.rest = line if text.strip() else None
+                    return
                 self.number, self.offset = line.number, line.stop
                 if text.strip():
                     yield line

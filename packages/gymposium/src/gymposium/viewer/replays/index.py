@@ -10,6 +10,7 @@ from threading import Lock
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
+from gymposium.runs.growing import Growing, Line
 from gymposium.viewer.replays.rows import Row, RowReader
 from gymposium.viewer.replays.wanted import Wanted
 
@@ -21,14 +22,8 @@ _SNIFF = 20
 class _File:
     """One file, as far as it was read."""
 
-    path: Path
+    lines: Growing
     reader: RowReader
-    inode: int = 0
-    size: int = 0
-    """Of the file when it was read last."""
-    offset: int = 0
-    """Behind the last line that ended."""
-    lines: int = 0
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     foreign: str | None = None
@@ -64,7 +59,7 @@ class Index:
                 del self._files[name]
             for name, path in found.items():
                 if name not in self._files:
-                    self._files[name] = _File(path, RowReader(name))
+                    self._files[name] = _File(Growing(path), RowReader(name))
                 changed |= _read_on(self._files[name])
             if changed:
                 self._gather()
@@ -86,7 +81,7 @@ class Index:
     def line(self, row: Row) -> bytes:
         """The line as it stands in the file. Raises `BadRecord` where the file is gone."""
         try:
-            with open(self._files[row.file].path, "rb") as file:
+            with open(self._files[row.file].lines.path, "rb") as file:
                 file.seek(row.offset)
                 return file.read(row.size)
         except (KeyError, OSError) as error:
@@ -154,38 +149,32 @@ class Index:
 
 def _read_on(file: _File) -> bool:
     """Whether there was anything new."""
-    stat = file.path.stat()
-    if (stat.st_ino, stat.st_size) == (file.inode, file.size):
+    lines = file.lines
+    if renewed := lines.renewed():
+        file.rows, file.problems, file.foreign, file.last = [], [], None, None
+    elif file.foreign is not None and lines.number >= _SNIFF:
         return False
-    if stat.st_ino != file.inode or stat.st_size < file.size:  # another file under the same name, or a shorter one
-        file.offset, file.lines, file.rows, file.problems, file.foreign = 0, 0, [], [], None
-    file.inode, file.size, file.last = stat.st_ino, stat.st_size, None
-    if file.foreign is not None and file.lines >= _SNIFF:
-        return False
-    file.foreign = None
-    with open(file.path, "rb") as lines:
-        lines.seek(file.offset)
-        for line in lines:
-            whole = line.endswith(b"\n")
-            item = _item(file, line, file.lines + 1) if line.strip() else None
-            if not whole:
-                file.last = item
-                break
-            file.lines += 1
-            if isinstance(item, Row):
-                file.rows.append(item)
-            elif item is not None:
-                file.problems.append(item)
-            file.offset += len(line)
-            if file.lines == _SNIFF and not file.rows:
-                break
-    if not file.rows and not isinstance(file.last, Row) and (first := (*file.problems, file.last)[0]) is not None:
-        file.foreign, file.problems, file.last = first.what, [], None
+    before = lines.number, lines.rest
+    for line in lines.lines():
+        item = _item(file.reader, line)
+        if isinstance(item, Row):
+            file.rows.append(item)
+        else:
+            file.problems.append(item)
+        if line.number >= _SNIFF and not file.rows:
+            break
+    if (lines.number, lines.rest) == before:
+        return renewed
+    file.last = _item(file.reader, lines.rest) if lines.rest else None
+    if file.rows or isinstance(file.last, Row):
+        file.foreign = None
+    elif first := next(iter(file.problems), file.last):
+        file.foreign, file.problems, file.last = file.foreign or first.what, [], None
     return True
 
 
-def _item(file: _File, line: bytes, number: int) -> Row | Problem:
+def _item(reader: RowReader, line: Line) -> Row | Problem:
     try:
-        return file.reader.row(line, number, file.offset)
+        return reader.row(line.text, line.number, line.start)
     except BadRecord as error:
-        return Problem(f"{file.reader.file}:{number}", str(error))
+        return Problem(f"{reader.file}:{line.number}", str(error))
