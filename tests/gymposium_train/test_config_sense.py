@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.idle import USES
 from gymposium_train.config.problems import BadConfig
@@ -16,11 +19,11 @@ from gymposium_train.config.sense import check
 BASE = config_from({"games": ["tic_tac_toe"]})
 
 
-def problems(*overrides: str, models: bool = False) -> Sequence[str]:
+def problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     """What is said of the defaults with these settings."""
     config = changed(BASE, *overrides)
     try:
-        check(config, models=models)
+        check(config, at_hand=at_hand)
     except BadConfig as error:
         return error.problems
     return ()
@@ -163,15 +166,41 @@ def test_all_is_said_at_once() -> None:
 def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path) -> None:
     overrides = (f"model.name={tmp_path}/none", f'stages.0.opponents."lm:{tmp_path}/other"=1')
     assert problems(*overrides) == ()
-    found = problems(*overrides, models=True)
+    found = problems(*overrides, at_hand=True)
     assert [one.partition(":")[0] for one in found] == ["stages", "model.name"]
+
+
+@pytest.mark.parametrize("build", ["cpu", "cuda"])
+def test_a_server_that_could_not_start_is_told_before_a_cold_start(
+    build: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = EngineHome(tmp_path)
+    monkeypatch.setenv(HOME_VARIABLE, str(home.root))
+    small = ("engine.kind=vllm", "model.small.heads=4")
+    assert problems(*small) == ()
+    [found] = problems(*small, at_hand=True)
+    assert found.startswith("engine.kind = vllm: There is no finished installation")
+    assert "gymposium engine setup" in found
+    assert problems(*small, "engine.url=http://127.0.0.1:9", at_hand=True) == ()  # another has started it
+    assert problems(*small, "steps=0", at_hand=True) == ()  # nobody plays before there is something to learn
+
+    home.python.parent.mkdir(parents=True)
+    home.python.symlink_to(sys.executable)
+    home.marker.write_text(json.dumps({"build": build}), encoding="utf-8")
+    found_then = problems(*small, at_hand=True)
+    if build == "cuda":
+        assert found_then == ()
+    else:
+        [found] = found_then
+        assert "its attention heads are 24 wide" in found
+    assert problems("engine.kind=vllm", "model.small.heads=3", at_hand=True) == ()
 
 
 def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("bitsandbytes")
     overrides = ("model.load=4bit",)
-    assert problems(*overrides, models=True) == ()
+    assert problems(*overrides, at_hand=True) == ()
     monkeypatch.setattr("gymposium_agents.quantized.find_spec", lambda name: None)  # as where it is not installed
-    [found] = problems(*overrides, models=True)
+    [found] = problems(*overrides, at_hand=True)
     assert found.startswith("model.load: bitsandbytes")
     assert 'pip install "gymposium-agents[quantized]"' in found

@@ -247,7 +247,7 @@ LEARNING = ROOT / "benchmarks" / "learning" / "tasks"
 @pytest.mark.parametrize("file", sorted(LEARNING.glob("*.toml")), ids=lambda file: file.stem)
 def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -> None:
     config = read_config(file)
-    check(config, models=False)
+    check(config, at_hand=False)
     assert config.control
     asked = config.asking  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Asking(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves

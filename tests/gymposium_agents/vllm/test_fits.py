@@ -44,6 +44,8 @@ def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(t
         make_small_model(tmp_path / str(heads), ["b2"], seed=0, size=size)
     check_heads(str(tmp_path / "1"))
     check_heads(str(tmp_path / "2"))
-    with pytest.raises(GymposiumError, match=r"cannot serve .*heads are 16 wide, and it knows 32, .* in this process"):
+    with pytest.raises(
+        GymposiumError, match=r"cannot serve .*are 16 wide, and vLLM for CPUs knows 32, .* in this process"
+    ):
         check_heads(str(tmp_path / "4"))
     check_heads(str(tmp_path / "nowhere"))  # what is wrong with it the server says

@@ -154,7 +154,7 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
     """Begin a run, or go on with one, and show what came of it."""
     if config is not None:
-        check(config, models=False)  # before a directory is named that there will not be
+        check(config, at_hand=False)  # before a directory is named that there will not be
     say(f"Run directory: {directory}")
     try:
         run = train(config, out=directory) if config is not None else train(resume=directory)
@@ -196,13 +196,13 @@ def _show_results(run: RunDirectory) -> None:
 
 def _show_plan(config: TrainConfig, *, as_json: bool) -> None:
     """The config as a file on stdout, with what the run would do as its comments."""
-    check(config, models=False)
+    check(config, at_hand=False)
     planned = outline(config)
     if as_json:
         print_json({"config": as_data(config), "outline": planned})
         return
     show(out(), "\n".join([*_comments(planned), "", as_toml(config).rstrip()]))
-    note("Nothing was done. The settings make sense; whether the models they name are there shows when the run begins.")
+    note("Nothing was done. The settings make sense; whether models and engine are there shows when the run begins.")
 
 
 def _comments(planned: dict[str, str]) -> Iterator[str]:

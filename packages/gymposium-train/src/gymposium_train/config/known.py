@@ -1,4 +1,5 @@
-"""Names in a config that plugins, files and the hub must know: games, players, rewards, loggers, models."""
+"""Names in a config that plugins, files and the hub must know (games, players, rewards, loggers, models), and what must
+be installed for it."""
 
 from __future__ import annotations
 
@@ -49,9 +50,9 @@ def unknown(config: TrainConfig) -> Iterator[str]:
         yield from _shares(config, games)
 
 
-def missing_models(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each model that is not there, the learner's or an opponent's, and for what would load it; the hub
-    may be asked. An opponent's is loaded for that."""
+def missing(config: TrainConfig) -> Iterator[str]:
+    """A sentence for each model that is not there, the learner's or an opponent's, and for what would load or serve it;
+    the hub may be asked. An opponent's is loaded for that."""
     for where, name in _opponents(config):
         if _is_model(name):
             yield from _told(where, make_player, name)
@@ -63,6 +64,25 @@ def missing_models(config: TrainConfig) -> Iterator[str]:
         from gymposium_agents.loading import check_model  # brings torch
 
         yield from _told("model.name", check_model, config.model.name)
+    if config.engine.kind == "vllm" and config.engine.url is None and config.steps:
+        yield from _told("engine.kind = vllm", _servable, config)
+
+
+def _servable(config: TrainConfig) -> None:
+    """Raises `GymposiumError` where the run could not start the server that it wants."""
+    from gymposium_agents.engines.vllm.fits import check_heads, heads_unknown
+    from gymposium_agents.engines.vllm.home import engine_home
+
+    if engine_home().require()["build"] != "cpu":
+        return
+    model = config.model
+    if model.name is not None:
+        check_heads(model.name)
+    elif unknown := heads_unknown(model.small.hidden // model.small.heads):
+        raise GymposiumError(
+            f"it could not serve the small model: {unknown}. Set model.small.hidden and model.small.heads, for "
+            f"instance to 64 and 2, or engine.kind=own."
+        )
 
 
 def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:

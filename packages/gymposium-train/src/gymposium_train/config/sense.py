@@ -9,18 +9,19 @@ from collections.abc import Iterator
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium_train.config.idle import idle
-from gymposium_train.config.known import missing_models, unknown
+from gymposium_train.config.known import missing, unknown
 from gymposium_train.config.learn import BY_TURN
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.whole import TrainConfig
 
 
-def check(config: TrainConfig, *, models: bool = True) -> None:
+def check(config: TrainConfig, *, at_hand: bool = True) -> None:
     """Raises `BadConfig` with all that would stop the run later, or would let it go on and mean nothing. Without
-    `models`, whether the models that it names are there is left open: the hub may have to be asked."""
+    `at_hand`, whether the models and the engine that it names are there is left open: the hub may have to be asked, and
+    another machine may do the run."""
     problems = [*contradictions(config), *idle(config), *unknown(config)]
-    if models:
-        problems += missing_models(config)
+    if at_hand:
+        problems += missing(config)
     if problems:
         raise BadConfig(problems)
 

@@ -55,9 +55,15 @@ def check_heads(model: str) -> None:
     except (OSError, ValueError):
         return
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    if width not in CPU_HEADS:
+    if unknown := heads_unknown(width):
         raise GymposiumError(
-            f"vLLM for CPUs cannot serve {model}: its attention heads are {width} wide, and it knows "
-            f"{', '.join(map(str, CPU_HEADS))}. Play it in this process (without engine= or --start-server), or take "
-            f"another model."
+            f"vLLM cannot serve {model}: {unknown}. Play it in this process (without engine= or --start-server), or "
+            f"take another model."
         )
+
+
+def heads_unknown(width: int) -> str | None:
+    """Why the build for CPUs knows no attention heads of this width; None where it does."""
+    if width in CPU_HEADS:
+        return None
+    return f"its attention heads are {width} wide, and vLLM for CPUs knows {', '.join(map(str, CPU_HEADS))}"
