@@ -42,7 +42,7 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
                 lambda heads, times: {"hidden": 2 * heads * times, "heads": heads}, *[st.integers(1, 9)] * 2
             )
         case "integer":
-            return st.integers(node.get("minimum"))
+            return st.integers(node.get("minimum"), node.get("maximum"))
         case "number":
             above, below = "exclusiveMinimum" in node, "exclusiveMaximum" in node
             least, most = node.get("exclusiveMinimum", node.get("minimum", 0)), node.get("maximum")
@@ -181,6 +181,7 @@ def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
         ("optimizer.learning_rat=1", "Did you mean optimizer.learning_rate"),
         ("model.name=7", "model.name = 7: it must be text"),
         ("steps=2.5", "steps = 2.5: it must be a whole number, 0 or more"),
+        ("model.lora.rank=513", "model.lora.rank = 513: it must be a whole number, 1 or more and 512 or less"),
         ("steps=2020-01-01", 'steps = "2020-01-01"'),
     ],
 )

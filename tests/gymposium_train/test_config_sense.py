@@ -170,6 +170,19 @@ def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path)
     assert [one.partition(":")[0] for one in found] == ["stages", "model.name"]
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_layers_that_a_model_has_not_are_told_before_a_cold_start(
+    named: bool, model_directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = (f"model.name={model_directory}",) if named else ()
+    wrong = (*model, 'model.lora.targets=["q_proj","w_proj"]')
+    assert problems(*wrong) == ()
+    [found] = problems(*wrong, at_hand=True)
+    assert found.startswith("model.lora.targets: A LoRA cannot go on w_proj: the model's linear layers are called")
+    assert problems(*model, 'model.lora.targets=["q_proj","v_proj"]', at_hand=True) == ()
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("build", ["cpu", "cuda"])
 def test_a_server_that_could_not_start_is_told_before_a_cold_start(
     build: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

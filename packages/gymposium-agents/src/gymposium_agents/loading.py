@@ -45,12 +45,22 @@ class LoadedModel:
         self.chat.tokenizer.save_pretrained(directory)
 
 
-def check_model(name: str) -> None:
-    """Raises `GymposiumError` where there is no model called `name`; reads no weights."""
+def skeleton(name: str) -> Any:
+    """A model without its weights, none of which are read: what its layers are called, and how large they are.
+
+    Raises `GymposiumError` where there is no such model."""
     try:
-        AutoConfig.from_pretrained(name)
+        return skeleton_of(AutoConfig.from_pretrained(name))
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
+
+
+def skeleton_of(architecture: Any) -> Any:
+    """A model of an architecture, as transformers has it, without weights.
+
+    Raises `ValueError` for an architecture of which transformers has no causal language model."""
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(architecture)  # type: ignore[no-untyped-call]
 
 
 def local_architecture(name: str) -> Any | None:

@@ -38,7 +38,7 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
     if hasattr(model, "peft_config"):
         raise GymposiumError("The model has an adapter already. Attach to the model itself: load it again.")
     if targets is not None:
-        _check_targets(model, targets)
+        check_targets(model, targets)
     config = LoraConfig(
         r=rank,
         lora_alpha=alpha,
@@ -49,6 +49,22 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
     with torch.random.fork_rng(), without_pefts_warning():
         torch.manual_seed(seed)
         return get_peft_model(model, config)
+
+
+def check_targets(model: Any, targets: Collection[str]) -> None:
+    """Raises `BadOption` where a LoRA cannot go on these layers of a model; its weights play no part."""
+    output = model.get_output_embeddings()
+    ends = {
+        name.rpartition(".")[2]
+        for name in _linear_layers(model)
+        if output is None or model.get_submodule(name) is not output
+    }
+    unknown = sorted(set(targets) - ends)
+    if unknown or not targets:
+        raise BadOption(
+            f"A LoRA cannot go on {', '.join(unknown) or 'no layer at all'}: the model's linear layers are called "
+            f"{', '.join(sorted(ends))} (the output layer is left out, as vLLM does not serve a LoRA on it)."
+        )
 
 
 def load_lora(model: Any, adapter: str | Path) -> Any:
@@ -83,21 +99,6 @@ def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
         for name, layer in model.named_modules()
         if hasattr(layer, "in_features") and hasattr(layer, "out_features")
     }
-
-
-def _check_targets(model: Any, targets: Collection[str]) -> None:
-    output = model.get_output_embeddings()
-    ends = {
-        name.rpartition(".")[2]
-        for name in _linear_layers(model)
-        if output is None or model.get_submodule(name) is not output
-    }
-    unknown = sorted(set(targets) - ends)
-    if unknown or not targets:
-        raise BadOption(
-            f"A LoRA cannot go on {', '.join(unknown) or 'no layer at all'}: the model's linear layers are called "
-            f"{', '.join(sorted(ends))} (the output layer is left out, as vLLM does not serve a LoRA on it)."
-        )
 
 
 def _check_fits(model: Any, found: Adapter, adapter: str | Path) -> None:

@@ -18,6 +18,7 @@ from gymposium.reading import reader
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.context import context
 from gymposium_agents.evaluate import check_share
+from gymposium_train.config.model import Model
 from gymposium_train.config.whole import TrainConfig
 from gymposium_train.rollout.curriculum import PAST, SELF, check_stages
 
@@ -60,12 +61,28 @@ def missing(config: TrainConfig) -> Iterator[str]:
         from gymposium_agents.quantized import four_bits  # brings torch
 
         yield from _told("model.load", partial(four_bits, gpu=False))
-    if config.model.name is not None:
-        from gymposium_agents.loading import check_model  # brings torch
-
-        yield from _told("model.name", check_model, config.model.name)
+    if config.model.name is not None or config.model.lora.targets is not None:
+        yield from _learner(config.model)
     if config.engine.kind == "vllm" and config.engine.url is None and config.steps:
         yield from _told("engine.kind = vllm", _servable, config)
+
+
+def _learner(model: Model) -> Iterator[str]:
+    """Whether it is there, and has the layers that a LoRA is to go on."""
+    from gymposium_agents.loading import skeleton, skeleton_of  # brings torch
+    from gymposium_agents.lora.attach import check_targets
+    from gymposium_agents.small import small_config
+
+    if model.name is None:
+        found = skeleton_of(small_config(model.small, model.small.vocabulary))
+    else:
+        try:
+            found = skeleton(model.name)
+        except GymposiumError as error:
+            yield f"model.name: {error}"
+            return
+    if model.lora.targets is not None:
+        yield from _told("model.lora.targets", check_targets, found, model.lora.targets)
 
 
 def _servable(config: TrainConfig) -> None:

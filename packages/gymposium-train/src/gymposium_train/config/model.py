@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from gymposium_agents.lora.files import MAX_RANK
 from gymposium_agents.small_size import SmallModel
 from gymposium_train.config.part import Part
 
@@ -13,7 +14,7 @@ from gymposium_train.config.part import Part
 class Lora(Part):
     """LoRA on linear layers (Hu et al., 2021), no dropout."""
 
-    rank: int = Field(default=32, ge=1)
+    rank: int = Field(default=32, ge=1, le=MAX_RANK)
     """How many numbers stand between a layer's inputs and its outputs."""
     alpha: int = Field(default=64, ge=1)
     """What the LoRA adds is multiplied by this over its rank; usually twice the rank."""
