@@ -130,7 +130,9 @@ def test_bad_input_is_told_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert message in " ".join(refused(*arguments).split())
+    said = " ".join(refused(*arguments).split())
+    assert message in said
+    assert "Run directory" not in said
     assert not list(tmp_path.iterdir())
 
 

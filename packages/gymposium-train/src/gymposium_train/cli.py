@@ -154,12 +154,12 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
     """Begin a run, or go on with one, and show what came of it."""
     if config is not None:
-        check(config, at_hand=False)  # before a directory is named that there will not be
-    say(f"Run directory: {directory}")
+        check(config, at_hand=False)  # at once, where the rest is looked at behind the seconds that torch takes
     try:
         run = train(config, out=directory) if config is not None else train(resume=directory)
     except KeyboardInterrupt:
-        say(f"\nStopped. Go on with:  gymposium train --resume {directory}")
+        if RunDirectory(directory).config_file.is_file():  # it had begun
+            say(f"\nStopped. Go on with:  gymposium train --resume {directory}")
         raise typer.Exit(130) from None
     if as_json:
         print_json(run.results())

@@ -19,7 +19,7 @@ from gymposium_train.config.sense import check
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import view
-from gymposium_train.progress import interruption
+from gymposium_train.progress import interruption, say
 from gymposium_train.report import write_report
 from gymposium_train.run.anchors import measure_anchors
 from gymposium_train.run.cold_start import start
@@ -51,6 +51,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
 
 def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[Callback], *, resumed: bool) -> None:
     """All stages, and loggers beside them. `KeyboardInterrupt` leaves a run that can be resumed."""
+    say(f"Run directory: {directory.path}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
         torch.set_num_threads(1)  # a second thread costs a small model more than it brings
