@@ -60,6 +60,12 @@ class World:
                 dist.broadcast(here[name], src=0)
         return here
 
+    def wait(self) -> None:
+        """Until all processes are here. To be called behind the last of what they tell each other: gloo's threads hold
+        what carried it a little longer, and one that lets go of a tensor when Python has ended aborts its process."""
+        if self.size > 1:
+            dist.barrier()
+
     def add_up(self, tensors: Iterable[Tensor]) -> None:
         """Let each of the tensors be the sum of what the processes have of it."""
         if self.size > 1:

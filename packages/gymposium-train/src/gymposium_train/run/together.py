@@ -66,8 +66,10 @@ def leading(directory: RunDirectory) -> Iterator[World]:
             yield world
         except KeyboardInterrupt:
             world.told()
+            world.wait()
             raise
         world.told(directory.path)
+        world.wait()
 
 
 def help_to_learn() -> RunDirectory:
@@ -85,6 +87,7 @@ def help_to_learn() -> RunDirectory:
             )
             learner.follow()
             del learner, loaded
+        world.wait()
     if job is None:
         raise KeyboardInterrupt
     return RunDirectory(job)
