@@ -7,7 +7,9 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -214,6 +216,20 @@ def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirector
     assert after["control_cpu_seconds"] >= results["train_cpu_seconds"]
     assert [m for m in run.metrics() if m["stage"] == "train"] == [m for m in before if m["stage"] == "train"]
     assert run.report.is_file()
+
+
+def test_the_control_says_all_that_it_spent(
+    finished: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What passed between its last step's metrics and the clock's word that it is enough is spent as well."""
+    shutil.copytree(finished.path, tmp_path / "stopped")
+    run = RunDirectory(tmp_path / "stopped")
+    (run.control / "COMPLETE").unlink()
+    budget = run.results()["train_cpu_seconds"]
+    clock = SimpleNamespace(process_time=(tick * 0.3 * budget for tick in count()).__next__)
+    monkeypatch.setattr("gymposium_train.run.control.time", clock)
+    resume_run(run.path)
+    assert run.results()["control_cpu_seconds"] >= budget
 
 
 def test_a_directory_in_use_is_refused(finished: RunDirectory, config: TrainConfig) -> None:

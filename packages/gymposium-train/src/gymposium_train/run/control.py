@@ -47,6 +47,7 @@ def control(run: UnderWay) -> None:
             run.watchers.imitated(CONTROL, step, {**metrics, "perf/cpu_seconds": cpu})
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}", round(cpu) - round(before))
             run.interruption.stop_here()
+    cpu = time.process_time() - began
     with written_whole(run.directory.control) as staging:
         loaded.save(staging)
         run.asked.save(staging)
