@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
 
 from gymposium_train.parallel.environment import processes
 
@@ -27,6 +31,9 @@ class World:
 
     rank: int = 0
     size: int = 1
+    store: Store | None = None
+    """Where they met."""
+    _calls: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
     @property
     def leads(self) -> bool:
@@ -49,6 +56,20 @@ class World:
         found: T = said[0]
         return found
 
+    def called(self, to: T | None = None) -> T:
+        """What the first process calls the others to, between the things that they do together, when all have heard it.
+        As `told`, but through the store at which they met. What ends the processes must come this way: a thread of
+        gloo's that still holds what it carried when Python ends aborts its process (pytorch/pytorch#179291)."""
+        if self.store is None:
+            return self.told(to)
+        call = f"call {next(self._calls)}"
+        if self.leads:
+            self.store.set(call, pickle.dumps(to))  # type: ignore[arg-type] # bytes as well, where its stub says str
+            self.store.wait([f"{call}, heard by {other}" for other in range(1, self.size)])
+        found: T = pickle.loads(self.store.get(call))  # noqa: S301 (of this run's own processes, as gloo's objects are)
+        self.store.set(f"{call}, heard by {self.rank}", "")
+        return found
+
     def handed(self, tensors: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
         """The first process's tensors, whole, in everybody's memory."""
         here = {} if tensors is None else {name: tensor.detach().cpu() for name, tensor in tensors.items()}
@@ -59,12 +80,6 @@ class World:
             if self.size > 1:
                 dist.broadcast(here[name], src=0)
         return here
-
-    def wait(self) -> None:
-        """Until all processes are here. To be called behind the last of what they tell each other: gloo's threads hold
-        what carried it a little longer, and one that lets go of a tensor when Python has ended aborts its process."""
-        if self.size > 1:
-            dist.barrier()
 
     def add_up(self, tensors: Iterable[Tensor]) -> None:
         """Let each of the tensors be the sum of what the processes have of it."""
@@ -89,8 +104,11 @@ def joined() -> Iterator[World]:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
-    dist.init_process_group(backend, timeout=PATIENCE)
+    store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+    store.set_timeout(PATIENCE)
+    groups, calls = PrefixStore("groups", store), PrefixStore("calls", store)
+    dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=PATIENCE)
     try:
-        yield World(dist.get_rank(), size)
+        yield World(rank, size, calls)
     finally:
         dist.destroy_process_group()

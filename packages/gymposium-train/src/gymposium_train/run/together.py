@@ -65,11 +65,9 @@ def leading(directory: RunDirectory) -> Iterator[World]:
         try:
             yield world
         except KeyboardInterrupt:
-            world.told()
-            world.wait()
+            world.called()
             raise
-        world.told(directory.path)
-        world.wait()
+        world.called(directory.path)
 
 
 def help_to_learn() -> RunDirectory:
@@ -78,7 +76,7 @@ def help_to_learn() -> RunDirectory:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job: _Learning | Path | None
     with joined() as world:
-        while isinstance(job := world.told(), _Learning):
+        while isinstance(job := world.called(), _Learning):
             if job.config.model.name is None:
                 torch.set_num_threads(1)
             loaded = trainable(job.config, job.model)
@@ -87,7 +85,6 @@ def help_to_learn() -> RunDirectory:
             )
             learner.follow()
             del learner, loaded
-        world.wait()
     if job is None:
         raise KeyboardInterrupt
     return RunDirectory(job)
@@ -103,7 +100,7 @@ def learning(
     if world.size == 1:
         yield loaded, Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps)
         return
-    world.told(_Learning(config, model))
+    world.called(_Learning(config, model))
     whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
     loaded = trainable(config, model)
     learner = Together(
