@@ -68,7 +68,10 @@ TASKS = (
         "kuhn_poker-self-play",
         2_400,
         (_EXPLOITABILITY,),
-        ("uniform random play 0.458; OpenSpiel's PPO about 0.22; an equilibrium 0",),
+        (
+            "uniform random play 0.458; OpenSpiel's PPO about 0.22; an equilibrium 0",
+            "the same seeds with a reference that stays, growth 2, a rate of 1e-3 and 360 steps: 0.062 / 0.058 / 0.063",
+        ),
     ),
     Task(
         "connect_four",
