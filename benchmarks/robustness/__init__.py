@@ -1,0 +1,1 @@
+"""What hostile replies, kills, broken plugins, faulty servers and tampering do to gymposium: tries and failures."""

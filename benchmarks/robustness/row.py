@@ -1,0 +1,19 @@
+"""One row of the table of robustness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of attack or accident, how often it was tried and what failed."""
+
+    part: str
+    """The part of the benchmark: `replies`, `kills`, `plugins`, `chat-faults` or `tampering`."""
+    what: str
+    """The attack or accident."""
+    tries: int
+    """Number of attempts."""
+    failures: tuple[str, ...] = ()
+    """One description for each failed attempt; empty when every attempt ended as it must."""
