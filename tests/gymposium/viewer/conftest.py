@@ -97,3 +97,12 @@ def runs(tmp_path: Path) -> Path:
         file.write('{"id":"torn","game":"goofsp')
     (folder / "metrics.jsonl").write_text('{"step":1}\n' * 3, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """What is shown as text: a match of backgammon of more than a hundred moves, and traced programs."""
+    folder = tmp_path / "texts"
+    write(folder / "backgammon.jsonl", "backgammon", ["random", "random"], seeds=[1])
+    write(folder / "trace.jsonl", "trace", [Scripted("1", "2", name="lm:traces")], seeds=[0, 1])
+    return folder

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.viewer.pages import data, render
-from gymposium.viewer.text import shortened
+from gymposium.viewer.text import is_prose, shortened
 
 
 @given(st.text(st.characters(), max_size=40))
@@ -27,3 +28,32 @@ def test_a_very_long_text_is_shown_from_both_ends() -> None:
     assert short.endswith("zzzz")
     assert "80,000 characters are left out" in short
     assert shortened("abc") == "abc"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "You are x, to move. Turn 20 of at most 501.",
+        "A piece goes to a square that is empty.",
+        "- when it occurs twice;",
+    ],
+)
+def test_a_sentence_may_wrap(line: str) -> None:
+    assert is_prose(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        " 13  14  15  16  17  18 |  19  20",
+        "X . . O X . O . . . . . X O X O X O X O X O X",
+        "8 r n b q k b n r",
+        "  a b c d e f g h",
+        "for piece in labels: print(piece, left, right)",
+        "speed = adjust(abs(3), adjust(depth, result, [5, 5, 4, 16]), [19, 12, 12, 11, 3])",
+        "Points  1  2  3 and so on to the end",
+        "",
+    ],
+)
+def test_a_line_of_a_board_or_program_may_not(line: str) -> None:
+    assert not is_prose(line)

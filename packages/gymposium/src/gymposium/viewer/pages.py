@@ -12,7 +12,7 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gymposium.viewer.text import shortened
+from gymposium.viewer.text import is_prose, shortened
 from gymposium.visible import visible
 
 _VIEWER = "gymposium.viewer"
@@ -62,6 +62,7 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"in_url": in_url, "data": data, "shortened": shortened}
+    made.tests["prose"] = is_prose
     return made
 
 

@@ -91,7 +91,7 @@
 
   /* Within its own list: the page itself stays where it is. */
   function intoSight(link, list) {
-    const [top, height] = [link.offsetTop - list.offsetTop, link.offsetHeight];
+    const [top, height] = [link.offsetTop, link.offsetHeight];
     if (top < list.scrollTop) list.scrollTop = top;
     else if (top + height > list.scrollTop + list.clientHeight) list.scrollTop = top + height - list.clientHeight;
   }
@@ -146,7 +146,7 @@
       const link = details.querySelector("a.rules");
       if (!link) return;
       const rules = document.getElementById(link.hash.slice(1))?.querySelector("pre");
-      if (rules) link.replaceWith(rules.textContent);
+      if (rules) link.replaceWith(...rules.cloneNode(true).childNodes);
     });
   }
 
