@@ -16,10 +16,10 @@ from benchmarks.learning.measures import CURVES, PlayerAt, figures
 from benchmarks.learning.points import GAME, Points, read_points
 from benchmarks.learning.tasks import TASKS, Task
 from benchmarks.report import about
+from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium_agents.durable import replace_text
 from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.overrides import Override, parse

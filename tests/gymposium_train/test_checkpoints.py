@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from gymposium.durable import MARK
 from gymposium.errors import GymposiumError
-from gymposium_agents.durable import MARK
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora, load_lora
 from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint

@@ -15,7 +15,7 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from gymposium_agents.durable import remove_directory, sweep, whole_directory
+from gymposium.durable import remove_directory, sweep, whole_directory
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.directory import is_whole
 from gymposium_train.learner import Learner

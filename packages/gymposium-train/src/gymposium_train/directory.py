@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.cli.text import finite
+from gymposium.durable import MARK, replace_text, sweep, whole_directory
 from gymposium.errors import BadOption
 from gymposium.records import Problem, ends_line, read_records
-from gymposium_agents.durable import MARK, replace_text, sweep, whole_directory
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
 from gymposium_train.config.writing import as_json

@@ -26,6 +26,7 @@ from gymposium.cli.matches import (
 )
 from gymposium.cli.text import note, out, print_json
 from gymposium.driver import FORFEIT, MatchJob, Played, Schedule, play
+from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -34,7 +35,6 @@ from gymposium.prompt import PROMPT_VERSION
 from gymposium.records import Problem, Record, read_records, recorded
 from gymposium.seating import seated_jobs
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.durable import replace_text
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.synth import Gathered, Keep, Wanted, gather, per_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from transformers import AutoConfig, AutoTokenizer
 
+from gymposium.durable import whole_directory
 from gymposium.errors import GymposiumError
-from gymposium_agents.durable import whole_directory
 from gymposium_agents.loading import load_weights, no_model
 from gymposium_agents.lora.attach import adapter_directory, load_lora
 from gymposium_agents.lora.files import PLAYER

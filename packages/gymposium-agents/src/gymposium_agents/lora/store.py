@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from gymposium.durable import MARK, remove_directory, replace_text, sweep, whole_directory
 from gymposium.errors import GymposiumError
-from gymposium_agents.durable import MARK, remove_directory, replace_text, sweep, whole_directory
 from gymposium_agents.lora.files import CONFIG, WEIGHTS
 from gymposium_agents.tokens import Policy
 

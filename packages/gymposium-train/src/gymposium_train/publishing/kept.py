@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gymposium_agents.durable import sync
+from gymposium.durable import sync
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
+from gymposium.durable import MARK, remove_directory, sweep, whole_directory
 from gymposium.errors import GymposiumError
-from gymposium_agents.durable import MARK, remove_directory, sweep, whole_directory
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.tokens import Policy

@@ -16,6 +16,7 @@ from gymposium.arena.entries import Entry, new_entry, own_entry, read_entry, ref
 from gymposium.arena.schedule import Lineup
 from gymposium.arena.slugs import joint_slug, slug as slug_of
 from gymposium.arena.suite import Suite, read_suite
+from gymposium.durable import replace_text
 from gymposium.errors import BadOption
 from gymposium.players.grammar import check_player
 from gymposium.records import Problem, Record, read_records
@@ -126,9 +127,7 @@ class Board:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    replace_text(path, text)
 
 
 def _difference(there: Suite, wanted: Suite) -> str:

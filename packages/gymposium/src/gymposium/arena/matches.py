@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from gymposium.lines import LineWriter
 from gymposium.records import FORMAT, Record
 
 
@@ -18,33 +17,16 @@ class MatchesFile:
     cut away when it is opened, so that the match is played again."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(path, "a+b")  # noqa: SIM115
         # the worker of a tournament that was killed may still be about to write
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        self.torn = False
+        self._lines = LineWriter(path, wait=True)
+        self.torn = self._lines.torn
         """Whether there was such a rest of a line."""
-        self.finished = set(self._recover())
+        self.finished = set(_finished(path))
         """Ids of the matches that have come to an end; those that broke off have not."""
-
-    def _recover(self) -> Iterable[str]:
-        """Ids of the whole records. Leaves the file at the end of its last whole line."""
-        self._file.seek(0)
-        whole = 0
-        for line in self._file:
-            if not line.endswith(b"\n"):
-                self._file.truncate(whole)
-                self.torn = True
-                break
-            whole += len(line)
-            found = _parsed(line)
-            if found.get("format") == FORMAT and found.get("error") is None and isinstance(found.get("id"), str):
-                yield found["id"]
 
     def append(self, records: Iterable[Record]) -> None:
         """All of these at once."""
-        self._file.write("".join(record.line() + "\n" for record in records).encode())
-        self._file.flush()
+        self._lines.write(*(record.line() for record in records))
 
     def __enter__(self) -> Self:
         return self
@@ -52,9 +34,15 @@ class MatchesFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self._lines.close()
+
+
+def _finished(path: Path) -> Iterable[str]:
+    with open(path, "rb") as file:
+        for line in file:
+            found = _parsed(line)
+            if found.get("format") == FORMAT and found.get("error") is None and isinstance(found.get("id"), str):
+                yield found["id"]
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

@@ -7,34 +7,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from gymposium.driver import Played
 from gymposium.errors import BadRecord, EngineError
+from gymposium.lines import LineWriter
 from gymposium.records.record import Record
 
 
 class RecordWriter:
-    """Appends records to a file, each line whole and flushed. Where an earlier writer was cut off in the
-    middle of a line, the new records start on a line of their own and the broken one is kept."""
+    """Appends records to a file that nobody else writes meanwhile. A record is in the file when `write` returns; what a
+    killed writer left of a last line is cut off when the file is opened."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: IO[str] = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
-        if self.path.stat().st_size and not ends_line(self.path):
-            self._file.write("\n")
+    def __init__(self, path: str | Path, *, wait: bool = False) -> None:
+        """With `wait` another writer of the file is waited for. Raises as `gymposium.lines.LineWriter` does."""
+        self._lines = LineWriter(path, wait=wait)
+        self.path = self._lines.path
+        self.torn = self._lines.torn
+        """Whether there was such a rest of a line."""
 
     def write(self, played: Played) -> Record:
+        """Append a record."""
         record = Record.of(played)
-        self._file.write(record.line() + "\n")
-        self._file.flush()
+        self._lines.write(record.line())
         return record
 
     def close(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self._lines.close()
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from gymposium.driver import Played
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.records import RecordWriter
 from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
@@ -88,8 +88,8 @@ class Tables:
 
     def _record(self, played: Played) -> str:
         try:
-            with self._writing, RecordWriter(self._file) as writer:
+            with self._writing, RecordWriter(self._file, wait=True) as writer:
                 writer.write(played)
-        except OSError as error:
-            return f"It could not be recorded in {FILE} ({error.strerror or error})."
+        except (OSError, GymposiumError) as error:
+            return f"It could not be recorded in {FILE} ({getattr(error, 'strerror', None) or error})."
         return ""

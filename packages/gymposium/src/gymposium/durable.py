@@ -1,4 +1,4 @@
-"""Directories that appear whole or not at all, however the process that writes them ends."""
+"""Files and directories that appear whole or not at all, however the process that writes them ends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from gymposium.errors import GymposiumError
 
 MARK = "COMPLETE"
 """Stands in a directory that was written to its end, so that half a copy of one is not taken for it."""
@@ -38,10 +40,27 @@ def whole_directory(target: Path) -> Iterator[Path]:
 
 def replace_text(file: Path, text: str) -> None:
     """Put `text` in place of what a small file says: whoever reads it sees the old or the new, never half."""
+    with replaced(file) as staging:
+        staging.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """A staging file beside `file`, to be written. Behind the block it is synced to the disk and takes the place of
+    `file` by one rename; where the block raises, `file` is as it was.
+
+    Raises `GymposiumError` where the disk is full or fails."""
     staging = file.with_name(f".{file.name}.partial")
-    staging.write_text(text, encoding="utf-8")
-    sync(staging)
-    staging.replace(file)
+    try:
+        yield staging
+        sync(staging)
+        staging.replace(file)
+    except OSError as error:
+        staging.unlink(missing_ok=True)
+        raise GymposiumError(f"{file} cannot be written ({error.strerror or error}).") from error
+    except BaseException:
+        staging.unlink(missing_ok=True)
+        raise
     sync(file.parent)
 
 
