@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import UnknownName
-from gymposium.reading import KINDS, READERS, Reading, read, read_action, reader
+from gymposium.reading import KINDS, MAX_REPLY, READERS, Reading, read, read_action, reader
 
 SQUARES = re.compile(r"[a-c][1-3]")
 LEGAL = ["a3", "b2", "c1"]
@@ -68,6 +69,25 @@ def test_any_text_has_exactly_one_reading(text: str, name: str, legal: list[str]
 )
 def test_huge_replies_are_unparsable_and_no_more(name: str, text: str) -> None:
     assert read(text, LEGAL, READERS[name], SQUARES).kind == "unparsable"
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_a_reply_of_more_characters_than_the_limit_is_unparsable(name: str) -> None:
+    answer = READERS[name].answer("b2")
+    assert read(answer.ljust(MAX_REPLY), LEGAL, READERS[name], SQUARES) == Reading("move", "b2")
+    assert read(answer.ljust(MAX_REPLY + 1), LEGAL, READERS[name], SQUARES) == Reading("unparsable")
+    assert read(answer.ljust(MAX_REPLY + 1), None, READERS[name], None) == Reading("unparsable")
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("length", [MAX_REPLY - 100, 10_000_000])
+def test_long_replies_are_read_in_little_memory(name: str, length: int) -> None:
+    answer = f"<think>{'x' * length}</think><move>b2</move>" if name == "tags" else f"{' ' * length}b2"
+    tracemalloc.start()
+    read(answer, LEGAL, READERS[name], SQUARES)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8_000_000
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
@@ -133,6 +153,10 @@ def test_tags(text: str, kind: str) -> None:
         (' {"move":" b2 "}\n', "move"),
         ('{"move": "a1"}', "illegal"),
         ('{"move": "a1", "why": "centre"}', "unparsable"),
+        ('{"move": "b2", "move": "a3"}', "unparsable"),
+        ('{"move": "b2", "move": "b2"}', "unparsable"),
+        ('{"move": "b2", "\\u006dove": "a3"}', "unparsable"),
+        ('{"move": {"a": 1, "a": 1}}', "unparsable"),
         ('{"move": 2}', "unparsable"),
         ('{"move": ["b2"]}', "unparsable"),
         ('{"move": ""}', "unparsable"),
@@ -162,6 +186,12 @@ def test_free_text_takes_any_submission_white_space_and_all(text: str) -> None:
 def test_free_text_takes_no_silence(text: str) -> None:
     for how in READERS.values():
         assert read(how.answer(text), None, how, None) == Reading("unparsable")
+
+
+def test_free_text_that_cannot_be_encoded_is_no_move() -> None:
+    assert read("half a pair: \ud800", None, MOVE, None) == Reading("unparsable")
+    assert read('{"move": "\\ud83d"}', None, JSON, None) == Reading("unparsable")
+    assert read('{"move": "\\ud83d\\ude00"}', None, JSON, None) == Reading("move", "😀")
 
 
 def test_free_text_is_asked_for_in_other_words() -> None:

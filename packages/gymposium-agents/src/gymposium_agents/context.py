@@ -25,7 +25,6 @@ from gymposium.prompt import Prompt
 from gymposium_agents.engines.protocol import Message
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_OPENED_FOR_IT = re.compile(r"\A(?:(?!<think>).)*?</think>", re.DOTALL)
 _LAST = re.compile(r"last-([1-9][0-9]*)")
 
 TRUNCATED = "<think>[TRUNCATED]</think>"
@@ -125,7 +124,10 @@ def context(name: str) -> Context:
 def without_thoughts(reply: str) -> str:
     """`reply` with a placeholder for each of its thoughts: between the tags, up to the end where they were never
     closed, and from the start where the chat template had opened them for the model."""
-    return _THOUGHTS.sub(TRUNCATED, _OPENED_FOR_IT.sub(TRUNCATED, reply))
+    before, closed, after = reply.partition("</think>")
+    if closed and "<think>" not in before:
+        reply = TRUNCATED + after
+    return _THOUGHTS.sub(TRUNCATED, reply)
 
 
 def out_of_context(matches: int, room: str) -> str:

@@ -2,7 +2,8 @@
 
 A reader and the how-to-answer lines of the prompt are one thing, chosen together. Readers are strict:
 the whole reply must have the form that the prompt asks for. Prose is never scanned for something that
-looks like a move. *Cut off* comes from the player's finish reason, never from the text.
+looks like a move. *Cut off* comes from the player's finish reason, never from the text. A reply of more than
+`MAX_REPLY` characters is not looked at: it is *unparsable*.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
+from gymposium.strict_json import strict_json
+
+MAX_REPLY = 1_000_000
+"""Characters in a reply, thoughts included, at most."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Kind = Literal["move", "illegal", "unparsable", "cut off"]
 KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
@@ -77,7 +84,6 @@ class TagsReader:
     """`<think>…</think><move>…</move>`; the thoughts may be left out, and stay with the player."""
 
     name = "tags"
-    _form = re.compile(r"\s*(?:<think>(?:(?!</think>).)*</think>\s*)?<move>((?:(?!</?move>).)*)</move>\s*", re.DOTALL)
 
     def instructions(self, style: str, *, free_text: bool = False) -> str:
         if style == "compact":
@@ -88,15 +94,20 @@ class TagsReader:
         )
 
     def submission(self, reply: str) -> str | None:
-        found = self._form.fullmatch(reply)
-        return found[1] if found else None
+        rest = reply.strip()
+        if rest.startswith("<think>"):
+            rest = rest.partition("</think>")[2].lstrip()
+        if not rest.startswith("<move>") or not rest.endswith("</move>"):
+            return None
+        move = rest[len("<move>") : -len("</move>")]
+        return None if "<move>" in move or "</move>" in move else move
 
     def answer(self, move: str) -> str:
         return f"<move>{move}</move>"
 
 
 class JsonReader:
-    """A JSON object with one key: `{"move": "…"}`."""
+    """A JSON object with one key, which stands there once: `{"move": "…"}`."""
 
     name = "json"
 
@@ -106,8 +117,8 @@ class JsonReader:
 
     def submission(self, reply: str) -> str | None:
         try:
-            value = json.loads(reply)
-        except (ValueError, RecursionError):  # the latter from thousands of nested brackets
+            value = strict_json(reply)
+        except ValueError:
             return None
         if not isinstance(value, dict) or set(value) != {"move"} or not isinstance(value["move"], str):
             return None
@@ -134,23 +145,29 @@ def read(
     text: str, legal: Sequence[str] | None, how: Reader, pattern: re.Pattern[str] | None, *, cut_off: bool = False
 ) -> Reading:
     """Read a reply against the legal moves, or as free text (`legal` is None), where any submission that is
-    not blank is a move. White space around a listed move is ignored; in free text it counts.
+    not blank is a move. White space around a listed move is ignored; in free text it counts. Free text with a lone
+    surrogate, which cannot be encoded, is *unparsable*.
 
     What has the shape of a move of this game (`pattern`) but is not legal now is *illegal*; what has
     not is *unparsable*.
     """
     if cut_off:
         return Reading("cut off")
-    submission = how.submission(text)
+    submission = how.submission(text) if len(text) <= MAX_REPLY else None
     if submission is None or not (move := submission.strip()):
         return Reading("unparsable")
     if legal is None:
-        return Reading("move", submission)
+        return Reading("move", submission) if is_encodable(submission) else Reading("unparsable")
     if move in legal:
         return Reading("move", move)
     if pattern is None or pattern.fullmatch(move):
         return Reading("illegal", move)
     return Reading("unparsable")
+
+
+def is_encodable(text: str) -> bool:
+    """Whether UTF-8 can hold the text: it has no lone surrogate."""
+    return text.isascii() or _SURROGATE.search(text) is None
 
 
 def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gymposium.errors import Unrated
+from gymposium.reading import MAX_REPLY
+from gymposium.strict_json import strict_json
 
 CUT_OFF = "the judge's answer was cut off"
 NO_JSON = "the judge's answer was not the JSON asked for"
 NOT_EACH_ONCE = "the judge did not score each trajectory once"
 NO_SCORE = "the judge gave a score that is no number from 0 to 1"
 
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+_FENCE = "```"
 _LONGEST = 200
 """Characters of an answer that are repeated."""
 
@@ -22,7 +23,8 @@ _LONGEST = 200
 def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
     """The score of each id, in the order of `ids`. Thoughts before the JSON and a code fence around it are passed over.
 
-    Raises `Unrated` where the answer is anything but one score from 0 to 1 for each id."""
+    Raises `Unrated` where the answer is anything but one score from 0 to 1 for each id, or has more than `MAX_REPLY`
+    characters."""
     given = [(_id(entry), entry.get("score")) for entry in _entries(answer)]
     names = [name for name, _ in given]
     if len(given) != len(ids):
@@ -36,33 +38,21 @@ def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
 
 
 def _entries(answer: str) -> list[dict[str, Any]]:
+    if len(answer) > MAX_REPLY:
+        raise Unrated(NO_JSON, f"It has {len(answer):,} characters; at most {MAX_REPLY:,} are read.")
     text = answer.strip()
     if not text.startswith(("{", "`")):  # or else the tag may be quoted in what is explained
         text = text.partition("</think>")[2].strip()
-    if fenced := _FENCED.fullmatch(text):
-        text = fenced[1]
+    if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) >= 2 * len(_FENCE):
+        text = text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
     try:
-        found = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
-    except (ValueError, RecursionError):  # the latter from thousands of nested brackets
+        found = strict_json(text)
+    except ValueError:
         raise Unrated(NO_JSON, f"It says: {_short(answer)}") from None
     entries = found.get("scores") if isinstance(found, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Unrated(NO_JSON, f"It says: {_short(answer)}")
     return entries
-
-
-def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are all different: of two scores in one, neither is meant."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"{key} stands there twice")
-        found[key] = value
-    return found
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no JSON")
 
 
 def _id(entry: dict[str, Any]) -> str:
@@ -80,5 +70,5 @@ def _score(name: str, score: object) -> float:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.games.protocol import Game
-from gymposium.reading import Reader, Reading, read, read_action
+from gymposium.reading import MAX_REPLY, Reader, Reading, read, read_action
 
 
 def read_again(
@@ -32,6 +32,8 @@ def why(reading: Reading, text: str, legal: Sequence[str] | None, how: Reader) -
     if reading.kind == "illegal":
         count = len(legal or ())
         return f"“{reading.move}” is a move of this game, but not one of the {count} that are legal here."
+    if len(text) > MAX_REPLY:
+        return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
     submission = how.submission(text)
     if submission is None:
         asked = how.instructions("compact", free_text=legal is None)
