@@ -69,7 +69,9 @@ def test_it_plays_by_its_odds_and_gains_on_random_play(name: str) -> None:
 @pytest.mark.parametrize(
     ("game", "reason"),
     [
-        ("tic_tac_toe", "take 'exact'"),
+        ("tic_tac_toe", "Write exact, which plays it if it has at most 400000 positions, or mcts-N."),
+        ("chess", "it hides nothing. Write mcts-N."),  # exact refuses it, for its size
+        ("backgammon", "it hides nothing. Write mcts-N."),  # exact refuses it, for its dice
         ("blackjack", "two seats"),
         ("hearts", "two seats"),
         ("trace", "games of OpenSpiel"),

@@ -1,1 +1,36 @@
-"""Language models as players: chat, token engines, LoRA, evaluation."""
+"""Language models as players: chat, token engines, LoRA, evaluation.
+
+Each name is imported on first use: the `gymposium` command imports this package for every verb, without torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gymposium_agents.loading import LoadedModel, load_chat, load_model
+    from gymposium_agents.player import LanguageModelPlayer
+    from gymposium_agents.small import make_small_model
+    from gymposium_agents.tokens import Policy
+
+__all__ = ["LanguageModelPlayer", "LoadedModel", "Policy", "load_chat", "load_model", "make_small_model"]
+
+_MODULES = {
+    "LanguageModelPlayer": "player",
+    "LoadedModel": "loading",
+    "Policy": "tokens",
+    "load_chat": "loading",
+    "load_model": "loading",
+    "make_small_model": "small",
+}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

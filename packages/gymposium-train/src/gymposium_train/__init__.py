@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Callback", "TrainConfig", "train"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     # on use: the `gymposium` command imports this package for every verb
     if name == "Callback":

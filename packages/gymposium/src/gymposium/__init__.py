@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gymposium.players.grammar import make_player
     from gymposium.rewards.grammar import make_reward
 
+    __version__: str
+
 __all__ = [
     "CommandSpec",
     "GameSpec",
@@ -30,6 +32,7 @@ __all__ = [
     "OpponentSpec",
     "Parameter",
     "RewardSpec",
+    "__version__",
     "hookimpl",
     "load_game",
     "make_player",
@@ -55,6 +58,10 @@ def __getattr__(name: str) -> Any:
 
         return version("gymposium")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def _register() -> None:

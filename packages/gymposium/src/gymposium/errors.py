@@ -38,6 +38,13 @@ class BadOption(GymposiumError, ValueError):
     """A keyword or command-line value that is not one of the allowed forms."""
 
 
+class WrongType(GymposiumError, TypeError):
+    """An argument of the wrong type; the message says what was expected and what was given."""
+
+    def __init__(self, what: str, expected: str, given: object) -> None:
+        super().__init__(f"{what} must be {expected}, not {given!r} of type {type(given).__name__}.")
+
+
 class IllegalMove(GymposiumError, ValueError):
     """A move that is not legal in this position; carries the legal ones."""
 

@@ -39,4 +39,5 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"expectimax-(?P<moves>[1-6])",  # with 6, a move takes a tenth of a second
         summary="2048: search D moves deep, with every new tile between them by its chance; D from 1 to 6.",
         entry_point="gymposium_2048.expectimax:ExpectimaxPlayer",
+        placeholders="with D from 1 to 6",
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from gymposium.driver.guard import Answer, Fault
 from gymposium.driver.opening import opened
-from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
+from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat, WrongType
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import Event, Game, Match, seat_result
 from gymposium.players.protocol import Ask, Player, Reply, Sitting, Usage, legal_moves
@@ -41,6 +41,17 @@ class MatchJob:
     """Random plies with which the match begins, drawn from its seed (`gymposium.driver.opening`)."""
     note_pay: bool = False
     """Whether each turn is to say what the match had paid its seat before it (`Turn.before`), for rewards by turn."""
+
+    def __post_init__(self) -> None:
+        """Raises `WrongType` where names stand in the place of what they name."""
+        if not hasattr(self.game, "new"):
+            raise WrongType("MatchJob: game", "a game, as load_game('tic_tac_toe') returns one", self.game)
+        players: object = self.players
+        if isinstance(players, str) or not isinstance(players, Sequence):
+            raise WrongType("MatchJob: players", "a sequence with one player for each seat", players)
+        for player in self.players:
+            if not hasattr(player, "act"):
+                raise WrongType("MatchJob: each player", "a player, as make_player('random') returns one", player)
 
 
 @dataclass(slots=True)

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 
 import pyspiel
 
+from gymposium.exact.minimax import check_solvable
 from gymposium.exact.policy import State
-from gymposium.exact.size import TooLarge
+from gymposium.exact.size import DEEPEST, MOST_POSITIONS, TooLarge
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
 
@@ -40,7 +41,10 @@ def _solvable(game: Game) -> OpenSpielGame:
         raise TooLarge(f"{game.name}: equilibria are computed for games of OpenSpiel.")
     kind = game.engine.get_type()
     if not game.hides and kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:
-        raise TooLarge(f"{game.name} hides nothing, so nothing is gained by being unpredictable in it: take 'exact'.")
+        raise TooLarge(
+            f"{game.name}: equilibria are computed for games that hide something, and it hides nothing. "
+            f"{_player_without_hiding(game)}"
+        )
     if game.seats != 2 or game.spec.utility != "zero_sum":
         raise TooLarge(f"{game.name}: equilibria are computed for two seats in a zero-sum game.")
     if not kind.provides_information_state_string:
@@ -48,6 +52,17 @@ def _solvable(game: Game) -> OpenSpielGame:
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise TooLarge(f"{game.name}: its engine draws chance itself and cannot list the outcomes.")
     return game
+
+
+def _player_without_hiding(game: Game) -> str:
+    """What to write instead of cfr-N for a game that hides nothing: `exact` only where it may be able to play it."""
+    try:
+        check_solvable(game)
+    except TooLarge:
+        return "Write mcts-N."
+    if game.max_decisions > DEEPEST or game.spec.utility != "zero_sum":
+        return "Write mcts-N."
+    return f"Write exact, which plays it if it has at most {MOST_POSITIONS} positions, or mcts-N."
 
 
 def _states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:

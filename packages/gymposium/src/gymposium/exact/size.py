@@ -8,6 +8,8 @@ from gymposium.games.protocol import Game
 MAX_POSITIONS = 20_000
 """A larger game is refused: its traversal takes minutes, a language model's answers in it hours."""
 
+MOST_POSITIONS = 400_000
+"""Of minimax, for the player `exact`: more would take a minute, and gigabytes, before the first move."""
 
 DEEPEST = 300
 """Moves of a match, at most: a traversal goes down one line at a time, by recursion."""

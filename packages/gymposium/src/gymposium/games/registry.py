@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-from gymposium.errors import BadParameter, UnknownName
+from gymposium.errors import BadParameter, UnknownName, WrongType
 from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.plugins.host import host
@@ -17,8 +17,11 @@ def load_game(name: str, **params: Any) -> Game:
     `load_game("goofspiel", num_cards=8)`. `openspiel:NAME` gives any other OpenSpiel game with the
     engine's plain text, `gym:ID` any text environment of Gymnasium. Games are immutable and cached.
 
-    Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter.
+    Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter, and `WrongType` where `name` is
+    not text.
     """
+    if not isinstance(name, str):
+        raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
     base, written = parse_name(name)
     for key in params:
         if key in written:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.exact.minimax import Minimax, children
-from gymposium.exact.size import TooLarge
+from gymposium.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
-
-MOST_POSITIONS = 400_000
-"""More would take a minute, and gigabytes, before the first move."""
 
 
 class ExactPlayer:

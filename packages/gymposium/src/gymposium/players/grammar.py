@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from gymposium.errors import MissingExtra, UnknownName
+from gymposium.errors import MissingExtra, UnknownName, WrongType
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
@@ -19,7 +19,8 @@ _ELSEWHERE = {
 
 def make_player(text: str) -> Player:
     """The player written as `text`: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, … Raises
-    `UnknownName` with the nearest forms, `MissingExtra` where a first-party part is not installed."""
+    `UnknownName` with the nearest forms, `MissingExtra` where a first-party part is not installed, and `WrongType`
+    where `text` is not text."""
     spec, groups = check_player(text)
     return cast(Player, host().implementation(spec)(**groups))
 
@@ -27,11 +28,19 @@ def make_player(text: str) -> Player:
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
     """What kind of player is written so, and the parts of the text; nothing is made or loaded. Raises as `make_player`
     does where there is no such kind."""
-    for spec in host().opponents.values():
+    if not isinstance(text, str):
+        raise WrongType("A player", "written as text such as 'random' or 'mcts-100'", text)
+    known = host().opponents.values()
+    for spec in known:
         groups = spec.parse(text)
         if groups is not None:
             return spec, groups
     for prefix, (what, distribution) in _ELSEWHERE.items():
-        if text.startswith(prefix) and not any(spec.form.startswith(prefix) for spec in host().opponents.values()):
+        if text.startswith(prefix) and not any(spec.form.startswith(prefix) for spec in known):
             raise MissingExtra(what, distribution)
-    raise UnknownName("player", text, (spec.form for spec in host().opponents.values()))
+    meant = next((spec for spec in known if spec.fixed_part and text.startswith(spec.fixed_part)), None)
+    raise UnknownName("player", text, (spec.form for spec in known), None if meant is None else _how_to_write(meant))
+
+
+def _how_to_write(spec: OpponentSpec) -> str:
+    return f"Write {spec.form}{f', {spec.placeholders}' if spec.placeholders else ''}."

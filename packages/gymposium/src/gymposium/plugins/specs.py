@@ -170,10 +170,19 @@ class OpponentSpec:
     pattern: str
     summary: str
     entry_point: str
+    placeholders: str = ""
+    """What the capital letters of the form stand for, as the end of a sentence: `with N from 1 to 1000`. It ends the
+    error for a text that begins like the form and does not match."""
 
     def __post_init__(self) -> None:
         re.compile(self.pattern)
         _check_entry_point(f"opponent {self.name}", self.entry_point)
+
+    @property
+    def fixed_part(self) -> str:
+        """What the form begins with before its first placeholder: `mcts-`. Empty where it has no placeholder."""
+        found = re.match(r"([^A-Z]+)[A-Z]", self.form)
+        return "" if found is None else found[1]
 
     def parse(self, text: str) -> dict[str, str | None] | None:
         """The groups of `text`, or None where it is some other kind of player."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from gymposium.errors import BadOption, UnknownName
+from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.plugins.host import host
 from gymposium.rewards.protocol import CheckedReward
 
 
 def make_reward(text: str) -> CheckedReward:
     """The reward written as `text`: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or any other that a
-    plugin offers. Raises `UnknownName` with the nearest names, `BadOption` for what is wrong within the brackets."""
+    plugin offers. Raises `UnknownName` with the nearest names, `BadOption` for what is wrong within the brackets, and
+    `WrongType` where `text` is not text."""
+    if not isinstance(text, str):
+        raise WrongType("A reward", "written as text such as 'returns' or 'clipped(1)'", text)
     text = text.strip()
     rewards = host().rewards
     for spec in rewards.values():

@@ -36,6 +36,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # more is no number to the engine
         summary="Monte Carlo tree search with N simulations a move; information-set search where cards are hidden.",
         entry_point="gymposium.players.mcts:MctsPlayer",
+        placeholders="with N from 1 to 999999999",
     )
     yield OpponentSpec(
         name="exact",
@@ -50,6 +51,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"cfr-(?P<iterations>[1-9][0-9]{0,5})",
         summary="Nearly an equilibrium, by N iterations of CFR+, in small games that hide something.",
         entry_point="gymposium.players.cfr:CfrPlayer",
+        placeholders="with N from 1 to 999999",
     )
     yield OpponentSpec(
         name="hold",
@@ -57,6 +59,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"hold-(?P<total>[1-9][0-9]{0,3})",
         summary="Pig: rolls until the turn is worth N, then stops.",
         entry_point="gymposium.players.thumb:hold",
+        placeholders="with N from 1 to 9999",
     )
     yield OpponentSpec(
         name="match-prize",
@@ -71,6 +74,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"stand-(?P<total>[1-9][0-9]?)",
         summary="Blackjack: draws below N, then stands.",
         entry_point="gymposium.players.thumb:stand",
+        placeholders="with N from 1 to 99",
     )
     yield OpponentSpec(
         name="human",

@@ -1,0 +1,32 @@
+"""Players written wrongly: the error says how to write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gymposium import make_player
+from gymposium.errors import UnknownName
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("mcts-0", "There is no player called 'mcts-0'. Write mcts-N, with N from 1 to 999999999."),
+        ("mcts-1000000000", "with N from 1 to 999999999."),
+        ("mcts-many", "with N from 1 to 999999999."),
+        ("cfr-0", "Write cfr-N, with N from 1 to 999999."),
+        ("hold-0", "Write hold-N, with N from 1 to 9999."),
+        ("stand-100", "Write stand-N, with N from 1 to 99."),
+        ("expectimax-7", "Write expectimax-D, with D from 1 to 6."),
+        ("mct-5", "Did you mean 'mcts-N'?"),
+    ],
+)
+def test_it_says_how_to_write_the_player(text: str, told: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        make_player(text)
+    assert str(caught.value).endswith(told)
+
+
+def test_the_limits_that_are_named_are_the_limits_that_hold() -> None:
+    for text in ("mcts-1", "mcts-999999999", "cfr-1", "cfr-999999", "hold-9999", "stand-99", "expectimax-6"):
+        make_player(text)
