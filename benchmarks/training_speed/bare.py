@@ -51,12 +51,13 @@ def update(
     norms = []
     for epoch in range(settings.epochs):
         rng = stream(work.update["seed"], "epoch", epoch)
-        for batch in minibatches(work.rows, settings.minibatches, rng):
+        batches = minibatches(work.rows, settings.minibatches, rng)
+        for batch in batches:
             optimizer.zero_grad(set_to_none=True)
             for first in range(0, len(batch), MICRO_BATCH):
                 part = batch[first : first + MICRO_BATCH]
                 loss = _loss(model, part, objective, work.update["entropy_weight"], pad, temperature)
-                (settings.minibatches * loss).backward()  # type: ignore[no-untyped-call]
+                (len(batches) * loss).backward()  # type: ignore[no-untyped-call]
             norms.append(float(torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)))
             optimizer.step()
     return sum(norms) / len(norms)

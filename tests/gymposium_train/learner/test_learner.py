@@ -314,7 +314,7 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, m
 @given(prompts=st.lists(st.integers(0, 5), min_size=1, max_size=40), parts=st.integers(1, 5), seed=st.integers(0, 9))
 def test_minibatches_hold_every_row_once_and_equal_prompts_together(prompts: list[int], parts: int, seed: int) -> None:
     rows = [Row((p, 1), [Span(1, 2, (0.0,), advantage=float(i))]) for i, p in enumerate(prompts)]
-    found = list(minibatches(rows, parts, random.Random(seed)))
+    found = minibatches(rows, parts, random.Random(seed))
     assert 1 <= len(found) <= parts
     assert sorted(row.spans[0].advantage for batch in found for row in batch) == list(range(len(rows)))
     most = math.ceil(len(rows) / parts)

@@ -131,7 +131,8 @@ class Optimizer(Part):
     epochs: int = Field(default=2, ge=1)
     """Passes over a step's rows."""
     minibatches: int = Field(default=2, ge=1)
-    """Optimizer steps in a pass."""
+    """Optimizer steps in a pass, at most: rows of one prompt stay in one step as far as they fit. The mean gradient
+    over a pass does not depend on it."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)
     """A gradient that is longer is cut to this length."""
     target_kl: float | None = Field(default=None, gt=0.0)

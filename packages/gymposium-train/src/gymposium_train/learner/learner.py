@@ -145,21 +145,24 @@ class Learner:
         beside: Beside | None = None,
     ) -> dict[str, float]:
         """One step of reinforcement learning: passes over the rows, each in some optimizer steps. Rows carry their
-        advantages, and weights that make the loss over all of them a mean. Where the policy does not learn, the critic
-        alone does. `kl_weight` is that of the loss where it is left out. Returns what was seen, by metric name."""
+        advantages, and weights that make the loss over all of them a mean. An optimizer step's loss is its minibatch's
+        part of that mean times the number of minibatches, so the mean gradient over a pass is that of all rows. Where
+        the policy does not learn, the critic alone does. `kl_weight` is that of the loss where it is left out. Returns
+        metrics by name."""
         metrics, settings = Metrics(), self.settings
         weights = Weights(entropy_weight, self.loss.kl.weight if kl_weight is None else kl_weight)
         turns = sum(len(row.spans) for row in rows)
         entropy = policy_learns and entropy_weight > 0.0
         for epoch in range(settings.epochs):
             mine = Metrics()
-            for number, part in enumerate(minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))):
+            parts = minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))
+            for number, part in enumerate(parts):
                 with self._training():
                     for _, found in self._passes.rows(part, entropy=entropy, frozen=not policy_learns):
                         if epoch == number == 0:
                             _note_start(mine, found)
                         loss = self._loss(found, turns, weights, policy_learns, mine)
-                        (settings.minibatches * loss).backward()  # type: ignore[no-untyped-call]
+                        (len(parts) * loss).backward()  # type: ignore[no-untyped-call]
                     if beside is not None:
                         weight, pairs = next(beside)
                         self._imitate(pairs, weight, mine)

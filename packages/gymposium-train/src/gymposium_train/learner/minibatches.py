@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gymposium_train.rows import Row, Tokens
 
 
-def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> Iterator[list[Row]]:
-    """The rows in at most `parts` minibatches of about equal size, at random, but with rows of the same prompt together
-    as far as they fit: they are scored in one pass, and their advantages are relative to each other."""
+def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> list[list[Row]]:
+    """The rows in at most `parts` random minibatches of about equal size. Rows of the same prompt stay together as far
+    as they fit: they are scored in one pass, and their advantages are relative to each other. Where prompts are few and
+    large, there are fewer minibatches than `parts`."""
     by_prompt: dict[Tokens, list[Row]] = {}
     for row in rows:
         by_prompt.setdefault(row.prompt, []).append(row)
     most = max(1, math.ceil(len(rows) / parts))
     units = [same[i : i + most] for same in by_prompt.values() for i in range(0, len(same), most)]
     rng.shuffle(units)
+    batches: list[list[Row]] = []
     batch: list[Row] = []
     for unit in units:
         batch += unit
         if len(batch) * parts >= len(rows):
-            yield batch
+            batches.append(batch)
             batch = []
-    if batch:
-        yield batch
+    return [*batches, batch] if batch else batches
