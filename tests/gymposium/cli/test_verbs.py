@@ -273,10 +273,10 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     path = tmp_path / RECORD
     path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac_to"'))
     done = gymposium("replay", RECORD)
-    assert done.returncode == 2
-    assert (
-        done.stderr
-        == "error: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or 'ultimate_tic_tac_toe'?\n"
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "cannot be played again: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or "
+        "'ultimate_tic_tac_toe'?\n"
     )
     done = gymposium("verify", RECORD)
     assert done.returncode == 1
@@ -286,22 +286,49 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     assert (file["matches"], file["not_played"], len(file["problems"])) == (0, 1, 1)
 
 
-def test_an_empty_record(gymposium: Run, tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").touch()
-    assert gymposium("replay", "empty.jsonl").stderr == "empty.jsonl holds no matches.\n"
-    assert as_json(gymposium("replay", "empty.jsonl", "--json")) == {"matches": [], "problems": []}
-    assert gymposium("verify", "empty.jsonl").returncode == 0
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty"),
+        ("# a page\n\nwith text\n", "line 1 is not JSON (Expecting value: line 1 column 1 (char 0))"),
+        ('\n{"a": 1}\n' * 50, "line 2 is not a match record of format 'gymposium-match-3'"),
+    ],
+)
+def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "other").write_text(text)
+    for verb in ("replay", "verify"):
+        done = gymposium(verb, "other")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"error: other: holds no match record: {why}\n"
+    data = json.loads(gymposium("verify", "other", "--json").stdout)
+    assert data["problems"] == len(data["files"][0]["problems"]) == 1
 
 
 def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
     data = json.loads((tmp_path / RECORD).read_text())
+    good = json.dumps(data)
     data["events"][1] = [1, data["events"][0][1]]  # a square that is taken
-    (tmp_path / "bad.jsonl").write_text(json.dumps(data) + "\n")
+    (tmp_path / "bad.jsonl").write_text(f"{json.dumps(data)}\n{good}\n")
     done = gymposium("replay", "bad.jsonl")
-    assert done.returncode == 2
-    assert "does not follow its game's rules" in done.stderr
+    assert done.returncode == 1
+    assert re.search(r"cannot be played again: '..' is not legal for seat 1", done.stderr)
     assert "Traceback" not in done.stderr
+    assert "At the end seat 0 sees:" in done.stdout  # the other match
+
+
+def test_what_a_record_may_not_name_is_allowed_on_the_command_line(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("print('imported')\n")
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
+    path = tmp_path / RECORD
+    path.write_text(path.read_text().replace('"tic_tac_toe"', '"gym:mine:Text-v0"'))
+    for verb in ("verify", "replay"):
+        done = gymposium(verb, RECORD, env={"PYTHONPATH": str(tmp_path)})
+        assert done.returncode == 1
+        assert "gymposium --allow gym:mine:Text-v0" in done.stdout + done.stderr
+        assert "imported" not in done.stdout
+        done = gymposium("--allow", "gym:mine:*", verb, RECORD, env={"PYTHONPATH": str(tmp_path)})
+        assert "imported" in done.stdout
 
 
 def test_play_to_the_end(gymposium: Run, tmp_path: Path) -> None:

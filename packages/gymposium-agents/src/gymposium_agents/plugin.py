@@ -17,6 +17,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="A language model (a directory or hub name), with or without a LoRA adapter; greedy unless options, "
         "as in ?context=full&temperature=0.6, say otherwise.",
         entry_point="gymposium_agents.grammar:language_model_player",
+        opens="a model's files, or a server",
     )
     yield OpponentSpec(
         name="api",
@@ -25,6 +26,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="A model behind an OpenAI-compatible chat API, as in api:gpt-5?base_url=https://host/v1&key=ENV_NAME; "
         "the key comes from the environment.",
         entry_point="gymposium_agents.api_player:api_player",
+        opens="an address, or a key of the environment",
+        opens_where=r"[?&](base_url|key)=",
     )
 
 

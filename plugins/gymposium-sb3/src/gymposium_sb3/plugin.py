@@ -15,6 +15,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"sb3:(?P<path>.+)",
         summary="A policy saved by stable-baselines3 (PPO, MaskablePPO, A2C); its likeliest legal move.",
         entry_point="gymposium_sb3.player:Sb3Player",
+        opens="a file",
     )
 
 

@@ -29,6 +29,7 @@ def gymposium_games() -> Iterable[GameSpec]:
                 name="source",
                 default="generated",
                 help="Where programs come from: generated, a JSONL file, or hub:NAME or hub:NAME:SPLIT.",
+                opens="a file or a data set of the hub",
             ),
         ),
         examples=({}, {"difficulty": 5}),

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from gymposium.allowed import check_named_player
 from gymposium.arena.slugs import slug
 from gymposium.arena.suite import Suite
 from gymposium.errors import BadOption, BadRecord, GymposiumError
@@ -158,8 +159,9 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
 
 
 def make_entrant(entry: Entry) -> Player:
-    """The player of an entry, to play or to be asked again. Raises as `make_player`, and `Changed` where what is here
-    under its name is not what was entered."""
+    """The player of an entry, to play or to be asked again. Raises as `make_player`, `NotAllowed` for one that only the
+    user may name, and `Changed` where what is here under its name is not what was entered."""
+    check_named_player(entry.player)
     player = make_player(entry.player)
     now = _described(player, entry.player, entry.games)
     for name, is_now in now.items():

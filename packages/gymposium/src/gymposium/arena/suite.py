@@ -22,11 +22,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from gymposium.allowed import check_named_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
-from gymposium.games.registry import load_game
-from gymposium.players.grammar import check_player
+from gymposium.games.registry import load_game, load_named_game
 from gymposium.settings import read_settings
 
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
@@ -155,13 +155,13 @@ def parse_suite(text: str) -> Suite:
 
 
 def _game(whole: _Whole, table: _Table) -> SuiteGame:
-    loaded = load_game(table.name)
+    loaded = load_named_game(table.name)
     players = whole.players if table.players is None else table.players
     _no_twins(f"players of {loaded.name}", players)
     for player in players:
-        check_player(player)
         if player == "human":
             raise BadOption("a person cannot be asked by a tournament: leave out the player human.")
+        check_named_player(player)
     groups = whole.groups if table.groups is None else table.groups
     lineups = whole.lineups if table.lineups is None else table.lineups
     _at_least(1, "groups", groups)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gymposium.allowed import check_named_player
 from gymposium.arena.board import Board
 from gymposium.arena.crew import play_tasks
 from gymposium.arena.entries import Entry
@@ -50,8 +51,12 @@ def run_tournament(
     """Play what is missing on a board. `watch` is called as often as something changes. `plugins` are one-file plugins
     that the workers load.
 
-    An entry whose seed is open gets one now from the operating system: whoever made the entry could not know it."""
+    An entry whose seed is open gets one now from the operating system: whoever made the entry could not know it.
+
+    Raises `NotAllowed` before the first match where an entry names a player that only the user may name."""
     with board.locked():
+        for entry in board.entries():
+            check_named_player(entry.player)
         for entry in board.entries():
             if entry.seed is None:
                 board.write_entry(entry.seeded(secrets.randbits(48)))

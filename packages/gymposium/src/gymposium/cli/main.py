@@ -16,6 +16,7 @@ import pettingzoo
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gymposium.allowed import allow
 from gymposium.cli.text import complain, note
 from gymposium.envs.registration import register_envs
 from gymposium.errors import BadOption, GymposiumError, MissingExtra, UnknownName
@@ -134,6 +135,18 @@ def options(
             "(empty) in the environment.",
         ),
     ] = False,
+    allow_names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow",
+            metavar="NAME",
+            is_eager=True,
+            callback=lambda names: allow(*(names or [])),
+            help="Let files name this game or player, though it imports a module, reads a path or asks a server: "
+            "'gym:my_module:MyText-v0', 'sb3:policies/*'. What you type yourself needs no permission. May be given "
+            "again.",
+        ),
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,

@@ -8,10 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.text import complain, note, number, out, print_json, show
-from gymposium.errors import BadOption, BadRecord, IllegalMove, WrongSeat
-from gymposium.games.protocol import CHANCE, Match
-from gymposium.records import Problem, Record, read_records, walk
+from gymposium.cli.text import complain, number, out, print_json, show
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.games.protocol import CHANCE
+from gymposium.games.registry import needs_isolation
+from gymposium.isolated import isolated
+from gymposium.records import Problem, Record, no_records, read_records, walk
+
+
+@dataclass(slots=True)
+class Shown:
+    """A match, played again to be shown."""
+
+    steps: list[Step]
+    ends: list[str]
+    """What each seat sees at the end."""
+    over: bool
+    """Whether that is the end by the game's rules."""
 
 
 @dataclass(slots=True)
@@ -42,7 +55,10 @@ def command(
     """Show recorded matches move by move: the position as each seat saw it, its replies, what it moved.
 
     A reply that was not accepted is shown with its reading: illegal, unparsable or cut off. A line that is
-    half-written or is no record is named on stderr and passed over.
+    half-written or is no record, and a match that cannot be played again, is named on stderr and passed over. Ends
+    with 1 where such a match was to be shown, or where the file holds no record at all.
+
+    A game that imports a module or opens a file is played only where you allow it: gymposium --allow NAME replay FILE.
 
     Examples:
 
@@ -50,30 +66,35 @@ def command(
         gymposium replay gymposium-runs/matches.jsonl --match run-5a0c9b21-17 --seat 1
         gymposium replay matches.jsonl --json
     """
-    records, problems = [], []
-    for _, item in read_records(file):
-        if isinstance(item, Problem):
-            problems.append(item)
-            complain(str(item))
-        else:
-            records.append(item)
-    wanted = _select(records, match, file)
-    if not wanted:
-        note(f"{file} holds no matches.")
-    shown = []
-    for record in wanted:
+    items = [item for _, item in read_records(file)]
+    records = [item for item in items if isinstance(item, Record)]
+    problems = [item for item in items if isinstance(item, Problem)]
+    if not records:
+        complain(str(no_records(file, problems)))
+        raise typer.Exit(1)
+    for problem in problems:
+        complain(str(problem))
+    shown, unshown = [], []
+    for record in _select(records, match, file):
         if seat is not None and seat >= len(record.players):
             raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
         try:
-            played, end = _steps(record)
-        except (BadRecord, IllegalMove, WrongSeat) as error:
-            raise BadRecord(f"Match {record.id} does not follow its game's rules: {error}") from error
-        if as_json:
-            shown.append(_as_data(record, played, end, seat))
+            played = isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
+        except Exception as error:  # noqa: BLE001 - whatever an engine may raise at a stranger's record
+            why = str(error) if isinstance(error, GymposiumError) else f"{type(error).__name__}: {error}"
+            unshown.append(Problem(f"Match {record.id}", f"cannot be played again: {why}"))
         else:
-            _print(record, played, end, seat)
+            if as_json:
+                shown.append(_as_data(record, played, seat))
+            else:
+                _print(record, played, seat)
+            continue
+        complain(str(unshown[-1]))
     if as_json:
-        print_json({"matches": shown, "problems": [{"where": p.where, "what": p.what} for p in problems]})
+        told = [{"where": one.where, "what": one.what} for one in (*problems, *unshown)]
+        print_json({"matches": shown, "problems": told})
+    if unshown:
+        raise typer.Exit(1)
 
 
 def _select(records: list[Record], match: str | None, file: Path) -> list[Record]:
@@ -91,8 +112,7 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     return named[:1]
 
 
-def _steps(record: Record) -> tuple[list[Step], Match]:
-    """A match's steps, and the match at its end."""
+def _played_again(record: Record) -> Shown:
     steps: list[Step] = []
     match = None
     for decision, match in walk(record):
@@ -102,10 +122,10 @@ def _steps(record: Record) -> tuple[list[Step], Match]:
             if move is not None or replies:
                 steps.append(Step(seat, move, match.observe(seat).text, replies, decision.opening))
     assert match is not None
-    return steps, match
+    return Shown(steps, [match.observe(seat).text for seat in range(match.game.seats)], not match.to_move())
 
 
-def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) -> dict[str, Any]:
+def _as_data(record: Record, played: Shown, only: int | None) -> dict[str, Any]:
     seats = range(len(record.players)) if only is None else (only,)
     return {
         "id": record.id,
@@ -120,10 +140,10 @@ def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) ->
                 "opening": step.opening,
                 "replies": [{"reading": r["reading"], "text": r["text"]} for r in step.replies],
             }
-            for step in steps
+            for step in played.steps
             if only is None or step.seat == only
         ],
-        "end": {str(seat): end.observe(seat).text for seat in seats} if not end.to_move() else None,
+        "end": {str(seat): played.ends[seat] for seat in seats} if played.over else None,
         "forfeit": record.forfeit,
         "timed_out": record.timed_out,
         "out_of_context": record.out_of_context,
@@ -136,7 +156,7 @@ def _as_data(record: Record, steps: list[Step], end: Match, only: int | None) ->
     }
 
 
-def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> None:
+def _print(record: Record, played: Shown, only: int | None) -> None:
     console = out()
 
     def say(text: str, style: str | None = None) -> None:
@@ -144,7 +164,7 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
 
     names = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(record.players))
     say(f"Match {record.id}: {record.game}, {names}, seed {record.seed}", "bold")
-    for step in steps:
+    for step in played.steps:
         if only is not None and step.seat != only:
             continue
         if step.seat == CHANCE:
@@ -176,7 +196,7 @@ def _print(record: Record, steps: list[Step], end: Match, only: int | None) -> N
         seats = range(len(record.players)) if only is None else (only,)
         for seat in seats:
             say(f"At the end seat {seat} sees:")
-            say(end.observe(seat).text.rstrip("\n"), "dim")
+            say(played.ends[seat].rstrip("\n"), "dim")
     for payer, cost in record.penalties.items():
         say(f"Seat {payer} paid {cost:g} in penalties.")
     for seat, (result, value) in enumerate(zip(record.results, record.returns, strict=True)):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.text import out, print_json
+from gymposium.cli.text import complain, out, print_json
 from gymposium.records import verify_file
 from gymposium.visible import visible
 
@@ -24,7 +24,9 @@ def command(
     For each record two facts are checked: that its events make a legal match with these returns, and that
     its seed draws the same chance. Replies are read again and the prompts' digests made again. The first
     difference of each bad record is told. A line that is half-written or is no record is named and does not
-    stop the rest. Ends with 0 where all is well, else 1.
+    stop the rest. Ends with 0 where all is well, else 1; a file without any record is not well.
+
+    A game that imports a module or opens a file is played only where you allow it: gymposium --allow NAME verify FILE.
 
     Examples:
 
@@ -51,6 +53,9 @@ def command(
     else:
         console = out()
         for path, found in checked:
+            if not found.matches + found.not_played:
+                complain(str(found.problems[0]))
+                continue
             for problem in found.problems:
                 console.print(visible(str(problem)), style="red", soft_wrap=True)
             bad_lines = len(found.problems)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
+from gymposium.allowed import check_named_game
 from gymposium.errors import BadParameter, UnknownName, WrongType
 from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
+from gymposium.isolated import is_isolated, isolated
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
+from gymposium.streams import stream
 
 
 def load_game(name: str, **params: Any) -> Game:
@@ -35,6 +38,42 @@ def load_game(name: str, **params: Any) -> Game:
         return _load_plain(format_name(base.removeprefix("openspiel:"), given))
     spec = find_spec(base)
     return _load(base, tuple(sorted(spec.check_params(given).items())))
+
+
+def load_named_game(name: str) -> Game:
+    """The game that a file names: a record, a suite. As `load_game`, but only what a file may name
+    (`gymposium.allowed`), and an OpenSpiel game that its engine has made in a process of its own before.
+
+    Raises `NotAllowed`, and `CallFailed` where the engine ends that process."""
+    check_named_game(name)
+    if needs_isolation(name) and not is_isolated():
+        _try_out(name)
+    return load_game(name)
+
+
+def needs_isolation(name: str) -> bool:
+    """Whether a record of this game, which may be anybody's, is to be played in a process of its own: the engine checks
+    too little of its parameters and moves."""
+    return name.strip().startswith("openspiel:")
+
+
+@lru_cache(maxsize=64)
+def _try_out(name: str) -> None:
+    isolated(_play_a_little, name)
+
+
+def _play_a_little(name: str) -> None:
+    """Make the game and play some random moves, for what the engine does then."""
+    match, rng = load_game(name).new(0), stream(0, "try")
+    for _ in range(20):
+        moves = {}
+        for seat in match.to_move():
+            match.observe(seat)
+            legal = match.legal_moves(seat) or [""]
+            moves[seat] = legal[int(rng.random() * len(legal))]
+        if not moves:
+            return
+        match.apply(moves)
 
 
 def is_registered(name: str) -> bool:

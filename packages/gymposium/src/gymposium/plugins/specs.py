@@ -51,6 +51,9 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[bool | int | float | str, ...] | None = None
+    opens: str = ""
+    """What a value other than the default makes the game open, as a noun: `a file`. Records and suites, which are files
+    of perhaps somebody else, may give one only where the user allows it (`gymposium --allow`)."""
 
     def check(self, value: Any) -> Any:
         """`value` in this parameter's type; text such as `"8"` is read. Raises `BadParameter`."""
@@ -173,9 +176,15 @@ class OpponentSpec:
     placeholders: str = ""
     """What the capital letters of the form stand for, as the end of a sentence: `with N from 1 to 1000`. It ends the
     error for a text that begins like the form and does not match."""
+    opens: str = ""
+    """What such a player's text makes it open, as a noun: `a file`, `the terminal`. Suites and entries, which are files
+    of perhaps somebody else, may name such a player only where the user allows it (`gymposium --allow`)."""
+    opens_where: str = ""
+    """Where only some texts do: a pattern that is found in those."""
 
     def __post_init__(self) -> None:
         re.compile(self.pattern)
+        re.compile(self.opens_where)
         _check_entry_point(f"opponent {self.name}", self.entry_point)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -85,3 +85,9 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
                 yield number, Record.parse(line)
             except BadRecord as error:
                 yield number, Problem(f"{path}:{number}", str(error))
+
+
+def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:
+    """What is wrong with a file that holds no record; `problems` are those of its lines."""
+    why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
+    return Problem(str(path), f"holds no match record: {why}")

@@ -147,7 +147,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
         _need(isinstance(data[name], dict), name)
     for name in ("versions", "crashed"):
         _need(all(isinstance(one, str) for one in data[name].values()), name)
-    _need(all(seat.isdecimal() for seat in data["crashed"]), "crashed")
+    _need(all(seat.isdecimal() and len(seat) < 10 for seat in data["crashed"]), "crashed")
     _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
     _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
     for name in _SILENT:

@@ -11,10 +11,11 @@ from gymposium.driver import opened
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import CHANCE, Game, Match, Reports, seat_result
-from gymposium.games.registry import load_game
+from gymposium.games.registry import load_named_game, needs_isolation
+from gymposium.isolated import CallFailed, isolated
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import read, read_action, reader
-from gymposium.records.files import Problem, read_records
+from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.record import Record
 
 
@@ -30,23 +31,20 @@ class Verification:
 
 
 def verify_file(path: str | Path) -> Verification:
-    """Play every record again; each broken or differing one gives one problem, its first difference."""
+    """Play every record again; each broken or differing one gives one problem, its first difference, and a file that
+    holds no record at all gives one."""
     found = Verification()
     for number, record in read_records(path):
         if isinstance(record, Problem):
             found.problems.append(record)
             continue
-        difference: str | None
-        try:
-            game = _same_game(record)
-        except GymposiumError as error:
-            found.not_played += 1
-            difference = str(error)
-        else:
-            found.matches += 1
-            difference = _difference(game, record)
+        played, difference = _checked(record)
+        found.matches += played
+        found.not_played += not played
         if difference is not None:
             found.problems.append(Problem(f"{path}:{number} (match {record.id})", difference))
+    if not found.matches + found.not_played:
+        found.problems = [no_records(path, found.problems)]
     return found
 
 
@@ -55,16 +53,33 @@ def first_difference(record: Record) -> str | None:
 
     Two facts are checked apart: that the events make a legal match with these returns, and that the
     seed draws the same chance."""
+    return _checked(record)[1]
+
+
+def _checked(record: Record) -> tuple[bool, str | None]:
+    """Whether it could be played again, and its first difference."""
+    if not needs_isolation(record.game):
+        return _play_again(record)
+    try:
+        return isolated(_play_again, record)
+    except CallFailed as error:
+        return False, str(error)
+
+
+def _play_again(record: Record) -> tuple[bool, str | None]:
     try:
         game = _same_game(record)
     except GymposiumError as error:
-        return str(error)
-    return _difference(game, record)
+        return False, str(error)
+    try:
+        return True, _difference(game, record)
+    except Exception as error:  # noqa: BLE001 - whatever an engine may raise at a stranger's record
+        return True, f"{type(error).__name__}: {error}"
 
 
 def _same_game(record: Record) -> Game:
     """The game that the record is of. Raises `BadRecord` where only another version is here."""
-    game = load_game(record.game)
+    game = load_named_game(record.game)
     if game.spec.version != record.game_version:
         raise BadRecord(f"made with version {record.game_version} of the game; this is version {game.spec.version}")
     return game

@@ -13,7 +13,7 @@ from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Match
-from gymposium.games.registry import load_game
+from gymposium.games.registry import load_named_game
 from gymposium.records.record import Record
 
 
@@ -39,10 +39,15 @@ def walk(record: Record) -> Iterator[tuple[Decision, Match]]:
     led on for the next one: what is wanted of it must be asked before.
 
     Raises `BadRecord`, `IllegalMove` or `WrongSeat` at the first thing that does not follow from the game's rules."""
-    seats = load_game(record.game).seats
+    seats = load_named_game(record.game).seats
     ended = seats if record.error is None else 0
     if len(record.players) != seats or not len(record.returns) == len(record.results) == ended:
         raise BadRecord(f"the game has {seats} seats, the record other numbers of players, returns or results")
+    named = [*record.timed_out, *record.out_of_context, *map(int, record.crashed)]
+    named += [turn["seat"] for turn in record.turns]
+    strange = [seat for seat in [*named, record.forfeit or 0] if seat >= seats]
+    if strange or len(record.prompts) != seats or len(record.reports) not in (0, seats):
+        raise BadRecord(f"the game has {seats} seats, the record replies, prompts or reports of others")
     replies, at = _Replies(record), 0
     for number, (match, end) in enumerate(_positions(record)):
         chance = [event.move for event in record.events[at:end]]
@@ -59,7 +64,7 @@ def walk(record: Record) -> Iterator[tuple[Decision, Match]]:
 def _positions(record: Record) -> Iterator[tuple[Match, int]]:
     """The match at each decision and at its end, with the number of events before. Chance is drawn from
     the seed while that agrees with the record (one pass), else loaded from the record each time."""
-    game, events, at = load_game(record.game), record.events, 0
+    game, events, at = load_named_game(record.game), record.events, 0
     match = game.new(record.seed)
     drawn = True
     while True:

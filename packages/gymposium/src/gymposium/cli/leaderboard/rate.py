@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from gymposium.allowed import allow
 from gymposium.arena.results import words
 from gymposium.cli.matches import JsonOption
 from gymposium.cli.text import note, out
@@ -91,6 +92,7 @@ def _measure(board: BoardDirectory, player: str) -> None:
 
     for entry in board.entries():
         if player in (entry.player, entry.slug):
+            allow(entry.player)  # it was typed
             note(f"Measured: {write_exact(board, entry)}")
             return
     raise BadOption(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gymposium.allowed import allow
 from gymposium.cli.matches import match_bar
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
@@ -69,11 +70,15 @@ def run_suite(
     A player that is added meets all that were there before. Its matches are drawn from a seed that nobody could know
     when it was entered, unless --seed gives one.
 
+    A suite and the entries of a board are files, perhaps somebody else's. Where one names a player that reads a path or
+    asks a server, or a game that imports a module, allow it with gymposium --allow NAME; what --add names is allowed.
+
     Examples:
 
         gymposium leaderboard run benchmarks/leaderboard/quick.toml --out runs/quick
         gymposium leaderboard run --out runs/quick --add mcts-1000
         gymposium leaderboard run --out runs/quick --add exact --game tic_tac_toe --jobs 4
+        gymposium --allow 'lm:runs/*' leaderboard run --out runs/quick
     """
     with needs_extra("Tournaments", "arena", "pydantic"):
         from gymposium.arena.board import Board
@@ -95,6 +100,7 @@ def run_suite(
     else:
         read = read_suite(suite)
         opened = Board.begin(board or Path("gymposium-runs") / read.name, read)
+    allow(*(add or ()))  # what is typed here is allowed to the workers too, who read it from the entry
     for player in add or ():
         opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     workers = jobs or os.cpu_count() or 1

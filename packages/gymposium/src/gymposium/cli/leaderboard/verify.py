@@ -77,7 +77,8 @@ def verify(
     search in a sample, drawn anew each time; open-weight models with --rerun, where a difference may also come from
     rounding on another machine. Claims that one of them did not answer are looked at in a process of their own. What
     nobody can ask for again, the replies of a model behind a service, say, is called attested: it fits the rules, but
-    stands on the word of whoever let it play.
+    stands on the word of whoever let it play. Players that open files or servers (lm:, sb3:) are asked only where you
+    allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
 
     Ends with 0 where all agrees, else 1.
 

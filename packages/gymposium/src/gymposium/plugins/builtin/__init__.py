@@ -82,6 +82,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern="human",
         summary="A person at this terminal.",
         entry_point="gymposium.players.human:HumanPlayer",
+        opens="the terminal",
     )
 
 

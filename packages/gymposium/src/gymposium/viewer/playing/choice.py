@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
-from gymposium.games.names import parse_name
+from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
-from gymposium.games.registry import is_registered, load_game
+from gymposium.games.registry import is_registered, load_named_game
 from gymposium.players.grammar import check_player
 from gymposium.viewer.playing.forms import Form, number
 
@@ -73,8 +73,8 @@ def _game(form: Form) -> Game:
         raise BadOption("Write which game is to be played.")
     params = {key: value for key, value in form.under(PARAMETER).items() if value.strip()}
     if params and is_registered(parse_name(name)[0]):
-        return load_game(parse_name(name)[0], **params)
-    return load_game(name)
+        name = format_name(parse_name(name)[0], params)
+    return load_named_game(name)  # a form may have been filled in by an address
 
 
 def _opponents(form: Form, others: int) -> tuple[str, ...]:

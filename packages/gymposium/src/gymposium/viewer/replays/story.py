@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Draws, Game, Match, Observation
-from gymposium.games.registry import load_game
+from gymposium.games.registry import load_named_game, needs_isolation
+from gymposium.isolated import CallFailed, isolated
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
@@ -153,17 +154,28 @@ class Story:
 
 def tell(record: Record) -> Story:
     """The story of a record, as far as it can be played again."""
+    if needs_isolation(record.game):
+        try:
+            return isolated(_tell, record)
+        except CallFailed as error:
+            return _tell(record, trouble=str(error))
+    return _tell(record)
+
+
+def _tell(record: Record, trouble: str = "") -> Story:
+    """With `trouble` the match is not played again at all."""
     seats = [_seat(record, number) for number in range(len(record.players))]
     steps: list[Step] = []
     pictures: dict[str, int] = {}
-    trouble = difference = ""
+    difference = ""
     try:
-        game = load_game(record.game)
-        for seat, prompt in zip(seats, record.prompts, strict=False):
-            _look_at_prompts(game, seat, prompt)
-        for decision, match in walk(record):
-            steps.append(_step(record, seats, decision, match, len(steps), pictures))
-        difference = first_difference(record) or ""
+        if not trouble:
+            game = load_named_game(record.game)
+            for seat, prompt in zip(seats, record.prompts, strict=False):
+                _look_at_prompts(game, seat, prompt)
+            for decision, match in walk(record):
+                steps.append(_step(record, seats, decision, match, len(steps), pictures))
+            difference = first_difference(record) or ""
     except GymposiumError as error:
         trouble = str(error)
     except Exception as error:  # noqa: BLE001 - whatever a stranger's game may raise at a record
