@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import resource
@@ -64,6 +65,13 @@ class _Child:
         )
         return self._process
 
+    def end(self) -> None:
+        """Let it go."""
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()  # it ends when nobody can ask it any more
+            self._ended(late=False)
+
     def _ended(self, late: bool) -> str:
         """How the process ended, as the end of a sentence."""
         process, self._process = self._process, None
@@ -82,6 +90,7 @@ class _Child:
 
 
 _CHILD = _Child()
+atexit.register(_CHILD.end)
 _inside = False
 """Whether this is the process of a call."""
 
