@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.records import Problem
+from gymposium.runs.links import leads_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,12 @@ class Run:
         """Everything measured so far; nothing yet in a run that has just begun."""
         return self._data("results.json") if (self.path / "results.json").exists() else {}
 
+    def outside(self, directory: Path) -> Path | None:
+        """The first of its paths that is outside of the directory, by a symbolic link; None where all are inside."""
+        small = [self.path / name for name in ("config.json", "versions.json", "results.json", "report.html")]
+        paths = [self.path, *small, self.metrics, self.samples, self.matches]
+        return next((path for path in paths if leads_out(path, directory)), None)
+
     def _data(self, name: str) -> dict[str, Any] | Problem:
         file = self.path / name
         try:
@@ -61,18 +68,27 @@ class Run:
 
 def find_runs(directory: Path) -> dict[str, Run]:
     """The runs in a directory and below, by name: their paths below it, or its own name where it is a run itself. In a
-    run's own directory no other is looked for."""
+    run's own directory no other is looked for. A run one of whose files is outside, by a symbolic link, is left out."""
+    return {run.name: run for run in _all_runs(directory) if run.outside(directory) is None}
+
+
+def linked_runs(directory: Path) -> dict[str, Path]:
+    """The runs that `find_runs` leaves out, by name, each with the link that leads outside."""
+    links = {run.name: run.outside(directory) for run in _all_runs(directory)}
+    return {name: path for name, path in links.items() if path is not None}
+
+
+def _all_runs(directory: Path) -> list[Run]:
     if _is_run(directory):
-        name = directory.resolve().name
-        return {name: Run(name, directory)}
-    found = {}
+        return [Run(directory.resolve().name, directory)]
+    found = []
     for place, below, _ in os.walk(directory):
         below.sort()
         for name in [name for name in below if _is_run(Path(place, name))]:
             below.remove(name)
             path = Path(place, name)
-            found[path.relative_to(directory).as_posix()] = Run(path.relative_to(directory).as_posix(), path)
-    return dict(sorted(found.items()))
+            found.append(Run(path.relative_to(directory).as_posix(), path))
+    return sorted(found, key=lambda run: run.name)
 
 
 def _is_run(path: Path) -> bool:

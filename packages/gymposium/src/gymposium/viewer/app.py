@@ -8,6 +8,8 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -51,7 +53,11 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
         Mount("/static", StaticFiles(directory=STATIC)),
         *(route for part in viewer.parts for route in part.routes()),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: failed, GymposiumError: failed})
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(GZipMiddleware)],  # it leaves event streams as they are
+        exception_handlers={HTTPException: failed, GymposiumError: failed},
+    )
     return Guard(app, names=names, token=token)
 
 

@@ -11,7 +11,8 @@ from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import is_registered, load_named_game
 from gymposium.players.grammar import check_player
-from gymposium.viewer.playing.forms import Form, number
+from gymposium.viewer.numbers import number
+from gymposium.viewer.playing.forms import Form
 
 PARAMETER = "parameter."
 """What the names of fields begin with that hold a game's parameters."""

@@ -12,15 +12,6 @@ MOST = 1 << 20
 """Bytes: the longest free text that a seat may say, and then some."""
 
 
-_LONGEST = 18
-"""Digits of a number that fits into any file."""
-
-
-def number(text: str) -> int:
-    """The whole number from 0 that is written so; -1 where none is."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST else -1
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """Fields by name, in their order; a name may stand several times."""

@@ -20,11 +20,12 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import GymposiumError
 from gymposium.plugins.host import host
+from gymposium.viewer.numbers import number
 from gymposium.viewer.pages import Tab
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.playing import games
 from gymposium.viewer.playing.choice import COSTS, Choice
-from gymposium.viewer.playing.forms import Form, number
+from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.table import Table
 from gymposium.viewer.playing.tables import FILE, IDLE, Tables
 

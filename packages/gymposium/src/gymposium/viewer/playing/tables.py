@@ -11,6 +11,7 @@ from threading import Lock
 from gymposium.driver import Played
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.records import RecordWriter
+from gymposium.runs.links import leads_out
 from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.table import Table
@@ -35,7 +36,7 @@ class Tables:
     """The matches, by id."""
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self._file, self._clock = directory / FILE, clock
+        self._directory, self._file, self._clock = directory, directory / FILE, clock
         self._bench = Bench()
         self._lock, self._writing = Lock(), Lock()
         self._seated: dict[str, _Seated] = {}
@@ -87,6 +88,8 @@ class Tables:
             self._seated.pop(key).table.leave()
 
     def _record(self, played: Played) -> str:
+        if leads_out(self._file, self._directory):
+            return f"It could not be recorded: {FILE} is, by a symbolic link, outside of the directory that is viewed."
         try:
             with self._writing, RecordWriter(self._file, wait=True) as writer:
                 writer.write(played)

@@ -11,6 +11,7 @@ from threading import Lock
 from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
 from gymposium.runs.growing import Growing, Line
+from gymposium.runs.links import leads_out
 from gymposium.viewer.replays.rows import Row, RowReader
 from gymposium.viewer.replays.wanted import Wanted
 
@@ -38,13 +39,14 @@ class Index:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._files: dict[str, _File] = {}
+        self._linked: dict[str, str] = {}
         self._lock = Lock()
         self.rows: list[Row] = []
         """In order of their files' paths, then of their lines."""
         self.problems: list[Problem] = []
         """Lines of record files that are no matches."""
         self.foreign: dict[str, str] = {}
-        """Files of lines that hold no matches, with the reason."""
+        """Files that hold no matches, or are not read, with the reason."""
         self._by_id: dict[str, Row] | None = None
         self._by_deal: dict[tuple[str, int], list[Row]] | None = None
         self._long: dict[str, int] | None = None
@@ -54,7 +56,10 @@ class Index:
         """Read what was added since the last time."""
         with self._lock:
             found = self._paths()
-            changed = found.keys() != self._files.keys()
+            linked = self._outside(found)
+            found = {name: path for name, path in found.items() if name not in linked}
+            changed = found.keys() != self._files.keys() or linked != self._linked
+            self._linked = linked
             for name in self._files.keys() - found.keys():
                 del self._files[name]
             for name, path in found.items():
@@ -136,13 +141,23 @@ class Index:
         found = sorted(path for path in self._directory.rglob("*.jsonl") if path.is_file())
         return {path.relative_to(self._directory).as_posix(): path for path in found}
 
+    def _outside(self, found: dict[str, Path]) -> dict[str, str]:
+        """Those of the files that are not read, with the reason."""
+        if self._directory.is_file():
+            return {}
+        # rglob goes into no linked folder, so only the file itself can be a link
+        linked = [name for name, path in found.items() if path.is_symlink() and leads_out(path, self._directory)]
+        return dict.fromkeys(
+            linked, "is a symbolic link that leads out of the directory that is viewed: it is not read"
+        )
+
     def _gather(self) -> None:
         files = [self._files[name] for name in sorted(self._files)]
         self.rows = [row for file in files for row in (*file.rows, file.last) if isinstance(row, Row)]
         self.problems = [
             problem for file in files for problem in (*file.problems, file.last) if isinstance(problem, Problem)
         ]
-        self.foreign = {file.reader.file: file.foreign for file in files if file.foreign is not None}
+        self.foreign = {file.reader.file: file.foreign for file in files if file.foreign is not None} | self._linked
         self._by_id = self._by_deal = self._long = None
         self._selected = {}
 

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption
 from gymposium.viewer.files import write_page
+from gymposium.viewer.numbers import DIGITS, number
 from gymposium.viewer.pages import Tab, in_url
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.index import Index
@@ -55,8 +56,8 @@ class Replays:
         return [
             Route("/matches.html", self._list),
             Route("/match", self._by_id),
-            Route("/matches/{file:path}/{line:int}.html", self._match),
-            Route("/matches/{file:path}/{line:int}.json", self._line),
+            Route("/matches/{file:path}/{line:number}.html", self._match),
+            Route("/matches/{file:path}/{line:number}.json", self._line),
             Route("/compare.html", self._compare),
         ]
 
@@ -79,10 +80,9 @@ class Replays:
         wanted = Wanted.of(request.query_params)
         rows = self._index.select(wanted)
         pages = max(1, -(-len(rows) // A_PAGE))
-        try:
-            page = min(max(int(request.query_params.get("page", "1")), 1), pages)
-        except ValueError:
-            raise BadOption("page: write a number.") from None
+        if (page := number(request.query_params.get("page", "1"))) < 0:
+            raise BadOption(f"page: write a number of at most {DIGITS} digits.")
+        page = min(max(page, 1), pages)
         some = rows[(page - 1) * A_PAGE : page * A_PAGE]
         return HTMLResponse(self._list_page("matches.html", wanted, rows, some, page, pages))
 
@@ -177,7 +177,9 @@ class Replays:
         rows = []
         for key in keys:
             file, _, line = key.rpartition(":")
-            rows.append(self._find(file, int(line) if line.isdecimal() else 0))
+            if (place := number(line)) < 0:
+                raise BadOption(f"match: write FILE:LINE, the line as a number of at most {DIGITS} digits.")
+            rows.append(self._find(file, place))
         stories = [tell(self._index.record(row)) for row in rows]
         return HTMLResponse(
             self._viewer.page(
@@ -196,9 +198,9 @@ def _parted(one: Story, other: Story) -> int | None:
     told = [
         [(step.chance, [(act.seat, act.move) for act in step.acts]) for step in story.steps] for story in (one, other)
     ]
-    for number, (mine, theirs) in enumerate(zip(*told)):
+    for step, (mine, theirs) in enumerate(zip(*told)):
         if mine != theirs:
-            return number
+            return step
     lengths = sorted(map(len, told))
     return None if lengths[0] == lengths[1] else lengths[0]
 

@@ -17,6 +17,7 @@ from starlette.requests import Request
 
 from gymposium.runs.curves import entry_of
 from gymposium.runs.growing import Growing
+from gymposium.viewer.numbers import number
 from gymposium.viewer.training.library import Opened
 
 LOOKS = 0.4
@@ -28,7 +29,7 @@ BEATS = 15.0
 def read_from(request: Request) -> int:
     """Where a browser wants to go on: behind the last event that it got, else where its page ended."""
     given = request.headers.get("last-event-id") or request.query_params.get("from", "")
-    return int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+    return max(0, number(given))
 
 
 async def events(opened: Opened, offset: int, evaluation: Callable[[Opened], Any]) -> AsyncIterator[str]:

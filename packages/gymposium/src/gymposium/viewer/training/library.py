@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.runs.curves import Curves
-from gymposium.runs.run import Run, find_runs
+from gymposium.runs.run import Run, find_runs, linked_runs
 from gymposium.runs.samples import SamplesIndex
 
 
@@ -34,6 +34,8 @@ class Library:
     """All of them, by name."""
 
     directory: Path
+    linked: dict[str, Path] = field(default_factory=dict)
+    """Runs that are not read, since this link of theirs leads out of the directory."""
     _opened: dict[str, Opened] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -44,6 +46,7 @@ class Library:
         if self.directory.is_dir():
             found = find_runs(self.directory)
             self._opened = {name: self._opened.get(name) or Opened.of(run) for name, run in found.items()}
+            self.linked = linked_runs(self.directory)
 
     def names(self) -> list[str]:
         """Of all runs that were there when somebody looked last."""
@@ -52,7 +55,8 @@ class Library:
     def open(self, name: str) -> Opened | None:
         """The run of this name, as far as it is now; None where there is none. Nothing but a name that was found is
         ever a path."""
-        if name not in self._opened:
-            self.look()
         opened = self._opened.get(name)
+        if opened is None or opened.run.outside(self.directory) is not None:
+            self.look()
+            opened = self._opened.get(name)
         return None if opened is None else opened.refresh()

@@ -42,15 +42,19 @@ class Training:
 
     @property
     def tabs(self) -> Sequence[Tab]:
-        return [Tab("Training runs", LIST)] if self._library.names() else []
+        return [Tab("Training runs", LIST)] if self._library.names() or self._library.linked else []
 
     def cards(self) -> Sequence[Card]:
         self._library.look()
-        names = self._library.names()
-        if not names:
+        names, linked = self._library.names(), self._library.linked
+        if not names and not linked:
             return []
-        some = ", ".join(names[:4]) + (" …" if len(names) > 4 else "")
-        return [Card("Training runs", LIST, ["1 run" if len(names) == 1 else f"{len(names)} runs", some])]
+        lines = ["1 run" if len(names) == 1 else f"{len(names)} runs"]
+        if names:
+            lines.append(", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
+        if linked:
+            lines.append(f"{len(linked)} not read: a link leads out of the directory")
+        return [Card("Training runs", LIST, lines)]
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
@@ -59,14 +63,14 @@ class Training:
             Route("/runs/{name:path}/curves.js", self._curves),
             Route("/runs/{name:path}/events", self._events),
             Route("/runs/{name:path}/rollouts.html", self._rollouts),
-            Route("/runs/{name:path}/rollouts/{step:int}-{number:int}.html", self._group),
+            Route("/runs/{name:path}/rollouts/{step:number}-{number:number}.html", self._group),
             Route("/runs/{name:path}/match", self._match),
         ]
 
     def export(self, out: Path) -> None:
         self._library.look()
         names = self._library.names()
-        if names:
+        if names or self._library.linked:
             write_page(out, LIST, self._list_page())
         for opened in filter(None, map(self._library.open, names)):
             name = opened.run.name
@@ -83,7 +87,10 @@ class Training:
 
     def _list_page(self) -> str:
         opened = [found for name in self._library.names() if (found := self._library.open(name))]
-        return self._viewer.page("training/list.html", LIST, runs=[summary(one) for one in opened], words=WORDS)
+        linked = {name: self._below(path) for name, path in self._library.linked.items()}
+        return self._viewer.page(
+            "training/list.html", LIST, runs=[summary(one) for one in opened], linked=linked, words=WORDS
+        )
 
     def _run_page(self, opened: Opened) -> str:
         name, seen = opened.run.name, see(opened)
