@@ -99,11 +99,23 @@ def _run(command: Sequence[str], failed: str) -> None:
         )
 
 
+OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT"}
+"""Variables that carry our own packages, or the pins that hold for them."""
+
+TORCHRUN = (
+    "TORCHELASTIC_ TORCH_NCCL_ RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK "
+    "ROLE_WORLD_SIZE ROLE_NAME MASTER_ADDR MASTER_PORT"
+).split()
+"""Prefixes of the variables that torchrun sets for the processes that it starts. A vLLM server has process groups of
+its own: with `TORCHELASTIC_USE_AGENT_STORE` it would wait at torchrun's store for processes that never come."""
+
+
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables without those that would carry our own packages, or the pins that hold for them, into the
-    engine's environment."""
-    ours = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT"}
-    return {name: value for name, value in variables.items() if name not in ours}
+    """The variables for a process of the engine's environment: those of our own packages and of torchrun are left
+    out."""
+    return {
+        name: value for name, value in variables.items() if name not in OURS and not name.startswith(tuple(TORCHRUN))
+    }
 
 
 def _write_last(path: Path, text: str) -> None:
