@@ -7,15 +7,17 @@ import json
 import logging
 import random
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gymposium.errors import GymposiumError
-from gymposium_agents.engines.vllm.client import ATTEMPTS, Patience
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.engines.vllm.client import AT_ONCE, ATTEMPTS, Patience
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
@@ -34,6 +36,13 @@ class Faltering(ThreadingHTTPServer):
     def __init__(self, model: str = "model", version: str = "0.32.0") -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.model, self.version = model, version
+        self.at_once: int | None = None
+        """What it says that it runs at once; None: it is none that gymposium started."""
+        self.hold: Callable[[], object] = lambda: None
+        """Called while a request for a completion is worked on."""
+        self.working, self.most_working = 0, 0
+        """Requests for completions that are worked on: now, and at most."""
+        self.counting = threading.Lock()
         self.gone = False
         """Hang up on everybody."""
         self.fails: list[int] = []
@@ -68,7 +77,9 @@ class Handler(BaseHTTPRequestHandler):
         base = {"id": "base", "root": self.server.model, "parent": None, "max_model_len": 64}
         loras = [{"id": name, "root": root, "parent": "base"} for name, root in self.server.loras.items()]
         pages = {"/health": {}, "/version": {"version": self.server.version}, "/v1/models": {"data": [base, *loras]}}
-        self.give(200, pages[self.path])
+        if self.server.at_once is not None:
+            pages["/v1/gymposium"] = {"max_num_seqs": self.server.at_once, "adapters": {}}
+        self.give(200, pages[self.path]) if self.path in pages else self.give(404, {"detail": "Not Found"})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -92,9 +103,19 @@ class Handler(BaseHTTPRequestHandler):
         if body["model"] not in ("base", *self.server.loras):
             self.give(404, {"error": {"message": "no such model"}})
             return
+        self.work()
         token = body["seed"] % 50 + 10
         choice = {"token_ids": [token, 4], "logprobs": {"token_logprobs": [-1.0, -2.0]}, "finish_reason": "stop"}
         self.give(200, {"choices": [choice]})
+
+    def work(self) -> None:
+        server = self.server
+        with server.counting:
+            server.working += 1
+            server.most_working = max(server.working, server.most_working)
+        server.hold()
+        with server.counting:
+            server.working -= 1
 
     def give(self, status: int, data: dict[str, Any]) -> None:
         body = json.dumps(data).encode()
@@ -143,6 +164,50 @@ def test_a_refusal_is_final(server: Faltering, engine: VllmEngine) -> None:
     with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
         engine.generate([request()], Sampling())
     assert len(server.asked) == 1
+
+
+def test_long_replies_arrive_and_each_is_sampled_once(server: Faltering) -> None:
+    """A reply takes ten times what a request without tokens may take; 600 s of the default are 20 ms here."""
+    limit, replies, at_once = 0.02, 256, 64
+    server.at_once = at_once
+    server.hold = partial(time.sleep, 10 * limit)
+    patience = Patience(request=limit, token=100 * limit)
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=patience) as engine:
+        completions = engine.generate([request(i) for i in range(replies)], Sampling(max_tokens=30))
+    assert [c.ids for c in completions] == [(random.Random(i).getrandbits(63) % 50 + 10, 4) for i in range(replies)]
+    assert len(server.asked) == len({body["seed"] for body in server.asked}) == replies
+    assert server.most_working <= at_once
+
+
+def test_a_healthy_server_that_is_late_is_not_asked_twice(server: Faltering) -> None:
+    done = threading.Event()
+    server.hold = done.wait
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.1, token=0.01)) as engine:
+        said = r"healthy, but did not answer a request for up to 10 tokens within 0.2 seconds.*engine.token_seconds"
+        with pytest.raises(GymposiumError, match=said):
+            engine.generate([request()], Sampling(max_tokens=10))
+    done.set()
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("says", "asked", "expected"), [(None, None, AT_ONCE), (7, None, 7), (7, 3, 3)])
+def test_what_is_in_flight_is_what_the_server_runs_or_what_is_set(
+    server: Faltering, says: int | None, asked: int | None, expected: int
+) -> None:
+    server.at_once = says
+    full = threading.Barrier(expected)
+    server.hold = lambda: full.wait(60)  # goes on when as many are here as may be
+    with VllmEngine(server.url, model="model", stops=STOPS, at_once=asked) as engine:
+        engine.generate([request(i) for i in range(3 * expected)], Sampling())
+    assert server.most_working == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"request": 0}, "request_seconds=0"), ({"token": -1}, "token_seconds=-1")]
+)
+def test_a_time_limit_that_is_none(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        Patience(**wrong)
 
 
 def test_every_field_that_has_a_default_is_given(server: Faltering, engine: VllmEngine) -> None:

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from gymposium.errors import BadOption
-from gymposium_agents.engines.vllm.settings import CPU_SERVER, KEY_VARIABLE, ServerSettings
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, SERVING, ServerSettings
 from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, remark_on
 
 
@@ -13,9 +19,7 @@ def after(command: list[str], option: str) -> str:
 
 def test_the_command_line_of_a_server_that_can_be_learned_from() -> None:
     command = ServerSettings("some/model", lora_rank=5, max_model_len=512).command("python", "cpu", 8123)
-    assert command[:2] == ["python", str(CPU_SERVER)]
-    on_gpu = ServerSettings("some/model").command("python", "cuda", 8123)
-    assert on_gpu[:3] == ["python", "-m", "vllm.entrypoints.openai.api_server"]
+    assert command[:3] == ["python", "-P", str(SERVING)]
     expected = {
         "--model": "some/model",
         "--served-model-name": "base",
@@ -53,6 +57,20 @@ def test_the_key_goes_by_the_environment_alone(monkeypatch: pytest.MonkeyPatch) 
     assert "PYTHONPATH" not in theirs
     assert theirs["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1"
     assert {"VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_CPU_KVCACHE_SPACE"} <= set(theirs)
+
+
+def test_nothing_that_torchrun_sets_reaches_the_server(tmp_path: Path) -> None:
+    """What it sets is read off a process that it started: a variable that a later torch adds is seen here."""
+    script = tmp_path / "print_environment.py"
+    script.write_text("import json, os; print(json.dumps(dict(os.environ)))")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", str(script)]
+    before = {"PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(torchrun, env=before, capture_output=True, text=True, check=True)
+    inherited = json.loads(done.stdout)
+    assert {"TORCHELASTIC_USE_AGENT_STORE", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"} <= set(inherited)
+    theirs, alone = (ServerSettings("m").environment(variables, "cpu") for variables in (inherited, before))
+    assert set(theirs) - set(alone) <= {"LC_CTYPE"}  # Python's own, which sets it where no locale is named
+    assert alone.items() <= theirs.items()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])

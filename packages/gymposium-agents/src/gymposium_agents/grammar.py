@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -36,27 +36,36 @@ _engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
 """Engines that some player uses, by what they were made from."""
 _making = Lock()
 """Players may be made in several threads, and are to share one engine there too."""
+_servers: WeakValueDictionary[str, Server] = WeakValueDictionary()
+"""Servers of this process, by their addresses."""
+SERVER_OPTIONS = {"at_once": int, "request_seconds": float, "token_seconds": float}
+"""Options of a player that say how its server is asked, and their types."""
 
 
 def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
     """The player written `lm:MODEL`, `lm:MODEL@ADAPTER` or either with options behind it. It is asked as it was trained
     to be, and greedily: `player.json` beside the adapter, or else beside the model, says how, and the options change
     it. Without both it gets the compact prompt and replies with the move. `load=4bit` quantizes the model; with
-    `engine=URL` a vLLM server of the same model answers.
+    `engine=URL` a vLLM server of the same model answers, and `at_once`, `request_seconds` and `token_seconds` say how
+    it is asked (`Patience`).
 
     Raises `GymposiumError` with what to do for options that do not exist or do not go together, and for a model or
     adapter that is missing or not whole."""
     given = parse_options(options)
     directory = _adapter_directory(adapter)
     places = [place for place in (directory, player_directory(model)) if place is not None]
-    settings = PlayerSettings.beside(*places).with_options(given, others=("engine", "load"))
+    settings = PlayerSettings.beside(*places).with_options(given, others=("engine", "load", *SERVER_OPTIONS))
     load, url = given.get("load"), given.get("engine")
     if load is not None and load != "4bit":
         raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
     if load is not None and url is not None:
         raise BadOption("load= and engine= exclude each other: a server has loaded its model already.")
+    asked = _server_options(given)
+    if asked and url is None:
+        raise BadOption(f"{next(iter(asked))}= says how a server is asked: name one with engine=URL, or leave it out.")
     chat = load_chat(model, thinking=settings.thinking)
-    engine: HostingEngine = in_process(model, load="4bit" if load else None) if url is None else on_server(url, model)
+    engine: HostingEngine
+    engine = in_process(model, load="4bit" if load else None) if url is None else on_server(url, model, **asked)
     policy = BASE
     if adapter is not None and directory is not None:
         policy = policy_of(adapter, directory)
@@ -73,14 +82,46 @@ def in_process(model: str, *, load: Literal["4bit"] | None = None) -> HostingEng
     return _shared(("in process", _files(model), load), lambda: load_model(model, load=load).engine())
 
 
-def on_server(url: str, model: str, server: Server | None = None) -> VllmEngine:
-    """The engine of a vLLM server of this model; the same one for all who ask while it is in use. Whoever started the
-    server gives it here first, so that it is started again when it dies."""
+def on_server(
+    url: str,
+    model: str,
+    server: Server | None = None,
+    *,
+    at_once: int | None = None,
+    request_seconds: float | None = None,
+    token_seconds: float | None = None,
+) -> VllmEngine:
+    """The engine of a vLLM server of this model; the same one for all who ask it in the same way while it is in use.
+    Whoever started the server gives it here first, so that it is started again when it dies."""
+    from gymposium_agents.engines.vllm.client import Patience
     from gymposium_agents.engines.vllm.engine import VllmEngine
 
+    if server is not None:
+        _servers[url] = server
+    given = {"request": request_seconds, "token": token_seconds}
+    wait = Patience(**{name: seconds for name, seconds in given.items() if seconds is not None})
     stops = stop_tokens(model, load_chat(model))
-    key = ("server", url, model)
-    return cast(VllmEngine, _shared(key, lambda: VllmEngine(url, model=model, stops=stops, server=server)))
+
+    def make() -> VllmEngine:
+        return VllmEngine(url, model=model, stops=stops, server=_servers.get(url), at_once=at_once, patience=wait)
+
+    return cast(VllmEngine, _shared(("server", url, model, at_once, wait), make))
+
+
+def _server_options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Those of a player's options that say how its server is asked. Raises `BadOption` for one that is no number."""
+    found: dict[str, Any] = {}
+    for name, kind in SERVER_OPTIONS.items():
+        if name not in given:
+            continue
+        try:
+            found[name] = kind(given[name])
+        except ValueError:
+            what = "a whole number" if kind is int else "a number of seconds"
+            raise BadOption(f"{name}={given[name]!r}: write {what}.") from None
+    if found.get("at_once", 1) < 1:
+        raise BadOption(f"at_once={found['at_once']}: take 1 or more requests at once.")
+    return found
 
 
 def policy_of(adapter: str, directory: Path) -> Policy:

@@ -24,7 +24,7 @@ ServerOptions = Annotated[
         "--server-option",
         metavar="NAME=VALUE",
         help="A setting of the server that --start-server starts: lora_rank, max_loras, dtype, max_model_len, "
-        "max_num_seqs, kv_cache_gib, port, or more=ARGUMENT for vLLM's own. May be given again.",
+        "max_num_seqs, kv_cache_gib, port, devices=GPU, or more=ARGUMENT for vLLM's own. May be given again.",
     ),
 ]
 
@@ -79,7 +79,7 @@ def read_server_options(options: Sequence[str]) -> dict[str, Any]:
             raise BadOption(f"--server-option {option}: write NAME=VALUE.")
         if name not in kinds:
             raise UnknownName("setting of a server", name, kinds)
-        if name == "more":
+        if name in ("more", "devices"):
             found[name] = (*found.get(name, ()), value)
         elif str in (kinds[name], *typing.get_args(kinds[name])):
             found[name] = value

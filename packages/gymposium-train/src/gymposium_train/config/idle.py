@@ -46,9 +46,13 @@ USES = (
     Use(("optimizer.target_kl",), lambda c: c.optimizer.epochs > 1, "with more than one of optimizer.epochs"),
     Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
     Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
-    Use(("engine.url",), lambda c: c.engine.kind == "vllm", "with engine.kind=vllm"),
     Use(
-        ("engine.arguments",),
+        ("engine.url", "engine.at_once", "engine.request_seconds", "engine.token_seconds"),
+        lambda c: c.engine.kind == "vllm",
+        "with engine.kind=vllm",
+    ),
+    Use(
+        ("engine.arguments", "engine.devices"),
         lambda c: c.engine.kind == "vllm" and c.engine.url is None,
         "with engine.kind=vllm and without engine.url, when a server is started for the run",
     ),

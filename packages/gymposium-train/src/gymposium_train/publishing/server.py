@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from gymposium_agents.engines.vllm.client import Patience
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import running_server
 from gymposium_agents.engines.vllm.settings import ServerSettings
@@ -16,16 +17,15 @@ from gymposium_train.config import TrainConfig
 @contextmanager
 def server_engine(config: TrainConfig, loaded: LoadedModel, base: str) -> Iterator[VllmEngine]:
     """The engine over a server of the model `base`, which the learner's adapter is trained on."""
-    stops = stop_tokens(base, loaded.chat)
-    if config.engine.url is not None:
-        with VllmEngine(config.engine.url, model=base, stops=stops) as engine:
-            yield engine
-        return
-    with (
-        running_server(server_settings(config, loaded, base)) as server,
-        VllmEngine(server.url, model=base, stops=stops, server=server) as engine,
-    ):
-        yield engine
+    stops, settings = stop_tokens(base, loaded.chat), config.engine
+    wait = Patience(request=settings.request_seconds, token=settings.token_seconds)
+    with ExitStack() as resources:
+        server = None
+        if settings.url is None:
+            server = resources.enter_context(running_server(server_settings(config, loaded, base)))
+        url = settings.url if server is None else server.url
+        engine = VllmEngine(url, model=base, stops=stops, server=server, at_once=settings.at_once, patience=wait)
+        yield resources.enter_context(engine)
 
 
 def server_settings(config: TrainConfig, loaded: LoadedModel, base: str) -> ServerSettings:
@@ -36,6 +36,7 @@ def server_settings(config: TrainConfig, loaded: LoadedModel, base: str) -> Serv
         lora_rank=config.model.lora.rank,
         max_loras=versions_at_once(config),
         dtype=str(loaded.model.dtype).removeprefix("torch."),
+        devices=config.engine.devices,
         more=config.engine.arguments,
     )
 

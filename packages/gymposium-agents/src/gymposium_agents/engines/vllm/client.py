@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, Server
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
 from gymposium_agents.engines.vllm.versions import remark_on
@@ -38,6 +39,10 @@ log = logging.getLogger(__name__)
 
 class _Again(Exception):
     """What was tried may be tried again: the connection has been seen to."""
+
+
+class _Late(Exception):
+    """A reply did not arrive within its limit. The message is what to tell the user where the server is healthy."""
 
 
 class Refused(GymposiumError):
@@ -59,20 +64,40 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long is waited for what, in seconds."""
+    """Time limits, in seconds."""
 
     request: float = 600.0
-    """For the answer to one request, its wait inside the server included."""
+    """For a request as a whole, on top of what its tokens are given."""
+    token: float = 1.0
+    """For each token that a reply may have."""
     connect: float = 20.0
+    """For a connection to the server."""
     absence: float = 300.0
     """For a server that somebody else looks after to come back."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.request < math.inf:
+            raise BadOption(f"request_seconds={self.request:g}: take a number of seconds above 0.")
+        if not 0 <= self.token < math.inf:
+            raise BadOption(f"token_seconds={self.token:g}: take 0 or more seconds for each token.")
+
+    def limit(self, max_tokens: int) -> float:
+        """The time limit of a request for a reply of up to `max_tokens` tokens."""
+        return self.request + self.token * max_tokens
+
+
+AT_ONCE = 64
+"""Requests in flight to a server that does not say how many it runs at once."""
 
 
 class Connection:
     """The connection of one engine. `open` it first."""
 
-    def __init__(self, url: str, model: str, probe: int, server: Server | None, at_once: int, wait: Patience) -> None:
-        """`probe` is a token id that any model of this tokenizer has."""
+    def __init__(
+        self, url: str, model: str, probe: int, server: Server | None, at_once: int | None, wait: Patience
+    ) -> None:
+        """`probe` is a token id that any model of this tokenizer has; `at_once` is how many requests may be in flight,
+        by default as many as the server runs at once."""
         self.url, self.model, self.server = url.rstrip("/"), model, server
         self.held: dict[Policy, Held] = {}
         self.longest = 0
@@ -85,7 +110,9 @@ class Connection:
         """How often the server had to be waited for."""
         self._probe = probe
         self._wait = wait
-        self._room = asyncio.Semaphore(at_once)
+        self.at_once = at_once
+        """Requests in flight, at most; known when the connection is open."""
+        self._room = asyncio.Semaphore(0)
         self._mending = asyncio.Lock()
         self._broken: GymposiumError | None = None
         self._warned = False
@@ -96,7 +123,7 @@ class Connection:
             # never a limit on the wait for a free connection: requests queue here, behind `_room`
             timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
             # the server drops idle connections after 5 seconds; ours go before that
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=at_once, keepalive_expiry=2.0),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=2.0),
             trust_env=False,
         )
 
@@ -104,6 +131,9 @@ class Connection:
         """Look at the server. Raises `GymposiumError` where there is none, or another than was expected."""
         try:
             await self._greet()
+            if self.at_once is None:
+                self.at_once = int((await self.about()).get("max_num_seqs", AT_ONCE))
+            self._room = asyncio.Semaphore(self.at_once)
         except httpx.TransportError as error:
             raise GymposiumError(
                 f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  gymposium engine "
@@ -116,16 +146,31 @@ class Connection:
         await self._http.aclose()
 
     async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any]], T]) -> T:
-        """The completions endpoint's answer to `body` in the name of `policy`, as `read` understands it."""
+        """The completions endpoint's answer to `body` in the name of `policy`, as `read` understands it.
+
+        Raises `GymposiumError` where a healthy server does not answer within the time limit."""
+        limit = self._wait.limit(body["max_tokens"])
 
         async def once() -> T:
             named = body | {"model": self.base}
             if policy in self.held:
                 named = body | {"model": str(policy), "cache_salt": self.held[policy].salt}
-            return read(await self._send("/v1/completions", named))
+            try:
+                return read(await self._send("/v1/completions", named, limit))
+            except httpx.ReadTimeout as error:
+                raise _Late(self._late(limit, body["max_tokens"])) from error
 
         async with self._room:
             return await self._insist(once, policy)
+
+    async def about(self) -> dict[str, Any]:
+        """What a server that gymposium started says of itself (`serving.py`); empty for any other."""
+        try:
+            return await self._get("/v1/gymposium")
+        except Refused as refused:
+            if refused.status != httpx.codes.NOT_FOUND:
+                raise
+            return {}
 
     async def load(self, policy: Policy, held: Held) -> None:
         """Have the server hold an adapter. Raises `Refused` with what the server says where it will not."""
@@ -170,6 +215,11 @@ class Connection:
                 raise
             await self._mend(seen)
             raise _Again(refused.said) from refused
+        except _Late as late:
+            if self.recoveries == seen and await self._healthy(self._wait.connect):
+                raise GymposiumError(str(late)) from late
+            await self._mend(seen)
+            raise _Again("no answer in time") from late
         except (httpx.TransportError, Garbled, _Again) as error:
             await self._mend(seen)
             raise _Again(f"{type(error).__name__} {error}".strip()) from error
@@ -214,8 +264,12 @@ class Connection:
                 log.warning("The vLLM server at %s does not answer; waiting for it to come back.", self.url)
             await asyncio.sleep(0.2)
 
-    async def _healthy(self) -> bool:
-        answer = await self._http.get("/health", timeout=PROBE_SECONDS)
+    async def _healthy(self, seconds: float = PROBE_SECONDS) -> bool:
+        try:
+            answer = await self._http.get("/health", timeout=seconds)
+        except httpx.TransportError as error:
+            log.debug("The server at %s does not answer: %s", self.url, error)
+            return False
         return answer.is_success
 
     # -- the server's own endpoints, once each
@@ -242,8 +296,9 @@ class Connection:
         for policy, held in self.held.items():
             if str(policy) not in names:
                 await self._load(policy, held)
+        limit = max(self._wait.connect, self._wait.limit(1))
         at_one, at_two = [
-            likeliest_of(await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}))
+            likeliest_of(await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}, limit))
             for t in (1.0, 2.0)
         ]
         self.processed = at_one != at_two
@@ -266,8 +321,10 @@ class Connection:
     async def _get(self, path: str) -> dict[str, Any]:
         return self._read(await self._http.get(path, timeout=self._wait.connect))
 
-    async def _send(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self._read(await self._http.post(path, json=body))
+    async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
+        """`limit` is a time limit other than that of a request without tokens."""
+        seconds = httpx.Timeout(limit or self._wait.request, connect=self._wait.connect, pool=None)
+        return self._read(await self._http.post(path, json=body, timeout=seconds))
 
     def _read(self, answer: httpx.Response) -> dict[str, Any]:
         """What the server answered; a bare text as `{}`. Raises `Refused` for a no, `_Again` for a failure."""
@@ -287,6 +344,14 @@ class Connection:
         if answer.is_server_error and "add_lora" not in said:  # an adapter that does not fit is a 500, too
             raise _Again(f"HTTP {answer.status_code}: {said}")
         raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
+
+    def _late(self, limit: float, max_tokens: int) -> str:
+        return (
+            f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} tokens "
+            f"within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise token_seconds "
+            f"(token_seconds= in the player's name, engine.token_seconds in a run's config), or have fewer requests in "
+            f"flight: at_once is {self.at_once} and must not be more than the server's --max-num-seqs{self._see_log()}"
+        )
 
     def _see_log(self) -> str:
         return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"

@@ -21,9 +21,6 @@ from gymposium_agents.futures import results
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
-AT_ONCE = 256
-"""Requests that are under way at once, at most; the others wait here."""
-
 DEFAULT_PATIENCE = Patience()
 
 
@@ -38,11 +35,13 @@ class VllmEngine:
         model: str,
         stops: frozenset[int],
         server: Server | None = None,
-        at_once: int = AT_ONCE,
+        at_once: int | None = None,
         patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
-        """`stops` are the tokens that end a reply. Raises `GymposiumError` with what to do where no server answers or
-        it serves another model."""
+        """`stops` are the tokens that end a reply. At most `at_once` requests are in flight, the others wait here; by
+        default as many as the server runs at once where gymposium started it, and 64 where somebody else did.
+
+        Raises `GymposiumError` with what to do where no server answers or it serves another model."""
         self.stops = stops
         self._policy = BASE
         self._changing = threading.Lock()

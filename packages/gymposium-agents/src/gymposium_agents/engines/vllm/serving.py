@@ -1,21 +1,82 @@
-"""vLLM's server as its build for CPUs needs to be started: with one error mended.
+"""vLLM's server with what gymposium needs of it in addition: one more route, and one error of its CPU build mended.
 
-Runs by itself in vLLM's environment (`python cpu_server.py ARGUMENTS …`) and imports nothing of gymposium. Its
-processes are spawned, so each reads this file anew and mends its own vLLM.
+Runs by itself in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing of gymposium. vLLM's
+processes are forked, or spawned and read this file anew, so its changes to vLLM hold in all of them.
 
-A token without an adapter has the adapter's index -1 in a batch with others. vLLM 0.32's operations for CPUs
-(`lora/ops/torch_ops/lora_ops.py`) take that as the last slot: once all slots are filled, the base model answers with
-somebody's adapter. Here such tokens get nothing from any slot.
+The route is `/v1/gymposium`: how many requests the server runs at once, and for each adapter the digest of the tensors
+that every worker loaded for it (`digest` says how it is computed).
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 
+def digest(tensors: Mapping[str, Any]) -> str:
+    """The SHA-256 digest of named torch tensors: names, shapes and values in float32, in the order of the names."""
+    import torch
+
+    found = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        values = tensor.detach().to("cpu", torch.float32).contiguous()
+        found.update(f"{name} {tuple(values.shape)}\n".encode())
+        found.update(values.numpy().data)
+    return found.hexdigest()
+
+
+def note_digests() -> None:
+    """Let each worker note the digest of every adapter when it loads its tensors, and say it when it is asked."""
+    model = import_module("vllm.lora.lora_model").LoRAModel
+    worker = import_module("vllm.v1.worker.worker_base").WorkerBase
+    load = model.from_lora_tensors.__func__
+
+    def from_lora_tensors(cls: Any, lora_model_id: int, tensors: Mapping[str, Any], *rest: Any, **named: Any) -> Any:
+        loaded = load(cls, lora_model_id, tensors, *rest, **named)
+        loaded.gymposium_digest = digest(tensors)
+        return loaded
+
+    def gymposium_digests(self: Any) -> dict[str, str]:
+        """By the adapter's number; text, since not every way between vLLM's processes keeps numbers as keys. Nothing
+        where a worker reads only its part of the experts."""
+        runner = self.model_runner
+        if self.vllm_config.parallel_config.enable_expert_parallel or getattr(runner, "lora_manager", None) is None:
+            return {}
+        held = runner.lora_manager._adapter_manager.list_adapters()
+        return {str(n): getattr(model, "gymposium_digest", "") for n, model in held.items()}
+
+    model.from_lora_tensors = classmethod(from_lora_tensors)
+    worker.gymposium_digests = gymposium_digests
+
+
+def add_route() -> None:
+    """Let the HTTP server answer `/v1/gymposium`."""
+    apps = import_module("vllm.entrypoints.launchers.app")
+    register = apps.register_api_routers
+
+    def register_with_ours(args: Any, app: Any, *rest: Any, **named: Any) -> None:
+        register(args, app, *rest, **named)
+
+        async def about() -> dict[str, Any]:
+            engine, models = app.state.engine_client, app.state.openai_serving_models
+            loaded = await engine.collective_rpc("gymposium_digests")
+            adapters = {
+                name: [worker.get(str(request.lora_int_id)) for worker in loaded]
+                for name, request in models.lora_requests.items()
+            }
+            return {"max_num_seqs": engine.vllm_config.scheduler_config.max_num_seqs, "adapters": adapters}
+
+        app.add_api_route("/v1/gymposium", about)
+
+    apps.register_api_routers = register_with_ours
+
+
 def mend(package: Any) -> None:
-    """Let `bgmv_shrink`, on which all the others stand, give 0 where there is no adapter: in the module that defines
+    """A token without an adapter has the adapter's index -1 in a batch with others. vLLM 0.32's operations for CPUs
+    (`lora/ops/torch_ops/lora_ops.py`) take that as the last slot: once all slots are filled, the base model answers
+    with somebody's adapter. Let `bgmv_shrink`, on which all the others stand, give 0 there: in the module that defines
     it, and in the package that hands it on."""
     shrink = package.lora_ops.bgmv_shrink
 
@@ -28,7 +89,14 @@ def mend(package: Any) -> None:
     package.bgmv_shrink = package.lora_ops.bgmv_shrink = shrink_adapted
 
 
-mend(import_module("vllm.lora.ops.torch_ops"))
+def main() -> None:
+    """Change vLLM, and run its server where this is the process that was started."""
+    mend(import_module("vllm.lora.ops.torch_ops"))
+    note_digests()
+    add_route()
+    if __name__ == "__main__":
+        import_module("vllm.entrypoints.launchers.api_server.entry").main()
 
-if __name__ == "__main__":
-    import_module("vllm.entrypoints.launchers.api_server.entry").main()
+
+if __name__ in ("__main__", "__mp_main__"):
+    main()

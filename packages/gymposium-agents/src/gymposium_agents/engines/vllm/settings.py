@@ -18,8 +18,8 @@ never in a file."""
 SERVED_NAME = "base"
 """The name of the model without an adapter; an adapter cannot have it."""
 
-CPU_SERVER = Path(__file__).with_name("cpu_server.py")
-"""Starts the server of the build for CPUs, and mends what is wrong in it."""
+SERVING = Path(__file__).with_name("serving.py")
+"""Starts the server."""
 
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """The ranks that vLLM can make room for."""
@@ -53,6 +53,8 @@ class ServerSettings:
     """Requests that are worked on at once; more wait in the server."""
     kv_cache_gib: int = 2
     """CPU build: memory for the key-value cache."""
+    devices: tuple[str, ...] = ()
+    """GPUs that it may use, as `CUDA_VISIBLE_DEVICES` names them; those that this process sees where there are none."""
     more: tuple[str, ...] = ()
     """Further arguments, as vLLM's server takes them."""
 
@@ -67,11 +69,9 @@ class ServerSettings:
             )
 
     def command(self, python: str, build: str, port: int) -> list[str]:
-        """Started as a module: the `vllm` command looks for a distribution of that name, which the CPU build has
-        not."""
+        """The command line that starts it with vLLM's Python."""
         dtype = "float32" if self.dtype == "auto" and build == "cpu" else self.dtype
-        start = [str(CPU_SERVER)] if build == "cpu" else ["-m", "vllm.entrypoints.openai.api_server"]
-        command = [python, *start]
+        command = [python, "-P", str(SERVING)]
         command += ["--model", self.model, "--served-model-name", SERVED_NAME]
         command += ["--host", self.host, "--port", str(port), "--dtype", dtype]
         # the model's generation_config.json would fill in a temperature, a top-p and a top-k of its own
@@ -100,6 +100,8 @@ class ServerSettings:
         key = made.pop(KEY_VARIABLE, None)
         if key:
             made["VLLM_API_KEY"] = key
+        if self.devices:
+            made["CUDA_VISIBLE_DEVICES"] = ",".join(self.devices)
         if self.lora_rank:
             made["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
         if build == "cpu":
