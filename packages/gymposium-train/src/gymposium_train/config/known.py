@@ -3,6 +3,7 @@ be installed for it."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -20,6 +21,7 @@ from gymposium_agents.context import context
 from gymposium_agents.evaluate import check_share
 from gymposium_train.config.model import Model
 from gymposium_train.config.whole import TrainConfig
+from gymposium_train.parallel.environment import processes_here
 from gymposium_train.rollout.curriculum import PAST, SELF, check_stages
 
 
@@ -63,8 +65,7 @@ def missing(config: TrainConfig) -> Iterator[str]:
         yield from _told("model.load", partial(four_bits, gpu=False))
     if config.model.name is not None or config.model.lora.targets is not None:
         yield from _learner(config.model)
-    if config.engine.kind == "vllm" and config.engine.url is None and config.steps:
-        yield from _told("engine.kind = vllm", _servable, config)
+    yield from _told("engine.kind = vllm", check_servable, config)
 
 
 def _learner(model: Model) -> Iterator[str]:
@@ -85,21 +86,35 @@ def _learner(model: Model) -> Iterator[str]:
         yield from _told("model.lora.targets", check_targets, found, model.lora.targets)
 
 
-def _servable(config: TrainConfig) -> None:
-    """Raises `GymposiumError` where the run could not start the server that it wants."""
+def check_servable(config: TrainConfig) -> None:
+    """Raises `GymposiumError` where the run needs a vLLM server of its own and could not start it."""
+    if config.engine.kind != "vllm" or config.engine.url is not None or not config.steps:
+        return
     from gymposium_agents.engines.vllm.fits import check_heads, heads_unknown
     from gymposium_agents.engines.vllm.home import engine_home
 
     if engine_home().require()["build"] != "cpu":
+        _check_gpus(config)
         return
     model = config.model
     if model.name is not None:
         check_heads(model.name)
     elif unknown := heads_unknown(model.small.hidden // model.small.heads):
         raise GymposiumError(
-            f"it could not serve the small model: {unknown}. Set model.small.hidden and model.small.heads, for "
-            f"instance to 64 and 2, or engine.kind=own."
+            f"it could not serve the small model: {unknown}. Set model.small.hidden and "
+            f"model.small.heads, for instance to 64 and 2, or engine.kind=own."
         )
+
+
+def _check_gpus(config: TrainConfig) -> None:
+    """Raises `GymposiumError` where learner and server would get in each other's way."""
+    import torch
+
+    from gymposium_train.publishing.devices import devices_problem, visible_gpus
+
+    visible = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
+    if problem := devices_problem(config.engine, visible, processes_here()):
+        raise GymposiumError(problem)
 
 
 def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:

@@ -13,3 +13,8 @@ def processes() -> int:
 def helps() -> bool:
     """Whether torchrun started this process beside the one that does the run."""
     return processes() > 1 and int(os.environ.get("RANK", "0")) > 0
+
+
+def processes_here() -> int:
+    """How many torchrun started on this machine; 1 where it did not start this one."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -15,6 +15,7 @@ from gymposium.loggers.protocol import LoggerStart
 from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.known import check_servable
 from gymposium_train.config.sense import check
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
@@ -45,6 +46,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
     """Go on with a run that was interrupted."""
     directory, config = RunDirectory.open(path)
     check_processes(config)
+    check_servable(config)
     _execute(directory, config, callbacks, resumed=True)
     return directory
 

@@ -1,0 +1,100 @@
+"""Whether learner and vLLM server would take the same GPU, from what can be known before either starts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
+from gymposium_agents.engines.vllm.settings import ServerSettings
+from gymposium_train.config import Engine, TrainConfig
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.sense import check
+from gymposium_train.publishing.devices import argument, devices_problem, visible_gpus
+
+SHARE = ("--gpu-memory-utilization", "0.4")
+
+
+def problem(visible: str, learners: int = 1, **engine: Any) -> str | None:
+    return devices_problem(Engine(kind="vllm", **engine), visible.split(), learners)
+
+
+@pytest.mark.parametrize(
+    ("variable", "count", "expected"),
+    [(None, 2, ("0", "1")), ("2, 3", 2, ("2", "3")), ("", 0, ()), ("0,-1,1", 1, ("0",)), (None, 0, ())],
+)
+def test_gpus_have_the_names_that_the_environment_gives_them(
+    variable: str | None, count: int, expected: tuple[str, ...]
+) -> None:
+    assert visible_gpus(variable, count) == expected
+
+
+@pytest.mark.parametrize(
+    ("visible", "learners", "engine"),
+    [
+        ("", 1, {}),
+        ("0 1", 1, {"devices": ("1",)}),
+        ("2 3", 1, {"devices": ("3",)}),
+        ("0 1", 1, {"devices": ("5",)}),
+        ("0 1 2", 2, {"devices": ("2",)}),
+        ("GPU-a GPU-b", 1, {"devices": ("GPU-b",)}),
+        ("0", 1, {"arguments": SHARE}),
+        ("0", 1, {"arguments": ("--gpu_memory_utilization=0.4",)}),
+        ("0 1 2", 1, {"devices": ("1", "2"), "arguments": ("-tp", "2")}),
+    ],
+)
+def test_gpus_of_their_own_or_a_share_that_was_chosen(visible: str, learners: int, engine: dict[str, Any]) -> None:
+    assert problem(visible, learners, **engine) is None
+
+
+@pytest.mark.parametrize(
+    ("visible", "learners", "engine", "said"),
+    [
+        ("0", 1, {}, "share GPU 0.*Set engine.url .*--gpu-memory-utilization"),
+        ("0 1", 1, {}, r'share GPU 0.*Set engine.devices=\["1"\]'),
+        ("4 7", 1, {}, r'share GPU 4.*Set engine.devices=\["7"\]'),
+        ("0 1 2", 2, {"devices": ("1",)}, r'share GPU 1.*Set engine.devices=\["2"\]'),
+        ("0 1", 2, {"devices": ("1",)}, "share GPU 1.*Set engine.url"),
+        ("0 1", 1, {"arguments": ("--gpu-memory-utilization", "1")}, "share GPU 0"),
+        ("0 1 2", 1, {"arguments": ("--tensor-parallel-size=2",)}, r'share GPU 0.*engine.devices=\["1", "2"\]'),
+        ("0 1 2", 1, {"arguments": ("-tp", "2"), "devices": ("2",)}, "asks for 2 GPUs.*may use 2"),
+        ("GPU-a GPU-b", 1, {"devices": ("1",)}, "names its GPUs GPU-a, GPU-b.*Name them alike"),
+        ("0", 1, {"arguments": ("--gpu-memory-utilization", "much")}, "engine.arguments: .*much"),
+    ],
+)
+def test_one_gpu_for_both_is_refused_with_what_to_set(
+    visible: str, learners: int, engine: dict[str, Any], said: str
+) -> None:
+    found = problem(visible, learners, **engine)
+    assert found is not None
+    assert re.search(said, found)
+
+
+def test_the_last_of_an_argument_counts() -> None:
+    arguments = ("--a", "1", "--b=2", "--a=3")
+    assert (argument(arguments, "--a"), argument(arguments, "--b"), argument(arguments, "--c")) == ("3", "2", None)
+
+
+def test_the_server_sees_the_gpus_that_are_named() -> None:
+    environment = {"CUDA_VISIBLE_DEVICES": "0,1"}
+    assert ServerSettings("m", devices=("1",)).environment(environment, "cuda")["CUDA_VISIBLE_DEVICES"] == "1"
+    assert ServerSettings("m").environment(environment, "cuda")["CUDA_VISIBLE_DEVICES"] == "0,1"
+
+
+def test_a_run_is_refused_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with one GPU, and vLLM's build for it."""
+    home = EngineHome(tmp_path)
+    home.python.parent.mkdir(parents=True)
+    home.python.touch()
+    home.marker.write_text(json.dumps({"build": "cuda", "version": "0.32.0"}))
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(BadConfig, match=r"engine.kind = vllm: learner and server would share GPU 0"):
+        check(TrainConfig(games=("tic_tac_toe",), engine=Engine(kind="vllm")))
+    check(TrainConfig(games=("tic_tac_toe",), engine=Engine(kind="vllm", arguments=SHARE)))
