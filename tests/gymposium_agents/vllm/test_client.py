@@ -76,7 +76,11 @@ class Handler(BaseHTTPRequestHandler):
         self.server.keys.add(self.headers["Authorization"])
         base = {"id": "base", "root": self.server.model, "parent": None, "max_model_len": 64}
         loras = [{"id": name, "root": root, "parent": "base"} for name, root in self.server.loras.items()]
-        pages = {"/health": {}, "/version": {"version": self.server.version}, "/v1/models": {"data": [base, *loras]}}
+        pages: dict[str, dict[str, Any]] = {
+            "/health": {},
+            "/version": {"version": self.server.version},
+            "/v1/models": {"data": [base, *loras]},
+        }
         if self.server.at_once is not None:
             pages["/v1/gymposium"] = {"max_num_seqs": self.server.at_once, "adapters": {}}
         self.give(200, pages[self.path]) if self.path in pages else self.give(404, {"detail": "Not Found"})

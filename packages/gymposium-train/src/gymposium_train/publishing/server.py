@@ -20,10 +20,11 @@ def server_engine(config: TrainConfig, loaded: LoadedModel, base: str) -> Iterat
     stops, settings = stop_tokens(base, loaded.chat), config.engine
     wait = Patience(request=settings.request_seconds, token=settings.token_seconds)
     with ExitStack() as resources:
-        server = None
-        if settings.url is None:
+        if settings.url is not None:
+            server, url = None, settings.url
+        else:
             server = resources.enter_context(running_server(server_settings(config, loaded, base)))
-        url = settings.url if server is None else server.url
+            url = server.url
         engine = VllmEngine(url, model=base, stops=stops, server=server, at_once=settings.at_once, patience=wait)
         yield resources.enter_context(engine)
 

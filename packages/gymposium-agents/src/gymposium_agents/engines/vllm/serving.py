@@ -53,7 +53,7 @@ def note_digests() -> None:
 
 def add_route() -> None:
     """Let the HTTP server answer `/v1/gymposium`."""
-    apps = import_module("vllm.entrypoints.launchers.app")
+    apps: Any = import_module("vllm.entrypoints.launchers.app")
     register = apps.register_api_routers
 
     def register_with_ours(args: Any, app: Any, *rest: Any, **named: Any) -> None:
