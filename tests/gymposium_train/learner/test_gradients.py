@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gymposium_agents.loading import LoadedModel
-from gymposium_train.config import Critic, Kl, Objective, Optimizer
+from gymposium_train.config import Critic, Kl, Mismatch, Objective, Optimizer
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.terms import entropy
@@ -44,7 +45,7 @@ def gradients(mine: Learner) -> dict[str, torch.Tensor]:
 def update(mine: Learner, rows: list[Row], **how: Any) -> dict[str, torch.Tensor]:
     """The gradient of one optimizer step at learning rate 0."""
     mine.annotate(rows)
-    mine.update(rows, learning_rate=0.0, entropy_weight=ENTROPY, **how)
+    mine.update(rows, learning_rate=0.0, **{"entropy_weight": ENTROPY, **how})
     return gradients(mine)
 
 
@@ -163,6 +164,76 @@ def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
     assert len(parts) == made
     mean = {name: torch.stack([part[name] for part in parts]).mean(0) for name in whole}
     assert distance(mean, whole) < CLOSE
+
+
+MODES = {"bypass": Mismatch(), "decoupled": Mismatch(mode="decoupled", cap=1e9)}
+PLAIN = Objective(kind="pg", clip_high=1e9)
+"""REINFORCE with importance weights that are not truncated."""
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_token_has_the_same_importance_weight_under_every_kl_estimator(
+    loaded: LoadedModel, rows: list[Row], mode: str, estimator: Any
+) -> None:
+    """Tokens that the engine gave twice the learner's probability weigh a half."""
+    whole = update(learner(loaded, Loss(PLAIN)), rows, entropy_weight=0.0)
+    for row in rows:
+        for span in row.spans:
+            span.engine = tuple(logprob + math.log(2.0) for logprob in span.engine)
+    mine = learner(loaded, Loss(PLAIN, Kl(weight=0.1, estimator=estimator), mismatch=MODES[mode]))
+    found = update(mine, rows, entropy_weight=0.0, kl_weight=0.0)
+    assert distance(found, {name: 0.5 * one for name, one in whole.items()}) < CLOSE
+
+
+@pytest.mark.parametrize(
+    ("estimator", "mode", "epoch"),
+    [*product(("k2", "k3"), MODES, ("first", "later")), ("k1", "bypass", "first"), ("k1", "decoupled", "first")],
+)
+def test_off_policy_the_kl_term_has_the_gradient_of_the_kl(
+    loaded: LoadedModel, estimator: Any, mode: str, epoch: str
+) -> None:
+    """Every token of the vocabulary once, as heavy as another policy samples it: the batch's mean is the expectation.
+    In a later epoch the policy is not the one from before the update either."""
+    prompt = loaded.chat.prompt("x . o")
+    vocabulary = loaded.model.config.vocab_size
+    sampler = torch.randn(vocabulary, generator=torch.Generator().manual_seed(7)).log_softmax(-1).tolist()
+    at = len(prompt)
+    rows = [
+        Row((*prompt, token), [Span(at, at + 1, (logprob,), weight=math.exp(logprob))])
+        for token, logprob in enumerate(sampler)
+    ]
+    mine = learner(loaded, Loss(PLAIN, Kl(weight=1.0, estimator=estimator), mismatch=MODES[mode]))
+    assert mine.reference is not None
+    move(mine, 1)
+    mine.annotate(rows)
+    if estimator == "k1":  # it comes off the reward
+        for row in rows:
+            row.spans[0].advantage = row.spans[0].reference[0] - row.spans[0].old[0]
+    if epoch == "later":
+        move(mine, 2)
+    metrics = mine.update(rows, learning_rate=0.0)
+    found = gradients(mine)
+
+    def logprobs() -> torch.Tensor:
+        return torch.log_softmax(loaded.model(torch.tensor([prompt])).logits[0, -1].float() / TEMPERATURE, -1)
+
+    with mine.reference.answering(), torch.no_grad():
+        reference = logprobs()
+    loaded.model.zero_grad()
+    policy = logprobs()
+    kl = (policy.exp() * (policy - reference)).sum()
+    kl.backward()  # type: ignore[no-untyped-call]
+    assert distance(found, gradients(mine)) < 1e-4
+    assert metrics["train/kl"] == pytest.approx(kl.item(), rel=1e-4)
+
+
+def move(mine: Learner, seed: int) -> None:
+    """Change the policy a little."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in mine.named.values():
+            parameter += 0.05 * torch.randn(parameter.shape, generator=generator)
 
 
 @pytest.mark.parametrize("layout", ["padded", "packed"])

@@ -26,7 +26,8 @@ class Span:
     engine: tuple[float, ...]
     """Log-probabilities of the tokens at the sampling temperature, as the engine that sampled them reported them."""
     old: tuple[float, ...] = ()
-    """The same of the policy before the update, as the learner computes them; the engine's where it need not."""
+    """The same of the policy before the update, as the learner computes them; empty where the loss does not need
+    them."""
     reference: tuple[float, ...] = ()
     """The same of the reference policy; empty without one."""
     value: float = 0.0

@@ -70,8 +70,9 @@ class Kl(Part):
     final_share: float = Field(default=1.0, ge=0.0, le=1.0)
     """The weight goes linearly to this share of itself over the steps."""
     estimator: Literal["k1", "k2", "k3"] = "k2"
-    """`k1` comes off the rewards, turn by turn; `k2` and `k3` (with k2's gradient: straight-through) stand in the
-    loss (Schulman, 2020)."""
+    """`k1` comes off the rewards, turn by turn. `k2` and `k3` (with k2's gradient: straight-through) stand in the loss
+    (Schulman, 2020), each token weighted by its importance ratio, since batches are off-policy from the second
+    optimizer step on."""
     refresh: int | None = Field(default=None, ge=1)
     """So many steps after which the reference becomes the policy as it is then; left out, it stays."""
 
@@ -108,8 +109,9 @@ class Mismatch(Part):
     """What is done about the engine's log-probabilities not being the learner's own."""
 
     mode: Literal["bypass", "decoupled"] = "bypass"
-    """`bypass`: the engine's log-probabilities are the old ones. `decoupled`: the old ones are computed again before
-    the first optimizer step, and tokens are weighted by how the engine's differ."""
+    """What the policy's ratios are taken against, with every `kl.estimator`. `bypass`: the engine's log-probabilities.
+    `decoupled`: the learner's own, computed before the first optimizer step; tokens are then weighted by the ratio of
+    the learner's probability to the engine's."""
     correction: Literal["truncate", "mask"] = "truncate"
     """`truncate`: weights above `cap` are `cap`. `mask`: tokens whose weight is outside 1/cap … cap are left out."""
     cap: float = Field(default=2.0, ge=1.0)

@@ -28,8 +28,8 @@ class Flat:
     read."""
     engine: Tensor
     """[M]: log-probability by the engine that sampled it."""
-    old: Tensor
-    """[M]: by the policy before the update."""
+    old: Tensor | None
+    """[M]: by the policy before the update, as the learner computes it; None where the loss does not need it."""
     reference: Tensor | None
     """[M]: by the reference policy; None without one."""
     advantages: Tensor
@@ -65,6 +65,9 @@ def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], de
     def tokens(values: Sequence[Sequence[float]]) -> Tensor:
         return torch.tensor([*chain.from_iterable(values)], dtype=torch.float32, device=device)
 
+    def known(values: Sequence[Sequence[float]]) -> Tensor | None:
+        return tokens(values) if all(values) else None
+
     def turns(values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float32)
 
@@ -76,8 +79,8 @@ def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], de
         turn=torch.arange(len(spans)).repeat_interleave(lengths).to(device),
         first=torch.tensor(first, dtype=torch.long, device=device),
         engine=tokens([span.engine for span in spans]),
-        old=tokens([span.old or span.engine for span in spans]),
-        reference=tokens([span.reference for span in spans]) if all(span.reference for span in spans) else None,
+        old=known([span.old for span in spans]),
+        reference=known([span.reference for span in spans]),
         advantages=spread([span.advantage for span in spans]),
         weights=spread([span.weight for span in spans]),
         values=turns([span.value for span in spans]).to(device),

@@ -160,7 +160,7 @@ class Learner:
                 with self._training():
                     for _, found in self._passes.rows(part, entropy=entropy, frozen=not policy_learns):
                         if epoch == number == 0:
-                            _note_start(mine, found)
+                            _note_start(mine, found, self.loss.proximal(found.flat))
                         loss = self._loss(found, turns, weights, policy_learns, mine)
                         (len(parts) * loss).backward()  # type: ignore[no-untyped-call]
                     if beside is not None:
@@ -279,9 +279,10 @@ def _entropy(found: Pass, entropy: Tensor, metrics: Metrics) -> Tensor:
 
 
 @torch.no_grad()
-def _note_start(metrics: Metrics, found: Pass) -> None:
-    """Before the first optimizer step: how far the learner's numbers are from the engine's, and from the old ones."""
+def _note_start(metrics: Metrics, found: Pass, old: Tensor) -> None:
+    """Note how far the learner's log-probabilities are from the engine's, and from those that ratios are taken against,
+    before the first optimizer step."""
     logprobs, flat = found.logprobs, found.flat
     metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, flat.engine).sum()), len(logprobs))
     if len(logprobs):
-        metrics.peak("train/first_log_ratio", float((logprobs - flat.old).abs().max()))
+        metrics.peak("train/first_log_ratio", float((logprobs - old).abs().max()))

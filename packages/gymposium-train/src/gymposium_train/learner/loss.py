@@ -17,7 +17,7 @@ from gymposium_train.learner.metrics import Metrics
 from gymposium_train.objective.diagnostics import approx_kl, clipped
 from gymposium_train.objective.mismatch import masked, masked_turns, truncated
 from gymposium_train.objective.policy import cispo, gspo, policy_gradient, ppo_clip
-from gymposium_train.objective.terms import k2, k3, k3_straight_through, value_loss
+from gymposium_train.objective.terms import importance, k2, k3, k3_straight_through, value_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +43,53 @@ class Loss:
 
     @property
     def decoupled(self) -> bool:
-        """Whether the old log-probabilities are computed again instead of being the engine's."""
+        """Whether ratios are taken against the learner's own log-probabilities instead of the engine's."""
         return self.mismatch.mode == "decoupled"
 
     @property
     def needs_old(self) -> bool:
-        """Whether the policy before the update is to be asked for its log-probabilities."""
+        """Whether the learner computes the log-probabilities of the policy before the update: `decoupled` takes ratios
+        against them, and `k1` charges them in the rewards."""
         return self.decoupled or (self.needs_reference and self.kl.estimator == "k1")
+
+    def proximal(self, flat: Flat) -> Tensor:
+        """[M]: the log-probabilities that the policy's ratios are taken against (the proximal policy of Hilton et al.,
+        2021, arXiv 2110.00641): the engine's in `bypass`, in `decoupled` the learner's from before the update."""
+        if not self.decoupled:
+            return flat.engine
+        assert flat.old is not None
+        return flat.old
 
     def policy(self, flat: Flat, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
         """The policy's loss and its KL term; `logprobs` [M] are those of the policy that learns."""
-        settings = self.objective
+        settings, old, correction = self.objective, self.proximal(flat), self._correction(flat)
         low, high = settings.clip_low, settings.clip_high
         match settings.kind:
             case "ppo":
-                loss = ppo_clip(logprobs, flat.old, flat.advantages, low, high)
+                loss = ppo_clip(logprobs, old, flat.advantages, low, high)
             case "gspo":
-                loss = gspo(logprobs, flat.old, flat.advantages, flat.turn, low, high)
+                loss = gspo(logprobs, old, flat.advantages, flat.turn, low, high)
             case "cispo":
-                loss = cispo(logprobs, flat.old, flat.advantages, low, high)
+                loss = cispo(logprobs, old, flat.advantages, low, high)
             case _:
-                loss = policy_gradient(logprobs, flat.old, flat.advantages, 1.0 + high)
-        if self.decoupled:
-            loss = loss * self._correction(flat)
-        total = (loss * flat.weights).sum()
+                loss = policy_gradient(logprobs, old, flat.advantages, 1.0 + high)
+        total = (loss * correction * flat.weights).sum()
         share = float(flat.weights.sum())
         metrics.add("train/policy_loss", total.item(), share)
         with torch.no_grad():
             turn = flat.turn if settings.kind == "gspo" else None
-            moved = approx_kl(logprobs, flat.old), clipped(logprobs, flat.old, low, high, turn)
+            moved = approx_kl(logprobs, old), clipped(logprobs, old, low, high, turn)
             for name, values in zip(("train/approx_kl", "train/clipfrac"), moved, strict=True):
                 metrics.add(name, float((values * flat.weights).sum()), share)
         if flat.reference is None:
             return total
+        weights = importance(logprobs, old) * correction * flat.weights
         with torch.no_grad():
-            metrics.add("train/kl", float((k3(logprobs, flat.reference) * flat.weights).sum()), share)
+            metrics.add("train/kl", float((k3(logprobs, flat.reference) * weights).sum()), share)
         if self.kl.estimator == "k1":  # it came off the rewards
             return total
         estimate = k2 if self.kl.estimator == "k2" else k3_straight_through
-        return total + kl_weight * (estimate(logprobs, flat.reference) * flat.weights).sum()
+        return total + kl_weight * (estimate(logprobs, flat.reference) * weights).sum()
 
     def value(self, flat: Flat, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
         """The critic's loss: the mean over `turns`, those of all rows. `values` [T] are the critic's."""
@@ -92,12 +100,15 @@ class Loss:
         return self.critic.weight * loss
 
     def _correction(self, flat: Flat) -> Tensor:
-        """What each token counts for, since it was sampled by an engine whose probabilities are not quite these."""
-        cap, turns = self.mismatch.cap, self.mismatch.turns
+        """[M]: the weight of each token for the difference between the engine that sampled it and the policy that
+        ratios are taken against: 1 in `bypass`, where the two are the same."""
+        if not self.decoupled:
+            return torch.ones_like(flat.engine)
+        old, cap, turns = self.proximal(flat), self.mismatch.cap, self.mismatch.turns
         if self.mismatch.correction == "truncate":
-            weights = truncated(flat.old, flat.engine, cap)
+            weights = truncated(old, flat.engine, cap)
         else:
-            weights = masked(flat.old, flat.engine, 1.0 / cap, cap)
+            weights = masked(old, flat.engine, 1.0 / cap, cap)
         if turns is None:
             return weights
-        return weights * masked_turns(flat.old, flat.engine, flat.turn, 1.0 / turns, turns)
+        return weights * masked_turns(old, flat.engine, flat.turn, 1.0 / turns, turns)

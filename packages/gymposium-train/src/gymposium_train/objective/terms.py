@@ -22,6 +22,22 @@ def k2(logprobs: Tensor, reference: Tensor) -> Tensor:
     return 0.5 * (logprobs - reference).square()
 
 
+def importance(logprobs: Tensor, sampled: Tensor) -> Tensor:
+    """The importance ratio of each token that another policy sampled, without a gradient: π(a) / μ(a), where `sampled`
+    are the log-probabilities of that policy μ. Times an estimate of the KL it gives, in the mean over samples of μ,
+    what the estimate alone gives over samples of π.
+
+    For the gradient the ratio must be a constant. With sg for "without gradient", from
+
+        ∇KL(π ‖ ref) = E_{a ~ π}[log(π(a) / ref(a)) ∇log π(a)]
+                     = E_{a ~ μ}[sg(π(a) / μ(a)) log(π(a) / ref(a)) ∇log π(a)]
+
+    and ∇k2 = log(π / ref) ∇log π, the loss sg(π / μ) k2 has in the mean the gradient of the KL (Tang & Munos, 2025, for
+    μ = π; Liu et al., 2025, arXiv 2510.01555, on the ratio). A ratio with a gradient would give that of E_π[k2], which
+    is another one. The distribution of states is left as μ has it, as in PPO."""
+    return (logprobs - sampled).detach().exp()
+
+
 def k3(logprobs: Tensor, reference: Tensor) -> Tensor:
     """Schulman's estimate (2020, "Approximating KL divergence"): unbiased and never below 0, the one to report. As a
     loss its gradient is that of KL(reference ‖ policy), the other direction (Tang & Munos, 2025)."""
