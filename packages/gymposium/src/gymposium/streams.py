@@ -10,11 +10,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from hashlib import blake2b
 
 
 def stream(seed: int, *key: str | int) -> random.Random:
     """The generator named by `seed` and `key`."""
     return random.Random("/".join(map(str, (seed, *key))))
+
+
+def derived_seed(seed: int, *key: str | int) -> int:
+    """Another seed (of 48 bits), named by `seed` and `key`; a fifth of the cost of a stream. Whoever holds it alone
+    cannot compute `seed` from it, but for trying seeds out."""
+    text = "/".join(map(str, (seed, *key)))
+    return int.from_bytes(blake2b(text.encode(), digest_size=6).digest())
 
 
 def draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,9 @@ class Table:
         """The match, or what kept it from its end."""
         players = [self.model if seat == self.seat else self.others for seat in range(self.game.seats)]
         try:
-            (played,) = play([MatchJob(f"affinetes-{self.seed}", self.game, players, self.seed, on_illegal=RETRIES)])
+            # players are shown the id, so it must not tell the seed
+            match_id = f"affinetes-{secrets.token_hex(6)}"
+            (played,) = play([MatchJob(match_id, self.game, players, self.seed, on_illegal=RETRIES)])
         except GymposiumError as error:
             return None, str(error)
         if self.seat in played.out_of_context:

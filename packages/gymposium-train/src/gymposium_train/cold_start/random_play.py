@@ -64,9 +64,11 @@ def random_games(
 ) -> list[Played]:
     """Finished matches of random authors, each also handed to `each`. `note_pay` is what `paid_moves` needs."""
     author = RandomAuthor(style, reader, context)
+    seeds = (stream(seed, tag, n).getrandbits(48) for n in range(matches))
     jobs = (
-        MatchJob(f"{tag}-{n}", game, [author] * game.seats, stream(seed, tag, n).getrandbits(48), note_pay=note_pay)
-        for n in range(matches)
+        # one seed for the deal and the authors, who draw from streams of their own and look at no seed
+        MatchJob(f"{tag}-{n}", game, [author] * game.seats, one, player_seed=one, note_pay=note_pay)
+        for n, one in enumerate(seeds)
     )
     return list(recorded(play(jobs), each))
 

@@ -19,6 +19,7 @@ from gymposium.games.protocol import Event, Game, Match, seat_result
 from gymposium.players.protocol import Ask, Player, Reply, Sitting, Usage, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import Kind, read, read_action
+from gymposium.streams import derived_seed
 
 FORFEIT = FailurePolicy("forfeit")
 
@@ -34,8 +35,8 @@ class MatchJob:
     seed: int
     """Seed of the match's own chance."""
     player_seed: int | None = None
-    """Seed of the players' streams; the match's seed where it is None. Groups for learning share the
-    match seed and differ here."""
+    """Seed of the players' streams. Players are shown it, so it must not be the match's seed, from which the deal
+    follows; where none is given, one is derived from that. Groups for learning share the match seed and differ here."""
     on_illegal: FailurePolicy = FORFEIT
     opening: int = 0
     """Random plies with which the match begins, drawn from its seed (`gymposium.driver.opening`)."""
@@ -52,6 +53,11 @@ class MatchJob:
         for player in self.players:
             if not hasattr(player, "act"):
                 raise WrongType("MatchJob: each player", "a player, as make_player('random') returns one", player)
+
+    @property
+    def seed_for_players(self) -> int:
+        """The seed of the players' streams: as given, or derived from the match's seed."""
+        return derived_seed(self.seed, "players") if self.player_seed is None else self.player_seed
 
 
 @dataclass(slots=True)
@@ -162,8 +168,7 @@ def _so_far(job: MatchJob, underway: Underway, error: str) -> Played:
 def _play_match(job: MatchJob, underway: Underway) -> Asking:
     game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
     penalties = underway.penalties = tally.penalties
-    player_seed = job.seed if job.player_seed is None else job.player_seed
-    sitting = Sitting(match, job.id, player_seed, partial(broken_off, job, underway))
+    sitting = Sitting(match, job.id, job.seed_for_players, partial(broken_off, job, underway))
     while seats := match.to_move():
         tally.next_decision()
         moves: dict[int, str] = {}

@@ -70,7 +70,7 @@ class Record:
             game_version=job.game.spec.version,
             players=[p.name for p in job.players],
             seed=job.seed,
-            player_seed=job.seed if job.player_seed is None else job.player_seed,
+            player_seed=job.seed_for_players,
             on_illegal=str(job.on_illegal),
             opening=played.opening,
             events=list(played.events),

@@ -38,7 +38,7 @@ def transcript(game: Game, seed: int = SEED) -> str:
     """One match of random players as plain text: the events, each seat's prompt in both styles at each of
     its decisions (what never changes is written once, at the head), and the returns."""
     player = AnyPlayer()
-    [played] = play([MatchJob("golden", game, [player] * game.seats, seed)])
+    [played] = play([MatchJob("golden", game, [player] * game.seats, seed, player_seed=seed)])
     return "\n".join(_lines(game, seed, played))
 
 
