@@ -19,7 +19,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.driver import Played
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS
@@ -32,7 +32,7 @@ from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.seen import Seen, see
 from gymposium.viewer.playing.table import Table
-from gymposium.viewer.playing.tables import IDLE, MOST, Tables
+from gymposium.viewer.playing.tables import MOST, Tables
 
 PLAYED = Path("played/matches.jsonl")
 
@@ -317,7 +317,7 @@ def test_a_match_can_be_left(visitor: Visitor, tmp_path: Path) -> None:
     visitor.post(match, leave="yes")
     assert "Under way" not in visitor.text
     visitor.get(match)
-    assert visitor.status == 404
+    assert (visitor.status, "This match was left." in visitor.text) == (410, True)
     assert not (tmp_path / PLAYED).exists()
 
 
@@ -331,6 +331,36 @@ def test_a_game_is_asked_about_as_it_was_written(visitor: Visitor) -> None:
     assert re.search(r'name="parameter.num_cards" value="5"[^>]* min="\d+" max="\d+"', visitor.html)
     assert 'name="opponent" value="mcts-25"' in visitor.html
     assert '<option value="1" selected>' in visitor.html
+
+
+def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
+    address = serve(tmp_path)
+    tabs = [Visitor(address) for _ in range(MOST + 1)]
+    for tab in tabs:
+        tab.begin("tic_tac_toe", seat="0")
+        assert (tab.status, "Your turn" in tab.text) == (200, True)
+    first, second = tabs[:2]
+    first.move(typed="b2")
+    assert first.status == 410
+    assert "This match was given up to make room for another." in first.text
+    assert "this one had been looked at longest ago" in first.text
+    again = re.search(r'main-action" href="([^"]+)"', first.html)
+    assert again is not None
+    first.get(urljoin(first.url, unescape(again[1])))
+    assert 'value="tic_tac_toe"' in first.html
+    second.get(second.url)
+    assert (second.status, "Your turn" in second.text) == (200, True)
+
+
+def test_a_page_of_a_match_that_is_gone_says_so(serve: Any, tmp_path: Path) -> None:
+    visitor = Visitor(serve(tmp_path))
+    visitor.begin("tic_tac_toe", seat="0")
+    page = visitor.url
+    visitor.post(page, leave="yes")
+    visitor.get(page.replace(".html", "/events"))
+    assert (visitor.status, "This match was left." in visitor.text) == (410, True)
+    visitor.get("play/unknown.html")
+    assert (visitor.status, "There is no such match here." in visitor.text) == (404, True)
 
 
 # -- without a server
@@ -419,22 +449,6 @@ def test_while_others_think_no_answer_is_taken() -> None:
     table.wait(60)
     assert table.standing.state == "yours"
     assert table.play(1, "b2") == ""
-
-
-def test_there_are_only_so_many_matches_and_idle_ones_end(tmp_path: Path) -> None:
-    now = [0.0]
-    tables = Tables(tmp_path, lambda: now[0])
-    wanted = choice("game=tic_tac_toe&opponent=random&seat=0")
-    begun = [tables.begin(wanted) for _ in range(MOST)]
-    with pytest.raises(BadOption, match="play one to its end, or leave it"):
-        tables.begin(wanted)
-    tables.leave(begun[0].id)
-    late = tables.begin(wanted)
-    now[0] += IDLE / 2
-    assert tables.get(late.id) is late
-    now[0] += IDLE / 2 + 1
-    assert tables.under_way() == [late]
-    assert tables.get(begun[1].id) is None
 
 
 def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:

@@ -27,7 +27,7 @@ from gymposium.viewer.playing import games
 from gymposium.viewer.playing.choice import COSTS, Choice
 from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.table import Table
-from gymposium.viewer.playing.tables import FILE, IDLE, Tables
+from gymposium.viewer.playing.tables import FILE, IDLE, MOST, Gone, Tables
 
 LIST, NEW = "play.html", "play/new.html"
 PATIENCE = 0.8
@@ -132,7 +132,15 @@ class Playing:
     # -- a match
 
     def _match(self, request: Request) -> Response:
-        return HTMLResponse(self._match_page(self._table(request)))
+        with self._tables.look(request.path_params["key"]) as table:
+            return HTMLResponse(self._match_page(table)) if isinstance(table, Table) else self._no_match(request, table)
+
+    def _no_match(self, request: Request, gone: Gone | None) -> Response:
+        if gone is None:
+            raise HTTPException(404, "There is no such match here. It may be of a server that ran before this one.")
+        path = request.url.path.lstrip("/")
+        page = self._viewer.page("playing/gone.html", path, gone=gone, most=MOST, minutes=round(IDLE / 60))
+        return HTMLResponse(page, 410)
 
     def _match_page(self, table: Table, problem: str = "", typed: str = "") -> str:
         standing = table.standing
@@ -157,7 +165,10 @@ class Playing:
 
     async def _act(self, request: Request) -> Response:
         form = await self._posted(request)
-        return await run_in_threadpool(self._act_as, self._table(request), form)
+        with self._tables.look(request.path_params["key"]) as table:
+            if not isinstance(table, Table):
+                return self._no_match(request, table)
+            return await run_in_threadpool(self._act_as, table, form)
 
     def _act_as(self, table: Table, form: Form) -> Response:
         if form.get("leave") is not None:
@@ -171,17 +182,11 @@ class Playing:
         return RedirectResponse(f"{table.id}.html", status_code=303)
 
     async def _events(self, request: Request) -> Response:
-        return StreamingResponse(_until_another(self._table(request)), media_type="text/event-stream")
-
-    def _table(self, request: Request) -> Table:
-        table = self._tables.get(request.path_params["key"])
-        if table is None:
-            raise HTTPException(
-                404,
-                "This match is not under way any more: it was left, the server was started anew, or nobody looked at "
-                f"it for {IDLE / 60:g} minutes.",
-            )
-        return table
+        key = request.path_params["key"]
+        with self._tables.look(key) as table:
+            if not isinstance(table, Table):
+                return self._no_match(request, table)
+        return StreamingResponse(_until_another(self._tables, key), media_type="text/event-stream")
 
     async def _posted(self, request: Request) -> Form:
         form = await Form.posted(request)
@@ -214,13 +219,15 @@ def _said(form: Form, table: Table) -> str:
     return typed
 
 
-async def _until_another(table: Table) -> AsyncIterator[str]:
+async def _until_another(tables: Tables, key: str) -> AsyncIterator[str]:
     """Server-sent events: one, once the others are seated, or it is the person's turn, or the end. Nothing else is
-    said of what others do."""
-    spoken, begun = time.monotonic(), table.standing.state
-    while table.standing.waits and table.standing.state == begun:
-        if time.monotonic() - spoken > BEATS:
-            spoken = time.monotonic()
-            yield ":\n\n"
-        await asyncio.sleep(LOOKS)
+    said of what others do. While somebody waits for it, a request is at work at the match."""
+    with tables.look(key) as table:
+        if isinstance(table, Table):
+            spoken, begun = time.monotonic(), table.standing.state
+            while table.standing.waits and table.standing.state == begun and not table.left:
+                if time.monotonic() - spoken > BEATS:
+                    spoken = time.monotonic()
+                    yield ":\n\n"
+                await asyncio.sleep(LOOKS)
     yield "event: settled\ndata: {}\n\n"

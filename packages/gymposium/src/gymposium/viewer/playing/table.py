@@ -78,7 +78,8 @@ class Table:
         """What the person saw at the last decision, and how many events there had been."""
         self._lock = threading.Lock()
         self._settled = threading.Event()
-        self._left = False
+        self.left = False
+        """Whether it was given up."""
         self._work(self._begin)
 
     def who(self, seat: int) -> str | None:
@@ -108,7 +109,7 @@ class Table:
     def leave(self) -> None:
         """Nobody looks at it any more. A match that was not over has no record."""
         with self._lock:
-            self._left = True
+            self.left = True
             if not self.standing.waits:
                 self._give_back()
 
@@ -127,7 +128,7 @@ class Table:
             standing = self._failed(f"{type(error).__name__}: {error}")
         with self._lock:
             self.standing = standing
-            if self._left or standing.state in ("over", "failed"):
+            if self.left or standing.state in ("over", "failed"):
                 self._give_back()
         self._settled.set()
 

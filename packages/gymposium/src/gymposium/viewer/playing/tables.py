@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Literal
 
 from gymposium.driver import Played
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import GymposiumError
 from gymposium.records import RecordWriter
 from gymposium.runs.links import leads_out
 from gymposium.viewer.playing.bench import Bench
@@ -24,12 +26,32 @@ KEPT = 64
 """Matches in all, those included that have ended and can still be looked at."""
 IDLE = 3600.0
 """Seconds after which a match that nobody looks at is given up."""
+REMEMBERED = 1000
+"""Matches that are gone and of which it is still known why."""
+
+Why = Literal["left", "idle", "made room", "over"]
+"""Why a match is gone: it was left; nobody looked at it; another took its place; it is over, and many came since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A match that cannot be looked at any more."""
+
+    choice: Choice
+    why: Why
 
 
 @dataclass(slots=True)
 class _Seated:
     table: Table
     looked_at: float
+    requests: int = 0
+    """Those that are being answered."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request or another player is at work."""
+        return self.requests > 0 or self.table.standing.waits
 
 
 class Tables:
@@ -40,38 +62,45 @@ class Tables:
         self._bench = Bench()
         self._lock, self._writing = Lock(), Lock()
         self._seated: dict[str, _Seated] = {}
+        self._gone: dict[str, Gone] = {}
 
     def begin(self, choice: Choice) -> Table:
-        """A new match. Raises `BadOption` where there are too many."""
+        """A new match. Where there are too many, the one that was looked at longest ago makes room: one at which
+        nobody is at work just now, if there is such a one."""
         with self._lock:
             self._clear()
-            if len(self._under_way()) >= MOST:
-                raise BadOption(
-                    f"{MOST} matches are under way here, which is the most: play one to its end, or leave it."
-                )
-            over = [key for key, one in self._seated.items() if one.table.standing.ended is not None]
+            while len(under_way := self._under_way()) >= MOST:
+                self._drop(min(under_way, key=lambda one: (one.busy, one.looked_at)).table.id, "made room")
+            over = [key for key, one in self._seated.items() if one.table.standing.state in ("over", "failed")]
             for key in over[: max(0, len(self._seated) - KEPT + 1)]:
-                del self._seated[key]
+                self._drop(key, "over")
             table = Table(choice, self._bench, self._record)
             self._seated[table.id] = _Seated(table, self._clock())
             return table
 
-    def get(self, key: str) -> Table | None:
-        """The match with this id, which somebody looks at; None where there is none any more."""
+    @contextmanager
+    def look(self, key: str) -> Iterator[Table | Gone | None]:
+        """The match with this id, at which a request is at work meanwhile; None where nothing is known of it."""
         with self._lock:
             self._clear()
             seated = self._seated.get(key)
-            if seated is None:
-                return None
-            seated.looked_at = self._clock()
-            return seated.table
+            if seated is not None:
+                seated.looked_at = self._clock()
+                seated.requests += 1
+        if seated is None:
+            yield self._gone.get(key)
+            return
+        try:
+            yield seated.table
+        finally:
+            with self._lock:
+                seated.requests -= 1
 
     def leave(self, key: str) -> None:
         """Give a match up."""
         with self._lock:
-            seated = self._seated.pop(key, None)
-        if seated is not None:
-            seated.table.leave()
+            if key in self._seated:
+                self._drop(key, "left")
 
     def under_way(self) -> list[Table]:
         """Those that can be played on, the latest first."""
@@ -84,8 +113,13 @@ class Tables:
 
     def _clear(self) -> None:
         long_ago = self._clock() - IDLE
-        for key in [key for key, one in self._seated.items() if one.looked_at < long_ago]:
-            self._seated.pop(key).table.leave()
+        for key in [key for key, one in self._seated.items() if one.looked_at < long_ago and not one.requests]:
+            self._drop(key, "over" if self._seated[key].table.standing.ended else "idle")
+
+    def _drop(self, key: str, why: Why) -> None:
+        table = self._seated.pop(key).table
+        table.leave()
+        self._gone = dict([*self._gone.items()][1 - REMEMBERED :]) | {key: Gone(table.choice, why)}
 
     def _record(self, played: Played) -> str:
         if leads_out(self._file, self._directory):

@@ -25,6 +25,10 @@
       events.close();
       location.reload();
     });
+    /* the server has no such match any more, and says why on the page */
+    events.addEventListener("error", () => {
+      if (events.readyState === EventSource.CLOSED) location.reload();
+    });
     window.addEventListener("pagehide", () => events.close());
   }
 
