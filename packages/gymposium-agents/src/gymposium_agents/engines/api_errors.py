@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import GymposiumError
+from gymposium.visible import visible
 from gymposium_agents.engines.api_settings import ApiSettings
+from gymposium_agents.engines.bodies import BadBody
 
 if TYPE_CHECKING:
     from openai import OpenAIError
@@ -32,16 +34,23 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
             f"{where} gave no answer within {settings.timeout:g} s, {tries} times over: give it longer with timeout=, "
             f"ask for shorter replies with max_tokens=, or for fewer at once with at_once=."
         )
+    if isinstance(error, openai.APIConnectionError) and isinstance(error.__cause__, BadBody):
+        return ApiError(f"The answer of {where} cannot be read, {tries} times over: {error.__cause__}.")
     if isinstance(error, openai.APIConnectionError):
         return ApiError(
-            f"{where} cannot be reached ({error.__cause__ or error}), {tries} times over: is the server running, and "
-            f"is base_url= its address?"
+            f"{where} cannot be reached ({_short(str(error.__cause__ or error))}), {tries} times over: is the server "
+            f"running, and is base_url= its address?"
         )
     if not isinstance(error, openai.APIStatusError):
-        return ApiError(f"{where} could not be asked: {str(error)[:_LONGEST]}")
+        return ApiError(f"{where} could not be asked: {_short(str(error))}")
     said, status = _said(error.body, error.message), error.status_code
     if status in (401, 403):
         return ApiError(f"{where} refuses the request ({status}): {_about_the_key(settings)} It says: {said}")
+    if 300 <= status < 400:
+        return ApiError(
+            f"{where} sends requests on to another address ({status}), and keys are not sent there: give base_url= the "
+            f"address itself."
+        )
     if status == 404:
         return ApiError(
             f"{where} has no model called {settings.model!r}, or no chat at that address (404): check the model's name "
@@ -60,10 +69,11 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
     return ApiError(f"{where} refuses the request ({status}); {hint}. It says: {said}")
 
 
-def malformed(text: str, settings: ApiSettings) -> ApiError:
-    """What to raise for an answer that is no chat completion."""
+def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:
+    """What to raise for an answer that is no chat completion; `what` says why, where that can be said."""
+    why = f" ({what})" if what else ""
     return ApiError(
-        f"{settings.base_url} answered, but not with a chat completion: is base_url= the address of an "
+        f"{settings.base_url} answered, but not with a chat completion{why}: is base_url= the address of an "
         f"OpenAI-compatible API? It says: {_short(text)}"
     )
 
@@ -82,7 +92,7 @@ def _said(body: Any, message: str) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = visible(" ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -2,7 +2,8 @@
 
 The key is read from the environment for each attempt, goes into that attempt's header, and is gone. The library above
 never has it, so it stands in none of its attributes, logs and exceptions; and where a server repeats it in an answer,
-it is taken out before anybody reads that.
+it is taken out before anybody reads that. What goes up is a body of bounded size, said to be UTF-8, and the few headers
+that the library needs.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from gymposium_agents.engines.api_settings import ApiSettings
+from gymposium_agents.engines.bodies import read_body
+from gymposium_agents.engines.secrets import without_secret
 
-HIDDEN = b"[key]"
 _RETRY = "x-stainless-retry-count"
 """The library's header with the number of attempts before this one."""
-_OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
+_NEEDED = ("retry-after", "retry-after-ms", "x-should-retry")
+"""The headers of an answer that the library obeys."""
 
 
 class Pace:
@@ -54,31 +57,37 @@ class Wire(httpx.AsyncBaseTransport):
             self._counts["retries"] += 1
         if self._pace is not None:
             await asyncio.sleep(self._pace.wait(time.monotonic()))
-        sent = await self._with_key(request)
+        key = self._settings.read_key()
+        sent = await _sent(request, key)
         try:
             async with asyncio.timeout(self._settings.timeout):
                 response = await self._inner.handle_async_request(sent)
-                body = await response.aread()
+                try:
+                    body = await read_body(response)
+                finally:
+                    await response.aclose()
         except TimeoutError:
             raise httpx.ReadTimeout("no whole answer in time", request=request) from None
-        headers = [(name, value) for name, value in response.headers.items() if name not in _OF_THE_BODY]
-        return httpx.Response(response.status_code, headers=headers, content=self._without_key(body), request=request)
+        headers = {"content-type": "application/json; charset=utf-8"}
+        headers |= {name: without_secret(response.headers[name], key) for name in _NEEDED if name in response.headers}
+        # as text and back, whatever it is encoded in
+        content = without_secret(body.decode("utf-8", "surrogateescape"), key).encode("utf-8", "surrogateescape")
+        return httpx.Response(response.status_code, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def _with_key(self, request: httpx.Request) -> httpx.Request:
-        headers = request.headers.copy()
-        headers.pop("Authorization", None)
-        if (key := self._settings.read_key()) is not None:
-            headers["Authorization"] = f"Bearer {key}"
-        return httpx.Request(
-            request.method, request.url, headers=headers, content=await request.aread(), extensions=request.extensions
-        )
 
-    def _without_key(self, body: bytes) -> bytes:
-        key = self._settings.read_key()
-        return body if key is None else body.replace(key.encode(), HIDDEN)
+async def _sent(request: httpx.Request, key: str | None) -> httpx.Request:
+    """The request as it goes out."""
+    headers = request.headers.copy()
+    headers.pop("Authorization", None)
+    headers["Accept-Encoding"] = "gzip"
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    return httpx.Request(
+        request.method, request.url, headers=headers, content=await request.aread(), extensions=request.extensions
+    )
 
 
 def _proxy(settings: ApiSettings) -> str | None:

@@ -7,7 +7,6 @@ below it retries. One attempt has its time and its key from the wire (`api_wire.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -15,15 +14,24 @@ from typing import Any
 from weakref import finalize
 
 from gymposium.errors import MissingExtra
+from gymposium.reading import MAX_REPLY, is_encodable
+from gymposium.strict_json import strict_json
 from gymposium_agents.engines.api_errors import explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.background import BackgroundLoop
 from gymposium_agents.engines.protocol import ChatCompletion, Message
+from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.tokens import FinishReason, Sampling
 
 _NO_KEY = "set on the wire"
 """What the library gets for a key: it insists on one."""
 _CONNECT_SECONDS = 30.0
+_MOST_TOKENS = 10**9
+"""In one answer; a larger count is none."""
+
+
+class _NoReply(ValueError):
+    """An answer that is JSON, and no chat completion."""
 
 
 class OpenAIChatEngine:
@@ -47,7 +55,10 @@ class OpenAIChatEngine:
         # pool: those that wait for a connection have waited for a slot before, and are not late
         limits = httpx.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout), pool=None)
         # Any: what the library's types name here depends on its version; all of them take httpx's
-        http: Any = {"timeout": limits, "http_client": httpx.AsyncClient(transport=Wire(settings, self.counts))}
+        http: Any = {
+            "timeout": limits,
+            "http_client": httpx.AsyncClient(transport=Wire(settings, self.counts), follow_redirects=False),
+        }
         self._client = openai.AsyncOpenAI(
             api_key=_NO_KEY, base_url=settings.base_url, max_retries=settings.retries, **http
         )
@@ -86,7 +97,7 @@ class OpenAIChatEngine:
                 answer = await self._client.chat.completions.with_raw_response.create(
                     model=self.settings.model, **fields
                 )
-                return self._read(answer.text)
+                return self._read(answer.content)
             except openai.OpenAIError as error:
                 failure = explained(error, self.settings)
         raise failure  # out here, where the library's exception is no longer its context
@@ -101,25 +112,31 @@ class OpenAIChatEngine:
             fields["seed"] = seed
         return fields
 
-    def _read(self, text: str) -> ChatCompletion:
-        """The completion in a service's answer. Services differ in what they leave out."""
+    def _read(self, body: bytes) -> ChatCompletion:
+        """The completion in a service's answer. Services differ in what they leave out; what they give must be of its
+        kind, or else nobody knows what the model said. Raises `ApiError`."""
+        key = self.settings.read_key()
         try:
-            answer = json.loads(text)
-        except ValueError:
-            raise malformed(text, self.settings) from None
-        choices = answer.get("choices") if isinstance(answer, dict) else None
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if choice is None or not isinstance(message, dict):
-            raise malformed(text, self.settings)
-        prompt, completion = _counted(answer.get("usage"))
-        cost = None
+            answer = strict_json(body.decode("utf-8"))
+            choices = answer.get("choices") if isinstance(answer, dict) else None
+            choice = choices[0] if isinstance(choices, list) and choices else None
+            message = choice.get("message") if isinstance(choice, dict) else None
+            if not isinstance(choice, dict) or not isinstance(message, dict):
+                raise _NoReply("it has no choice with a message")
+            text = without_secret(_content(message.get("content")), key)
+            prompt, completion = _counted(answer.get("usage"))
+        except ValueError as error:
+            failure = malformed(body.decode("utf-8", "replace"), self.settings, str(error))
+        else:
+            finish = self._finish(choice.get("finish_reason"))
+            return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
+        raise failure  # out here, where what the service said is in no other exception
+
+    def _cost(self, prompt: int | None, completion: int | None) -> float | None:
         if prompt is None or completion is None:
             self.counts["uncounted"] += 1
-        elif self.settings.prices is not None:
-            cost = self.settings.prices.cost(prompt, completion)
-        finish = self._finish(choice.get("finish_reason"))
-        return ChatCompletion(_content(message.get("content")), finish, prompt, completion, cost)
+            return None
+        return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
 
     def _finish(self, reason: object) -> FinishReason:
         if reason == "content_filter":  # the service ended the reply, not the model
@@ -132,16 +149,35 @@ class OpenAIChatEngine:
 
 def _content(content: object) -> str:
     """The text of a message: none where it only thought, called a tool or refused; the text among several parts.
-    Thoughts stand in a field or in parts of their own (`reasoning_content`, `thinking`), which are left alone."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
-    return "".join(text for text in texts if isinstance(text, str))
+    Thoughts stand in a field or in parts of their own (`reasoning_content`, `thinking`), which are left alone.
+
+    Raises `_NoReply` for what is no text that a reply may be."""
+    if not isinstance(content, list):
+        content = [] if content is None else [{"type": "text", "text": content}]
+    text = ""
+    for part in content:
+        more = (part.get("text") if part.get("type") == "text" else "") if isinstance(part, dict) else None
+        if not isinstance(more, str):
+            raise _NoReply("its content is no text")
+        text += more
+    if not is_encodable(text):
+        raise _NoReply("its text has a lone surrogate")
+    if len(text) > MAX_REPLY:
+        raise _NoReply(f"its text has {len(text):,} characters, and at most {MAX_REPLY:,} are read")
+    return text
 
 
 def _counted(usage: object) -> tuple[int | None, int | None]:
-    """Tokens of the prompt and of the completion, as far as the service counted them."""
-    given = usage if isinstance(usage, Mapping) else {}
-    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
-    return (prompt if type(prompt) is int else None, completion if type(completion) is int else None)
+    """Tokens of the prompt and of the completion, as far as the service counted them. Raises `_NoReply` for what is
+    no count."""
+    if usage is not None and not isinstance(usage, dict):
+        raise _NoReply("its usage is no object")
+    given = usage or {}
+    return _count(given, "prompt_tokens"), _count(given, "completion_tokens")
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int | None:
+    count = usage.get(name)
+    if count is None or (type(count) is int and 0 <= count <= _MOST_TOKENS):
+        return count
+    raise _NoReply(f"its {name} are no count of tokens")

@@ -1,0 +1,38 @@
+"""Bodies of HTTP answers from servers that are not trusted: bounded in size, compressed or not."""
+
+from __future__ import annotations
+
+import zlib
+
+import httpx
+
+MAX_BODY = 4 * 2**20
+"""Bytes in an answer of a chat service, at most, as it is sent and as it is decompressed."""
+
+_ZLIB_OR_GZIP = 47
+"""zlib's `wbits` for either format, told apart by the header."""
+
+
+class BadBody(httpx.TransportError):
+    """A body that is too large, or is not what its headers say."""
+
+
+async def read_body(response: httpx.Response, most: int = MAX_BODY) -> bytes:
+    """The decompressed body of a response that is being received. No more than `most` bytes are held.
+
+    Raises `BadBody` for a body of more than `most` bytes, or one that cannot be decompressed."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "deflate"):
+        raise BadBody(f"it is encoded as {encoding[:40]!r}, which was not asked for")
+    decompress = None if encoding == "identity" else zlib.decompressobj(_ZLIB_OR_GZIP)
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        try:
+            body += chunk if decompress is None else decompress.decompress(chunk, most + 1 - len(body))
+        except zlib.error as error:
+            raise BadBody(f"it is not the {encoding} that its header says ({error})") from None
+        if len(body) > most or (decompress is not None and decompress.unconsumed_tail):
+            raise BadBody(f"it has more than {most:,} bytes")
+    if decompress is not None and not decompress.eof:
+        raise BadBody(f"its {encoding} ends too early")
+    return bytes(body)
