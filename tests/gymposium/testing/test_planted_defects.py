@@ -374,12 +374,32 @@ plant(
         resample=lambda self, seat, rng: self.game.load(self.events[1:2] + self.events[:1] + self.events[2:]),
     ),
     "resample() gives a world",
+    "sampling_draws_alike",
 )
 plant(
     "sampled_worlds_are_possible",
     "the true world and no other",
     bent("kuhn_poker", resample=lambda self, seat, rng: self.fork(rng)),
     "nothing but the true world",
+    "sampling_draws_alike",
+)
+
+
+def counts_from_the_truth(self: Any, seat: int, rng: random.Random) -> Any:
+    """Another's card, as likely each, but counted from the true one on."""
+    own, true = self.events[seat], self.events[1 - seat]
+    unseen = [card for card in ("Deal:0", "Deal:1", "Deal:2") if card != own.move]
+    card = unseen[(unseen.index(true.move) + int(rng.random() * 2)) % 2]
+    events = list(self.events)
+    events[1 - seat] = Event(true.seat, card)
+    return self.game.load(events)
+
+
+plant(
+    "sampling_draws_alike",
+    "draws that are counted from the truth",
+    bent("kuhn_poker", resample=counts_from_the_truth),
+    "depends on what seat",
 )
 
 # -- prompts

@@ -98,6 +98,7 @@ CHECKS: tuple[Check, ...] = (
     Check("hiding", "game", hiding.everything_known_is_told),
     Check("hiding", "game", hiding.environments_show_nothing_hidden),
     Check("hiding", "game", hiding.sampled_worlds_are_possible),
+    Check("hiding", "game", hiding.sampling_draws_alike),
     Check("prompts", "game", prompts.rules_are_well_formed),
     Check("prompts", "game", prompts.prompts_are_whole),
     Check("prompts", "spec", prompts.parameters_are_told),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.protocol import CHANCE, Style
 
 if TYPE_CHECKING:
     import pyspiel
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 _MOVES = ("hit", "stand")
+_CARDS = 52
+_HIDDEN = 2
+"""The dealer's first card, by its place among the cards as they are dealt."""
 _END = {1: "You win", 0: "It is a tie", -1: "You lose"}
 
 
@@ -68,10 +72,25 @@ def _total(cards: Sequence[str]) -> int:
 class BlackjackGame(OpenSpielGame):
     """Blackjack, seen as the engine's observation: it holds all that was dealt, and at the end the hidden card too."""
 
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        super().__init__(spec, params, engine_game("blackjack", {}), Blackjack())
+        self.resamples = True  # by `sample` below
+
+    def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
+        """The same cards but for the hidden one, drawn from those that the seat has not seen."""
+        steps = match.state.full_history()
+        world = OpenSpielMatch(self, self.start(), [], None, rng)
+        seen = {step.action for number, step in enumerate(steps) if step.player == CHANCE and number != _HIDDEN}
+        unseen = [card for card in range(_CARDS) if card not in seen]
+        hidden = unseen[int(rng.random() * len(unseen))] if match.to_move() else steps[_HIDDEN].action
+        for number, step in enumerate(steps):
+            world._step_recorded(step.player, hidden if number == _HIDDEN else step.action)
+        return world
+
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat)
         return view
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> BlackjackGame:
-    return BlackjackGame(spec, params, engine_game("blackjack", {}), Blackjack())
+    return BlackjackGame(spec, params)

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
     from gymposium.plugins.specs import GameSpec
 
-_RESAMPLES = frozenset("bargaining blackjack bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
+_RESAMPLES = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
 """The engine's games with a sound `resample_from_infostate` (open_spiel 2.0.2). Three more have one that is
 not: gin_rummy's hands back the true state, and those of euchre and hearts keep hidden moves (the discard, the
-pass) as they truly were, in deals where they are often not even legal. universal_poker's is for two seats, and ends
+pass) as they truly were, in deals where they are often not even legal. blackjack's draws in an order that depends on
+the hidden card, so that equal generators tell it. universal_poker's is for two seats, and ends
 the process with more. All others abort in C++."""
 
 

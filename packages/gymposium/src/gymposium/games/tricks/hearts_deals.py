@@ -38,7 +38,8 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
     if way:
         for p in others:
             to = (p + way) % 4
-            passes[p] = rng.sample(passes[p] if to == seat else holds[to], 3)
+            # sorted: the order in which the seat was passed cards is hidden from it
+            passes[p] = rng.sample(sorted(passes[p]) if to == seat else holds[to], 3)
     hands = []
     for p in range(4):
         got = passes[(p - way) % 4] if way else []

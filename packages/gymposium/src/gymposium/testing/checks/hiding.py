@@ -222,6 +222,38 @@ def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORM
         _others_are_sampled(game, seed, effort, rng)
 
 
+def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Two worlds that a seat cannot tell apart give, by equal generators, worlds that are the same: what is drawn does
+    not depend on what is hidden, or whoever knows the generator could tell it."""
+    if game.spec.information == "perfect":
+        raise NotApplicable("the game says that nothing is hidden")
+    rng = stream(seed, "draws")
+    looks, compared = max(4, effort.decisions // 8), 0
+    for seen in _finder(game, seed, effort):
+        if seen.how == "played" or seen.events == seen.base:
+            continue
+        first, second = (random.Random(number) for number in [rng.getrandbits(31)] * 2)
+        try:
+            one = game.load(seen.base).resample(seen.seat, first)
+            other = game.load(seen.events).resample(seen.seat, second)
+        except NoSampler:
+            continue
+        compared += 1
+        same = tuple(one.events) == tuple(other.events) or go_the_same_way(one, other, rng)
+        if not same or first.random() != second.random():
+            raise CheckFailed(
+                f"what resample() draws depends on what seat {seen.seat} cannot see: by equal generators it gives "
+                f"{told(tuple(one.events))}, and {told(tuple(other.events))} where the truth is {told(seen.events)}.",
+                where=after(game.load(seen.base), seen.seat),
+                do="draw from what the seat has not seen, in an order that does not follow from what is hidden.",
+            )
+        looks -= 1
+        if looks <= 0:
+            break
+    if not compared:
+        raise NotApplicable("no two worlds were found from which resample() samples")
+
+
 def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
     """A sampler of nothing but the truth would let search see what is hidden."""
     looks = 0
