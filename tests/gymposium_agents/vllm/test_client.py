@@ -8,6 +8,7 @@ import logging
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,6 +47,8 @@ class Faltering(ThreadingHTTPServer):
         self.gone = False
         """Hang up on everybody."""
         self.fails: list[int] = []
+        self.garbled, self.garbled_status = b"", 200
+        """What to answer instead of completions."""
         self.loras: dict[str, str] = {}
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
@@ -104,6 +107,13 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self.close_connection = True
             return
+        if self.server.garbled:
+            self.send_response(self.server.garbled_status)
+            self.send_header("Content-Type", "application/json; charset=no-such-charset")
+            self.send_header("Content-Length", str(len(self.server.garbled)))
+            self.end_headers()
+            self.wfile.write(self.server.garbled)
+            return
         if body["model"] not in ("base", *self.server.loras):
             self.give(404, {"error": {"message": "no such model"}})
             return
@@ -154,6 +164,52 @@ def test_a_server_that_falters_is_asked_the_same_again(server: Faltering, engine
     assert engine.generate([request()], Sampling(0.6)) == [expected]
     assert len(server.asked) == len(fails) + 1
     assert all(body == server.asked[0] for body in server.asked)
+
+
+def choice(ids: object, logprobs: object) -> bytes:
+    token_logprobs = {"token_logprobs": logprobs}
+    return json.dumps({"choices": [{"token_ids": ids, "logprobs": token_logprobs, "finish_reason": "stop"}]}).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"choices": ' + b"[" * 100_000,
+        choice([5, 4], [-1.0, -1.0]).decode().encode("utf-16"),
+        choice([-5, 4], [-1.0, -1.0]),
+        choice([5.0, 4], [-1.0, -1.0]),
+        choice(["5", 4], [-1.0, -1.0]),
+        choice([2**40, 4], [-1.0, -1.0]),
+        choice([True, 4], [-1.0, -1.0]),
+        choice([5, 4], [-1.0]),
+        choice([5, 4], [-1.0, None]),
+        choice([5, 4], [-1.0, "nan"]),
+        choice([5, 4], [-1.0, float("nan")]),
+        choice([5, 4], [-1.0, 2.0]),
+        choice([5, 4], [-1.0, -1.0]).replace(b'"token_ids"', b'"token_ids": [9, 4], "token_ids"'),
+        b" " * 6 * 2**20,
+    ],
+    ids=range(14),
+)
+def test_an_answer_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+    server.garbled = body
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (Garbled|BadBody)") as caught:
+        engine.generate([request()], Sampling())
+    assert len(str(caught.value)) < 1_000
+    assert len(server.asked) == ATTEMPTS
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_key_that_the_server_repeats_is_in_no_error(
+    server: Faltering, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "canary/key")
+    server.garbled, server.garbled_status = rb'{"error": {"message": "you sent canary\/key"}}', status
+    engine = VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT)
+    with pytest.raises(GymposiumError, match=r"you sent \[key\]") as caught:
+        engine.generate([request()], Sampling())
+    engine.close()
+    assert "canary" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_server_that_always_fails_is_given_up(server: Faltering, engine: VllmEngine) -> None:

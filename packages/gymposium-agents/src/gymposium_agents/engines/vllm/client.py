@@ -9,7 +9,6 @@ included, so its answer is what it would have been. What the server refuses (4xx
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import os
@@ -23,10 +22,14 @@ import httpx
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.strict_json import strict_json
+from gymposium.visible import visible
+from gymposium_agents.engines.bodies import MAX_BODY, read_body
+from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, Server
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
 from gymposium_agents.engines.vllm.versions import remark_on
-from gymposium_agents.engines.vllm.wire import Garbled, likeliest_of, message_of, probe_body
+from gymposium_agents.engines.vllm.wire import Garbled, count_of, likeliest_of, message_of, probe_body
 from gymposium_agents.tokens import Policy
 
 ATTEMPTS = 4
@@ -86,6 +89,10 @@ class Patience:
         return self.request + self.token * max_tokens
 
 
+TOKEN_BYTES = 1024
+"""Bytes of an answer for each token of the prompt and of the reply, at most, on top of `MAX_BODY`."""
+_LONGEST = 500
+"""Characters of what the server says that are repeated."""
 AT_ONCE = 64
 """Requests in flight to a server that does not say how many it runs at once."""
 
@@ -116,10 +123,13 @@ class Connection:
         self._mending = asyncio.Lock()
         self._broken: GymposiumError | None = None
         self._warned = False
-        key = os.environ.get(KEY_VARIABLE)
+        self._key = os.environ.get(KEY_VARIABLE)
+        headers = {"Accept-Encoding": "gzip"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         self._http = httpx.AsyncClient(
             base_url=self.url,
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            headers=headers,
             # never a limit on the wait for a free connection: requests queue here, behind `_room`
             timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
             # the server drops idle connections after 5 seconds; ours go before that
@@ -132,15 +142,17 @@ class Connection:
         try:
             await self._greet()
             if self.at_once is None:
-                self.at_once = int((await self.about()).get("max_num_seqs", AT_ONCE))
+                self.at_once = count_of((await self.about()).get("max_num_seqs", AT_ONCE))
             self._room = asyncio.Semaphore(self.at_once)
         except httpx.TransportError as error:
             raise GymposiumError(
                 f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  gymposium engine "
                 f"start --model {self.model}"
             ) from error
-        except _Again as error:
-            raise GymposiumError(f"The vLLM server at {self.url} is not well: {error}{self._see_log()}") from error
+        except (_Again, Garbled) as error:
+            raise GymposiumError(
+                f"The vLLM server at {self.url} is not well: {self._shown(str(error))}{self._see_log()}"
+            ) from error
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -222,7 +234,9 @@ class Connection:
             raise _Again("no answer in time") from late
         except (httpx.TransportError, Garbled, _Again) as error:
             await self._mend(seen)
-            raise _Again(f"{type(error).__name__} {error}".strip()) from error
+            # what was garbled may hold the key
+            cause = None if isinstance(error, Garbled) else error
+            raise _Again(self._shown(f"{type(error).__name__} {error}")) from cause
 
     async def _mend(self, seen: int) -> None:
         """Come back when there is a server that answers and holds what it must. Of many requests that failed
@@ -247,7 +261,7 @@ class Connection:
                 if await self._healthy():
                     await self._greet()
                     return
-            except (httpx.TransportError, _Again) as error:
+            except (httpx.TransportError, _Again, Garbled) as error:
                 log.debug("The server at %s went away again: %s", self.url, error)
             late = time.monotonic() > deadline
             if self.server is not None and (late or not self.server.alive):
@@ -266,11 +280,11 @@ class Connection:
 
     async def _healthy(self, seconds: float = PROBE_SECONDS) -> bool:
         try:
-            answer = await self._http.get("/health", timeout=seconds)
+            async with self._http.stream("GET", "/health", timeout=seconds) as answer:
+                return answer.is_success
         except httpx.TransportError as error:
             log.debug("The server at %s does not answer: %s", self.url, error)
             return False
-        return answer.is_success
 
     # -- the server's own endpoints, once each
 
@@ -280,7 +294,9 @@ class Connection:
         models = await self._get("/v1/models")
         if "version" not in version or not isinstance(models.get("data"), list):
             raise GymposiumError(f"What answers at {self.url} is no vLLM server.")
-        if not self._warned and (remark := remark_on(str(version["version"]))):
+        if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
+            raise Garbled(f"a list of models that names none: {models}")
+        if not self._warned and (remark := remark_on(self._shown(str(version["version"])))):
             self._warned = True
             log.warning("%s", remark)
         served = [card for card in models["data"] if card.get("parent") is None]
@@ -288,10 +304,10 @@ class Connection:
         if not ours:
             there = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
-                f"The vLLM server at {self.url} serves another model: {there}; expected {self.model}. Start one with:  "
-                f"gymposium engine start --model {self.model}  (or name the model that it serves)."
+                f"The vLLM server at {self.url} serves another model: {self._shown(there)}; expected {self.model}. "
+                f"Start one with:  gymposium engine start --model {self.model}  (or name the model that it serves)."
             )
-        self.base, self.longest = str(ours[0]["id"]), int(ours[0]["max_model_len"])
+        self.base, self.longest = str(ours[0]["id"]), count_of(ours[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
         for policy, held in self.held.items():
             if str(policy) not in names:
@@ -319,22 +335,26 @@ class Connection:
             await self._send("/v1/load_lora_adapter", body)
 
     async def _get(self, path: str) -> dict[str, Any]:
-        return self._read(await self._http.get(path, timeout=self._wait.connect))
+        async with self._http.stream("GET", path, timeout=self._wait.connect) as answer:
+            return self._read(answer, await read_body(answer))
 
     async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
         """`limit` is a time limit other than that of a request without tokens."""
         seconds = httpx.Timeout(limit or self._wait.request, connect=self._wait.connect, pool=None)
-        return self._read(await self._http.post(path, json=body, timeout=seconds))
+        tokens = len(body.get("prompt", ())) + body.get("max_tokens", 0)
+        async with self._http.stream("POST", path, json=body, timeout=seconds) as answer:
+            return self._read(answer, await read_body(answer, MAX_BODY + TOKEN_BYTES * tokens))
 
-    def _read(self, answer: httpx.Response) -> dict[str, Any]:
+    def _read(self, answer: httpx.Response, body: bytes) -> dict[str, Any]:
         """What the server answered; a bare text as `{}`. Raises `Refused` for a no, `_Again` for a failure."""
+        text = body.decode("utf-8", "replace")
         try:
-            parsed = answer.json()
-        except json.JSONDecodeError:
+            parsed = strict_json(text)
+        except ValueError:
             parsed = {}
         if answer.is_success:
             return parsed if isinstance(parsed, dict) else {}
-        said = message_of(answer.text, parsed)
+        said = self._shown(message_of(text, parsed))
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             raise Refused(
                 401,
@@ -352,6 +372,11 @@ class Connection:
             f"(token_seconds= in the player's name, engine.token_seconds in a run's config), or have fewer requests in "
             f"flight: at_once is {self.at_once} and must not be more than the server's --max-num-seqs{self._see_log()}"
         )
+
+    def _shown(self, text: str) -> str:
+        """What the server says as errors and logs repeat it: short, and without the key."""
+        text = visible(" ".join(without_secret(text, self._key).split()))
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
     def _see_log(self) -> str:
         return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,11 @@ from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 SEED_BITS = 63
 """vLLM takes a seed that fits a signed integer of 64 bits."""
+
+MOST = 2**31 - 1
+"""The largest token id and the largest count that a server may give."""
+_ROUNDING = 1e-3
+"""A log-probability may be so much above 0, by rounding."""
 
 Tokens = tuple[int, ...]
 
@@ -46,11 +52,11 @@ def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[in
     broke off."""
     try:
         choice = answer["choices"][0]
-        ids = tuple(map(int, choice["token_ids"]))
-        logprobs = tuple(map(float, choice["logprobs"]["token_logprobs"]))
+        ids = tuple(map(_token, choice["token_ids"]))
+        logprobs = tuple(map(_logprob, choice["logprobs"]["token_logprobs"]))
         broke_off = choice["finish_reason"] not in ("stop", "length")
-    except (KeyError, IndexError, TypeError) as error:
-        raise Garbled(f"an answer without token ids and log-probabilities: {str(answer)[:200]}") from error
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Garbled(f"an answer without token ids and log-probabilities: {answer}") from error
     if broke_off or not ids or len(ids) != len(logprobs):
         raise Garbled(f"a completion that was broken off: {choice['finish_reason']!r}")
     return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
@@ -70,9 +76,9 @@ def scores_of(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) -> 
     """One number a completion token. Raises `Garbled` where they are not in the answer."""
     try:
         rows = answer["choices"][0]["prompt_logprobs"][len(prompt) :]
-        return tuple(float(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
+        return tuple(_logprob(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Garbled(f"an answer without the log-probabilities of its prompt: {str(answer)[:200]}") from error
+        raise Garbled(f"an answer without the log-probabilities of its prompt: {answer}") from error
 
 
 def probe_body(token: int, temperature: float) -> dict[str, Any]:
@@ -81,8 +87,30 @@ def probe_body(token: int, temperature: float) -> dict[str, Any]:
 
 
 def likeliest_of(answer: Mapping[str, Any]) -> float:
-    """The log-probability of the likeliest first token."""
-    return max(map(float, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
+    """The log-probability of the likeliest first token. Raises `Garbled` where it is not in the answer."""
+    try:
+        return max(map(_logprob, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise Garbled(f"an answer without log-probabilities: {answer}") from error
+
+
+def count_of(value: object) -> int:
+    """A server's count of tokens or requests. Raises `Garbled` for what is none."""
+    if type(value) is not int or not 1 <= value <= MOST:
+        raise Garbled(f"a count that is no whole number from 1 to {MOST}: {str(value)[:80]}")
+    return value
+
+
+def _token(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError("no token id")
+    return value
+
+
+def _logprob(value: object) -> float:
+    if type(value) not in (int, float) or not -math.inf < value <= _ROUNDING:  # type: ignore[operator]
+        raise ValueError("no log-probability")
+    return float(value)  # type: ignore[arg-type]
 
 
 def message_of(text: str, parsed: Any) -> str:
@@ -91,4 +119,4 @@ def message_of(text: str, parsed: Any) -> str:
         error = parsed.get("error", parsed)
         if isinstance(error, dict) and isinstance(said := error.get("message", error.get("detail")), str):
             return said
-    return text[:500]
+    return text
