@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
+from scipy.stats import multinomial
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import READERS, Reader
 from gymposium.scores import Estimate, Score, mean, rate
 
 
@@ -41,6 +46,60 @@ def test_few_values_have_no_interval() -> None:
     assert math.isnan(rate(0, 0).value)
     assert mean([1.0, 1.0, 1.0]) == Estimate(1.0, 1.0, 1.0)
     assert str(Estimate(0.5, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
+
+
+WIN, LOSS = (1.0, -1.0)
+
+
+def test_a_bounded_mean_stays_within_its_bounds() -> None:
+    assert mean([WIN, LOSS], (-1.0, 1.0)) == Estimate(0.0, -1.0, 1.0)
+    assert mean([0.2, 0.4], (0.0, 0.5)).high == 0.5
+    for values in ([WIN] * 3 + [LOSS], [WIN, 0.0], [0.0] * 9 + [LOSS]):
+        found = mean(values, (-1.0, 1.0))
+        assert -1 <= found.low < found.value < found.high <= 1
+
+
+def test_equal_values_are_no_certainty() -> None:
+    """After four forfeits a win may still come in six of ten matches; after a thousand in four of a thousand."""
+    four, many = mean([LOSS] * 4, (-1.0, 1.0)), mean([LOSS] * 1000, (-1.0, 1.0))
+    assert (four.low, many.low) == (-1.0, -1.0)
+    assert four.high == pytest.approx(-1 + 2 * (1 - 0.025 ** (1 / 4)))
+    assert many.high == pytest.approx(-1 + 2 * 0.003682, abs=1e-5)
+    draws = mean([0.0] * 10, (-1.0, 1.0))
+    assert draws.low == -draws.high < -0.3
+    score = Score()
+    for match in play(MatchJob(str(seed), load_game("pig"), [Silent()] * 2, seed) for seed in range(4)):
+        score.add(match, match.forfeit or 0)
+    assert score.mean_return() == four
+
+
+def test_bounded_means_are_covered() -> None:
+    """By exact sums over all samples of wins, draws and losses: at least 94 of 100 intervals hold the mean."""
+    for count in (5, 12, 30):
+        intervals = {
+            (wins, draws): mean([WIN] * wins + [0.0] * draws + [LOSS] * (count - wins - draws), (-1.0, 1.0))
+            for wins in range(count + 1)
+            for draws in range(count + 1 - wins)
+        }
+        for shares in ((0.5, 0.0), (0.97, 0.0), (0.9, 0.02), (0.02, 0.96), (0.3, 0.6), (0.01, 0.0)):
+            loss = 1 - sum(shares)
+            covered = sum(
+                multinomial.pmf([wins, draws, count - wins - draws], count, [*shares, loss])
+                for (wins, draws), found in intervals.items()
+                if found.low <= shares[0] - loss <= found.high
+            )
+            assert covered >= 0.94, (count, shares, covered)
+
+
+class Silent:
+    """Never says a move."""
+
+    name = "silent"
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply("")] * len(asks)
 
 
 def test_a_score_counts_each_seat_it_is_given() -> None:

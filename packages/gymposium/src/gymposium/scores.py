@@ -36,18 +36,52 @@ def rate(count: int, total: int) -> Estimate:
     return Estimate(count / total, float(interval.low), float(interval.high))
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    """A mean with Student's t interval (SciPy's); no interval from fewer than two values."""
+Bounds = tuple[float, float]
+"""The least and the greatest value that there can be."""
+
+
+def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
+    """A mean with Student's t interval (SciPy's); no interval from fewer than two values.
+
+    With `bounds` the interval stays within them, and holds 95 % for small samples and rare values too: each end is
+    computed as if there were one more value, as far beyond those seen as they lie apart, and where all values are
+    equal the interval is `constant_interval`."""
     import numpy as np
-    from scipy import stats
 
     if not values:
         return Estimate(math.nan, math.nan, math.nan)
     centre = float(np.mean(values))
     if len(values) < 2:
         return Estimate(centre, math.nan, math.nan)
-    half = float(stats.sem(values) * stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-    return Estimate(centre, centre - half, centre + half)
+    if bounds is None:
+        half = _half(values)
+        return Estimate(centre, centre - half, centre + half)
+    least, most = bounds
+    low, high = constant_interval(centre, len(values), bounds)
+    one, other = min(values), max(values)
+    if one < other:
+        below, above = [*values, max(least, 2 * one - other)], [*values, min(most, 2 * other - one)]
+        low = max(least, float(np.mean(below)) - _half(below))
+        high = min(most, float(np.mean(above)) + _half(above))
+    return Estimate(centre, min(low, centre), max(high, centre))
+
+
+def _half(values: Sequence[float]) -> float:
+    """Half the width of Student's t interval."""
+    import numpy as np
+    from scipy.special import stdtrit
+
+    count = len(values)
+    return float(np.std(values, ddof=1) / math.sqrt(count) * stdtrit(count - 1, (1 + CONFIDENCE) / 2))
+
+
+def constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
+    """The interval of a mean of which `count` values are known, all equal to `value`. Of a share p of other values
+    none is seen with probability (1 - p)^count, which is 2.5 % at the greatest share that is held possible; all of
+    those may lie at a bound."""
+    least, most = bounds
+    share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
+    return value - share * (value - least), value + share * (most - value)
 
 
 @dataclass(slots=True)
@@ -55,6 +89,8 @@ class Score:
     """How one player did, over all seats that it took."""
 
     returns: list[float] = field(default_factory=list)
+    bounds: Bounds | None = None
+    """Between what its returns can lie in the games that it played, penalties included."""
     results: dict[str, int] = field(default_factory=dict)
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
@@ -73,6 +109,10 @@ class Score:
 
     def add(self, played: Played, seat: int) -> None:
         self.returns.append(played.returns[seat])
+        (least, most), policy = played.job.game.utility_range, played.job.on_illegal
+        if policy.kind == "penalty":
+            least -= policy.tries * policy.cost
+        self.bounds = (least, most) if self.bounds is None else (min(least, self.bounds[0]), max(most, self.bounds[1]))
         result = played.result(seat)
         self.results[result] = self.results.get(result, 0) + 1
         for turn in played.turns:
@@ -104,7 +144,7 @@ class Score:
         return rate(self.readings[kind], sum(self.readings.values()))
 
     def mean_return(self) -> Estimate:
-        return mean(self.returns)
+        return mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
         """Over the matches that report it."""

@@ -17,7 +17,7 @@ from .made_up import match
 
 def means(outcomes: list[Outcome], players: tuple[str, ...]) -> Means:
     returns = returns_of(outcomes, players)
-    return means_of(returns, deal_weights(generator(0, "deals"), 500, len(returns.deals)))
+    return means_of(returns, deal_weights(generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
 
 
 def test_players_that_shared_their_deals_are_compared_on_them() -> None:
@@ -53,3 +53,12 @@ def test_partners_and_pairings_have_means_of_their_own() -> None:
     assert returns.table()[0].tolist() == pytest.approx([math.nan, 2.0, 5.0], nan_ok=True)
     assert returns.table()[1].tolist() == pytest.approx([0.5, math.nan, math.nan], nan_ok=True)
     assert means([match("a", "a", paid=(2.0, 2.0)), match("a", "a", paid=(4.0, 4.0), deal="1")], ("a",)).values == [3.0]
+
+
+def test_equal_payments_are_no_certainty() -> None:
+    outcomes = [match("a", "b", paid=(1.0, -1.0), deal=str(i)) for i in range(4)]
+    returns = returns_of(outcomes, ("a", "b"))
+    found = means_of(returns, deal_weights(generator(0, "deals"), 500, 4), (-1.0, 1.0))
+    assert (found.high[0], found.low[1]) == (1.0, -1.0)
+    assert found.low[0] == pytest.approx(-found.high[1])
+    assert -0.3 < found.low[0] < -0.1

@@ -8,11 +8,13 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from gymposium.allowed import check_named_player
 from gymposium.arena.board import Board
-from gymposium.arena.entries import Entry, make_entrant
+from gymposium.arena.entries import Entry
 from gymposium.arena.results.model import Measured
 from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
+from gymposium.players.grammar import make_player
 
 FORMAT: Final = "gymposium-exact-1"
 
@@ -50,7 +52,8 @@ def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
 
 def write_exact(board: Board, entry: Entry) -> Path:
     """Measure a player in all games that it plays and that are small enough, and write what was found."""
-    player = make_entrant(entry)
+    check_named_player(entry.player)
+    player = make_player(entry.player)
     found = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
     known = {name: figures for name, figures in found.items() if figures is not None}
     path = exact_path(board, entry)

@@ -15,6 +15,7 @@ import numpy as np
 from gymposium.arena.outcomes import Outcome
 from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.comparisons import Floats
+from gymposium.scores import Bounds, constant_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,16 @@ def returns_of(outcomes: Iterable[Outcome], players: Sequence[str]) -> Returns:
     return Returns(tuple(players), deals, paid, seats, paid_with, seats_with)
 
 
-def means_of(returns: Returns, weights: Floats) -> Means:
-    """Mean returns with intervals. `weights` of deals has the shape (samples, deals)."""
+def means_of(returns: Returns, weights: Floats, bounds: Bounds) -> Means:
+    """Mean returns with intervals, in a game that pays within `bounds`. `weights` of deals has the shape (samples,
+    deals)."""
     values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))
     samples = _quotient(weights @ returns.paid, weights @ returns.seats)
-    samples[:, np.count_nonzero(returns.seats, axis=0) < 2] = math.nan
+    deals = np.count_nonzero(returns.seats, axis=0)
+    samples[:, deals < 2] = math.nan
     low, high = interval(samples)
+    for i in np.flatnonzero(np.ptp(samples, axis=0) == 0.0):  # no two samples of equal payments differ
+        low[i], high[i] = constant_interval(values[i], int(deals[i]), bounds)
     return Means(values, low, high, samples)
 
 

@@ -120,7 +120,7 @@ def _game(
     matches = Counter(player for outcome in told.outcomes for player in set(outcome.players))
     players = [player for player in everybody if matches[player]]
     returns = returns_of(told.outcomes, players)
-    means = means_of(returns, _weights(game.name, returns.deals, samples)) if players else None
+    means = means_of(returns, _weights(game.name, returns.deals, samples), game.utility_range) if players else None
     between: _Rivals | None = None
     board: Board | None = None
     model: Model | None = None
