@@ -79,12 +79,13 @@ def _loss(
         return torch.tensor(values).repeat_interleave(lengths).to(model.device)
 
     chosen = logits[line, place - 1] / temperature
-    logprobs = torch.log_softmax(chosen, dim=-1).gather(-1, ids[line, place][:, None])[:, 0]
+    scores = torch.log_softmax(chosen, dim=-1)
+    logprobs = scores.gather(-1, ids[line, place][:, None])[:, 0]
     old = torch.tensor([*chain.from_iterable(span.engine for _, span in spans)], device=model.device)
     advantages, weights = each([span.advantage for _, span in spans]), each([span.weight for _, span in spans])
     losses = ppo_clip(logprobs, old, advantages, objective.clip_low, objective.clip_high)
     if entropy_weight:
-        losses = losses - entropy_weight * entropy(chosen)
+        losses = losses - entropy_weight * entropy(scores)
     return (losses * weights).sum()
 
 

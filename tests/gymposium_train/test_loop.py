@@ -80,6 +80,22 @@ def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Pa
     assert ("train/value_loss" in metrics) == (kind == "gae")
 
 
+def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Path) -> None:
+    learned: list[int] = []
+    with training(model_directory, tmp_path, entropy=Entropy(weight=0.0)) as mine:
+        mine.keep = lambda step, groups: learned.extend(
+            len(row.ids) for one in groups if not one.tied for sample in one.samples for row in sample.rows
+        )
+        rollout = mine.play(0)
+        metrics = mine.learn(0, rollout)
+    turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+    sampled = sum(len(turn.trace.completion.ids) for turn in turns)
+    assert metrics["perf/tokens_per_second_rollout"] * metrics["perf/seconds_rollout"] == pytest.approx(sampled)
+    assert metrics["train/rows"] == len(learned) > 0
+    assert metrics["perf/tokens_per_second_update"] * metrics["perf/seconds_update"] == pytest.approx(sum(learned))
+    assert metrics["train/entropy"] > 0.0
+
+
 def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp_path: Path) -> None:
     settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": Credit(kind="rae")}
     with training(model_directory, tmp_path / "a", **settings) as mine:

@@ -274,6 +274,7 @@ def test_entropy(oracle: Oracle) -> None:
         theirs = oracle.trl._get_per_token_logps_and_entropies(
             oracle.trl.model, ids, mask, length, compute_entropy=True
         )[1]
-        ours = entropy(oracle.trl.model(input_ids=ids, attention_mask=mask).logits[:, -length - 1 : -1])
+        logits = oracle.trl.model(input_ids=ids, attention_mask=mask).logits[:, -length - 1 : -1]
+        ours = entropy(logits.log_softmax(-1))
     real = inputs["completion_mask"].bool()
     torch.testing.assert_close(ours[real], theirs[real])

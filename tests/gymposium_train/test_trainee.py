@@ -90,7 +90,7 @@ def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: 
         seen = []
         for version in range(3):
             metrics = it.who.publish()
-            assert metrics.keys() == {"sync/canary", "sync/seconds"}
+            assert metrics.keys() == {"sync/canary", "perf/seconds_publish"}
             assert 0.0 <= metrics["sync/canary"] < 1e-5
             assert it.who.policy == Policy("learner", version) == it.who.player.policy == it.who.greedy.policy
             assert it.played() == near(it.learned())

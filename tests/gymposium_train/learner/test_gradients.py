@@ -80,7 +80,7 @@ def written_out(model: Any, rows: list[Row], objective: Objective) -> torch.Tens
                     loss = -ratio.clamp(low, high).detach() * span.advantage * new
                 case "pg":
                     loss = -ratio.clamp(max=high).detach() * span.advantage * new
-            total = total + span.weight * (loss - ENTROPY * entropy(mine)).sum()
+            total = total + span.weight * (loss - ENTROPY * entropy(torch.log_softmax(mine, -1))).sum()
     return total
 
 

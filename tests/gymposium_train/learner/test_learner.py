@@ -125,6 +125,28 @@ def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[
     assert len({round(value, 4) for value in expected}) > 4
 
 
+def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows: list[Row]) -> None:
+    """As the mean over sampled tokens; without a bonus, it has no part in the gradient."""
+    with torch.no_grad():
+        found = [
+            torch.distributions.Categorical(logits=logits[span.start - 1 : span.stop - 1]).entropy()
+            for row in rows
+            for logits in loaded.model(torch.tensor([row.ids])).logits.float() / TEMPERATURE
+            for span in row.spans
+        ]
+    entropy = float(torch.cat(found).mean())
+    plain, rewarded = learner(loaded), learner(loaded)
+    without = plain.update(rows, learning_rate=0.0)
+    with_bonus = rewarded.update(rows, learning_rate=0.0, entropy_weight=0.1)
+    assert without["train/entropy"] == pytest.approx(entropy, rel=1e-5)
+    assert without["train/entropy"] == with_bonus["train/entropy"]
+    assert abs(without["train/grad_norm"] - with_bonus["train/grad_norm"]) > 1e-4
+    frozen = learner(loaded, critic=Critic())
+    frozen.annotate(rows)
+    warming = frozen.update(rows, learning_rate=0.0, policy_learns=False, entropy_weight=0.1)
+    assert warming["train/entropy"] == pytest.approx(entropy, rel=1e-5)
+
+
 @pytest.mark.parametrize("correction", ["truncate", "mask"])
 def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, rows: list[Row], correction: str) -> None:
     """An engine that says every token was half as likely: the ratio is held against the learner's own numbers."""

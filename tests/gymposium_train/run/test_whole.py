@@ -74,6 +74,13 @@ def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig
         assert points == [2]  # the last one is measured with the whole panel
     assert all(0.0 <= entry["sync/canary"] < 1e-4 for entry in train)
     assert train[-1]["train/policy_version"] > 0
+    for entry in train:
+        parts = [entry[f"perf/seconds_{part}"] for part in ("rollout", "update", "publish")]
+        assert min(parts) > 0.0
+        assert sum(parts) <= entry["perf/seconds"]
+    host = [entry["perf/memory_host"] for entry in train]
+    assert host[0] > 1.0
+    assert host == sorted(host)
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +193,7 @@ def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> 
     page = finished.report.read_text(encoding="utf-8")
     assert page.count("<svg") == len(GAMES) + 1
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
-    for text in ("after training", "control", "exact, most wins", "0.9667", *GAMES):
+    for text in ("after training", "control", "exact, most wins", "0.9667", "tokens a second", "peak memory", *GAMES):
         assert text in page
     assert "GRPO" not in page
 

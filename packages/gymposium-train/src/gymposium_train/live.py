@@ -43,6 +43,7 @@ _FIRST = (
     "rollout/groups_tied",
     "train/learning_rate",
     "perf/seconds",
+    "perf/tokens_per_second_rollout",
 )
 """What a person wants to see first, under the learning curve's points; other metrics stand behind them, as far as there
 is room."""

@@ -58,17 +58,22 @@ class Training:
     def play(self, step: int) -> Rollout:
         """The matches of one step, by the policy as it is published now. Who plays is changed here alone: another
         thread may be learning from an earlier rollout."""
+        started = time.perf_counter()
         planned = self.who.plan(step)
         rollout = roll_out(planned, self.record, schedule=self.config.engine.schedule)
         rollout.metrics |= self.who.note(rollout.groups)
         rollout.who = self.who.state()
+        seconds = time.perf_counter() - started
+        turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+        sampled = sum(len(turn.trace.completion.ids) for turn in turns)
+        rollout.metrics |= {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
         return rollout
 
     def learn(self, step: int, rollout: Rollout) -> dict[str, Any]:
         """One step of learning from a rollout. Returns its metrics; where there is nothing to learn from, there is no
         update."""
         config, learner = self.config, self.trainee.learner
-        begun = time.process_time()
+        started, begun = time.perf_counter(), time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.played_by = rollout.who
@@ -109,7 +114,10 @@ class Training:
                 policy_learns=not self._critic or step >= config.critic.warmup,
                 beside=self._beside(step),
             )
-        metrics["perf/cpu_update"] = time.process_time() - begun
+        seconds = time.perf_counter() - started
+        metrics |= {"perf/seconds_update": seconds, "perf/cpu_update": time.process_time() - begun}
+        if rows:
+            metrics["perf/tokens_per_second_update"] = sum(len(row.ids) for row in rows) / seconds
         return metrics | {"train/policy_version": learner.policy_version}
 
     def state(self) -> dict[str, Any]:

@@ -18,16 +18,24 @@ _BLUE = "#2563eb"
 _COLOURS = ("#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
 
 TRAINING = {
-    "rollout/reward": "mean reward",
-    "train/entropy": "entropy (nats a token)",
-    "train/approx_kl": "approx. KL of a step",
-    "train/kl": "KL to the reference",
-    "train/mismatch_kl": "mismatch KL (engine, learner)",
-    "train/grad_norm": "gradient norm",
-    "train/value_loss": "value loss",
-    "train/explained_variance": "explained variance",
+    "mean reward": {"": "rollout/reward"},
+    "entropy (nats a token)": {"": "train/entropy"},
+    "approx. KL of a step": {"": "train/approx_kl"},
+    "KL to the reference": {"": "train/kl"},
+    "mismatch KL (engine, learner)": {"": "train/mismatch_kl"},
+    "gradient norm": {"": "train/grad_norm"},
+    "value loss": {"": "train/value_loss"},
+    "explained variance": {"": "train/explained_variance"},
+    "seconds": {
+        "step": "perf/seconds",
+        "rollout": "perf/seconds_rollout",
+        "update": "perf/seconds_update",
+        "publish": "perf/seconds_publish",
+    },
+    "tokens a second": {"rollout": "perf/tokens_per_second_rollout", "update": "perf/tokens_per_second_update"},
+    "peak memory (MiB)": {"host": "perf/memory_host", "device": "perf/memory_device"},
 }
-"""Metrics that have a panel, where a run has them."""
+"""Panels, each with the metrics that it draws, where a run has them, by their labels."""
 PARTS = "rollout/reward/"
 COLUMNS = 4
 
@@ -72,10 +80,13 @@ def drawn(curve: LearningCurve) -> str:
 
 def training_curves(metrics: list[dict[str, Any]]) -> str:
     """What the training steps showed, a panel for each figure that there is, as SVG; empty before the first step."""
-    panels = {label: {"": _series(metrics, name)} for name, label in TRAINING.items()}
-    names = dict.fromkeys(name for m in metrics for name in m if name.startswith(PARTS))
-    panels["parts of the reward, means"] = {name.removeprefix(PARTS): _series(metrics, name) for name in names}
-    panels = {label: found for label, found in panels.items() if any(steps for steps, _ in found.values())}
+    parts = {name.removeprefix(PARTS): name for m in metrics for name in m if name.startswith(PARTS)}
+    layout = {**TRAINING, "parts of the reward, means": parts}
+    panels = {
+        label: {word: series for word, name in names.items() if (series := _series(metrics, name))[0]}
+        for label, names in layout.items()
+    }
+    panels = {label: found for label, found in panels.items() if found}
     if not panels:
         return ""
     figure, grid = _figure(-(-len(panels) // COLUMNS), min(COLUMNS, len(panels)))

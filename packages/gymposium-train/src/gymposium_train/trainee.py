@@ -130,13 +130,13 @@ class Trainee:
 
     def publish(self) -> dict[str, float]:
         """Let the engine play what the learner has learned, and see that it does. Metrics: `sync/canary`, the largest
-        difference between their log-probabilities, in nats; `sync/seconds`.
+        difference between their log-probabilities, in nats; `perf/seconds_publish`.
 
         Raises `EngineDisagrees` where they are further apart than rounding explains."""
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
         worst = self.cast.publish(policy, lambda engine: self._checked(engine, policy))
-        return {"sync/canary": worst, "sync/seconds": time.perf_counter() - started}
+        return {"sync/canary": worst, "perf/seconds_publish": time.perf_counter() - started}
 
     def _checked(self, engine: TokenEngine, policy: Policy) -> float:
         return check_published(engine, policy, self.canary, self.learner.score, tolerance=self._tolerance)

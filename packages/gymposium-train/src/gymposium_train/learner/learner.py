@@ -32,6 +32,7 @@ from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.passes import Pair, Pass, Passes
 from gymposium_train.learner.reference import Reference
+from gymposium_train.learner.scoring import Entropy
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensors import gather, put_back
 from gymposium_train.objective.mismatch import mismatch_kl
@@ -152,7 +153,7 @@ class Learner:
         metrics, settings = Metrics(), self.settings
         weights = Weights(entropy_weight, self.loss.kl.weight if kl_weight is None else kl_weight)
         turns = sum(len(row.spans) for row in rows)
-        entropy = policy_learns and entropy_weight > 0.0
+        entropy: Entropy = "gradient" if policy_learns and entropy_weight > 0.0 else "value"
         for epoch in range(settings.epochs):
             mine = Metrics()
             parts = minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))
@@ -200,8 +201,10 @@ class Learner:
         terms = []
         if policy_learns:
             terms.append(self.loss.policy(found.flat, found.logprobs, weights.kl, metrics))
-        if found.entropy is not None:
-            terms.append(-weights.entropy * _entropy(found, found.entropy, metrics))
+        assert found.entropy is not None
+        entropy = _entropy(found, found.entropy, metrics)
+        if entropy.requires_grad:
+            terms.append(-weights.entropy * entropy)
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(found.reads.detach() if alone else found.reads)

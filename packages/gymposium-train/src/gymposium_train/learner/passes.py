@@ -19,6 +19,7 @@ from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.flat import Flat, flatten, strand_of
 from gymposium_train.learner.layouts import Strand
 from gymposium_train.learner.scorer import Scorer
+from gymposium_train.learner.scoring import Entropy
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.objective.terms import nll
 from gymposium_train.parallel.world import World
@@ -69,7 +70,7 @@ class Passes:
             shard(self._scorer, model, world)
 
     def rows(
-        self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False
+        self, rows: Sequence[Row], *, entropy: Entropy | None = None, tokens: bool = True, frozen: bool = False
     ) -> Iterator[tuple[list[Row], Pass]]:
         """Each micro-batch of this process's share of the rows, at the sampling temperature; without `tokens`, hidden
         states alone; `frozen`, without gradients."""

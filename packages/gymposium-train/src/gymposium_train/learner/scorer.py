@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from gymposium_agents.engines.transformers import base_of
 from gymposium_train.learner.layouts import LAYOUTS, Strand
-from gymposium_train.learner.scoring import score_tokens
+from gymposium_train.learner.scoring import Entropy, score_tokens
 from gymposium_train.learner.trunk import Head, Trunk, check_split
 
 
@@ -30,7 +30,7 @@ class Scorer(nn.Module):
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
     def forward(
-        self, strands: Sequence[Strand], temperature: float, *, tokens: bool = True, entropy: bool = False
+        self, strands: Sequence[Strand], temperature: float, *, tokens: bool = True, entropy: Entropy | None = None
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """The hidden states [N, H] that predict the strands' N places, the log-probabilities [N] of the tokens there,
         where `tokens` are asked for, and the entropies [N], where those are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,6 +17,9 @@ LOGITS_AT_ONCE = 2**24
 """Logits that are held at once (64 MiB in float32). Where there are more, each piece is computed again on the way back
 instead of being kept."""
 
+Entropy = Literal["value", "gradient"]
+"""How entropies are asked for: as numbers to report, or with gradients to learn from."""
+
 
 @dataclass(slots=True)
 class Scored:
@@ -27,7 +31,7 @@ class Scored:
     """[N]: of the distribution that it was drawn from, in nats; None where nobody asked."""
 
 
-def score_tokens(head: Head, states: Tensor, tokens: Tensor, temperature: float, *, entropy: bool) -> Scored:
+def score_tokens(head: Head, states: Tensor, tokens: Tensor, temperature: float, *, entropy: Entropy | None) -> Scored:
     """Score `tokens` [N] by the hidden states [N, H] that predict them."""
     size = max(1, LOGITS_AT_ONCE // head.vocabulary)
     if len(tokens) <= size:
@@ -42,11 +46,13 @@ def score_tokens(head: Head, states: Tensor, tokens: Tensor, temperature: float,
 
 
 def _piece(
-    head: Head, states: Tensor, tokens: Tensor, temperature: float, entropy: bool
+    head: Head, states: Tensor, tokens: Tensor, temperature: float, entropy: Entropy | None
 ) -> tuple[Tensor, Tensor | None]:
     logits = head(states)
     if temperature != 1.0:
         logits = logits / temperature
     scores = torch.log_softmax(logits, dim=-1)
     logprobs = scores.gather(-1, tokens[:, None])[:, 0]
-    return logprobs, entropy_of(logits) if entropy else None
+    if entropy is None:
+        return logprobs, None
+    return logprobs, entropy_of(scores if entropy == "gradient" else scores.detach())

@@ -52,9 +52,8 @@ def k3_straight_through(logprobs: Tensor, reference: Tensor) -> Tensor:
     return followed - followed.detach() + k3(logprobs, reference).detach()
 
 
-def entropy(logits: Tensor) -> Tensor:
-    """Entropy in nats of each distribution: [..., V] to [...]."""
-    scores = torch.log_softmax(logits, dim=-1)
+def entropy(scores: Tensor) -> Tensor:
+    """Entropy in nats of each distribution, given its log-probabilities: [..., V] to [...]."""
     return -(scores.exp() * scores).sum(dim=-1)
 
 

@@ -17,6 +17,7 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import Learner
 from gymposium_train.loop import Training
+from gymposium_train.memory import peak_memory
 from gymposium_train.progress import say
 from gymposium_train.rollout import Rollout, WhoPlays
 from gymposium_train.run.cold_start import beside
@@ -102,6 +103,7 @@ def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu:
                 "perf/cpu_rollout": played - began[1],
                 "perf/cpu_seconds": cpu,
                 "perf/seconds": time.perf_counter() - began[0],
+                **peak_memory(learner.model.device),
             }
             done = step + 1
             bar.advance(_note(metrics))
