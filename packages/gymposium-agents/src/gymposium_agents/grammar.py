@@ -20,7 +20,8 @@ from gymposium_agents.identity import Origin
 from gymposium_agents.loading import load_chat, load_model, player_directory, stop_tokens
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
 from gymposium_agents.player import LanguageModelPlayer, over
-from gymposium_agents.settings import PlayerSettings, parse_options
+from gymposium_agents.settings import PlayerSettings, boolean, parse_options
+from gymposium_agents.sources import NO_TRUST, Trust
 from gymposium_agents.tokens import BASE, Policy
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _making = Lock()
 """Players may be made in several threads, and are to share one engine there too."""
 _servers: WeakValueDictionary[str, Server] = WeakValueDictionary()
 """Servers of this process, by their addresses."""
+TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
+"""Options of a player that say what its model's files may do (`Trust`), in order."""
 SERVER_OPTIONS = {"at_once": int, "request_seconds": float, "token_seconds": float}
 """Options of a player that say how its server is asked, and their types."""
 
@@ -45,7 +48,8 @@ SERVER_OPTIONS = {"at_once": int, "request_seconds": float, "token_seconds": flo
 def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
     """The player written `lm:MODEL`, `lm:MODEL@ADAPTER` or either with options behind it. It is asked as it was trained
     to be, and greedily: `player.json` beside the adapter, or else beside the model, says how, and the options change
-    it. Without both it gets the compact prompt and replies with the move. `load=4bit` quantizes the model; with
+    it. Without both it gets the compact prompt and replies with the move. `load=4bit` quantizes the model;
+    `trust_remote_code=true` runs Python code that it brings, and `allow_pickle=true` reads pickled weights; with
     `engine=URL` a vLLM server of the same model answers, and `at_once`, `request_seconds` and `token_seconds` say how
     it is asked (`Patience`).
 
@@ -54,7 +58,10 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     given = parse_options(options)
     directory = _adapter_directory(adapter)
     places = [place for place in (directory, player_directory(model)) if place is not None]
-    settings = PlayerSettings.beside(*places).with_options(given, others=("engine", "load", *SERVER_OPTIONS))
+    settings = PlayerSettings.beside(*places).with_options(
+        given, others=("engine", "load", *TRUST_OPTIONS, *SERVER_OPTIONS)
+    )
+    trust = Trust(*(boolean(name, given.get(name, "false")) for name in TRUST_OPTIONS))
     load, url = given.get("load"), given.get("engine")
     if load is not None and load != "4bit":
         raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
@@ -63,23 +70,27 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     asked = _server_options(given)
     if asked and url is None:
         raise BadOption(f"{next(iter(asked))}= says how a server is asked: name one with engine=URL, or leave it out.")
-    chat = load_chat(model, thinking=settings.thinking)
+    chat = load_chat(model, thinking=settings.thinking, trust=trust)
     engine: HostingEngine
-    engine = in_process(model, load="4bit" if load else None) if url is None else on_server(url, model, **asked)
+    if url is None:
+        engine = in_process(model, load="4bit" if load else None, trust=trust)
+    else:
+        engine = on_server(url, model, trust=trust, **asked)
     policy = BASE
     if adapter is not None and directory is not None:
         policy = policy_of(adapter, directory)
         if policy not in engine.adapters:
             engine.publish(directory, policy)
     name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
-    origin = Origin(model, adapter, directory, load, served=url is not None)
+    origin = Origin(model, adapter, directory, load, served=url is not None, trust=trust)
     return over(name, engine, chat, settings, policy, origin)
 
 
-def in_process(model: str, *, load: Literal["4bit"] | None = None) -> HostingEngine:
+def in_process(model: str, *, load: Literal["4bit"] | None = None, trust: Trust = NO_TRUST) -> HostingEngine:
     """The engine of a model in this process; the same one for all who ask while it is in use and its files are as they
     were."""
-    return _shared(("in process", _files(model), load), lambda: load_model(model, load=load).engine())
+    key = ("in process", _files(model), load, trust)
+    return _shared(key, lambda: load_model(model, load=load, trust=trust).engine())
 
 
 def on_server(
@@ -87,6 +98,7 @@ def on_server(
     model: str,
     server: Server | None = None,
     *,
+    trust: Trust = NO_TRUST,
     at_once: int | None = None,
     request_seconds: float | None = None,
     token_seconds: float | None = None,
@@ -100,7 +112,7 @@ def on_server(
         _servers[url] = server
     given = {"request": request_seconds, "token": token_seconds}
     wait = Patience(**{name: seconds for name, seconds in given.items() if seconds is not None})
-    stops = stop_tokens(model, load_chat(model))
+    stops = stop_tokens(model, load_chat(model, trust=trust), trust)
 
     def make() -> VllmEngine:
         return VllmEngine(url, model=model, stops=stops, server=_servers.get(url), at_once=at_once, patience=wait)

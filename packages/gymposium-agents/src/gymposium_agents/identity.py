@@ -8,6 +8,7 @@ from pathlib import Path
 from huggingface_hub import try_to_load_from_cache
 
 from gymposium.players.identity import Fact, file_digest
+from gymposium_agents.sources import NO_TRUST, PICKLES, Trust
 
 _DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
 """Endings of weights, configs, tokenizers, chat templates and `player.json`. What else lies there, a README, say,
@@ -26,12 +27,15 @@ class Origin:
     """`4bit` where the weights are quantized as they are read."""
     served: bool = False
     """Whether a server answers, whose own files nobody looks at here."""
+    trust: Trust = NO_TRUST
+    """What the model's files may do."""
 
     def files(self) -> dict[str, str]:
         """The digest of each file, by the path that the text leads to: `runs/tiny/model.safetensors`."""
-        found = _digests(self.model, _directory(self.model))
+        endings = (*_DECISIVE, *((".py",) if self.trust.remote_code else ()), *(PICKLES if self.trust.pickles else ()))
+        found = _digests(self.model, _directory(self.model), endings)
         if self.adapter is not None:
-            found |= _digests(self.adapter, self.adapter_directory)
+            found |= _digests(self.adapter, self.adapter_directory, _DECISIVE)
         return found
 
     def facts(self) -> dict[str, Fact]:
@@ -39,7 +43,7 @@ class Origin:
         engine = "a vLLM server" if self.served else "transformers"
         facts: dict[str, Fact] = {"model": self.model, "engine": engine}
         named = {"adapter": self.adapter, "load": self.load}
-        return facts | {name: value for name, value in named.items() if value is not None}
+        return facts | {name: value for name, value in named.items() if value is not None} | self.trust.facts()
 
 
 def _directory(model: str) -> Path | None:
@@ -51,8 +55,8 @@ def _directory(model: str) -> Path | None:
     return Path(config).parent if isinstance(config, str) else None
 
 
-def _digests(name: str, directory: Path | None) -> dict[str, str]:
+def _digests(name: str, directory: Path | None, endings: tuple[str, ...]) -> dict[str, str]:
     if directory is None:
         return {}
-    files = sorted(path for path in directory.iterdir() if path.suffix in _DECISIVE and path.is_file())
+    files = sorted(path for path in directory.iterdir() if path.suffix in endings and path.is_file())
     return {f"{name.rstrip('/')}/{path.name}": file_digest(path) for path in files}

@@ -17,6 +17,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.files import PLAYER
+from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
 from gymposium_agents.tokens import Policy
 
 _one_at_a_time = Lock()
@@ -29,6 +30,8 @@ class LoadedModel:
 
     model: Any
     chat: Chat
+    trust: Trust = NO_TRUST
+    """What its files may do, when they are read again."""
 
     def engine(self, policy: Policy | None = None) -> TransformersEngine:
         """An engine that samples from the model; `policy` names whose weights these are."""
@@ -45,40 +48,42 @@ class LoadedModel:
         self.chat.tokenizer.save_pretrained(directory)
 
 
-def skeleton(name: str) -> Any:
+def skeleton(name: str, trust: Trust = NO_TRUST) -> Any:
     """A model without its weights, none of which are read: what its layers are called, and how large they are.
 
     Raises `GymposiumError` where there is no such model."""
     try:
-        return skeleton_of(AutoConfig.from_pretrained(name))
+        return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust)
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
 
 
-def skeleton_of(architecture: Any) -> Any:
+def skeleton_of(architecture: Any, trust: Trust = NO_TRUST) -> Any:
     """A model of an architecture, as transformers has it, without weights.
 
     Raises `ValueError` for an architecture of which transformers has no causal language model."""
     with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(architecture)  # type: ignore[no-untyped-call]
+        return AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+            architecture, trust_remote_code=trust.remote_code
+        )
 
 
-def local_architecture(name: str) -> Any | None:
+def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
     """The architecture of a model, as transformers has it; None where it is not on this machine. The hub is not
     asked."""
     try:
-        return AutoConfig.from_pretrained(name, local_files_only=True)
+        return AutoConfig.from_pretrained(name, trust_remote_code=trust.remote_code, local_files_only=True)
     except (OSError, ValueError):
         return None
 
 
-def load_chat(name: str | Path, *, thinking: bool = False) -> Chat:
+def load_chat(name: str | Path, *, thinking: bool = False, trust: Trust = NO_TRUST) -> Chat:
     """The tokenizer and chat template of a model, without its weights. `thinking` lets a model think first whose
     template can.
 
     Raises `GymposiumError` where there is no such model, and for a tokenizer without chat template or end of turn."""
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
     return Chat(tokenizer, thinking=thinking)
@@ -90,19 +95,19 @@ def player_directory(name: str) -> Path | None:
     if Path(name).is_dir():
         return Path(name)
     try:
-        return Path(hf_hub_download(name, PLAYER)).parent
+        return Path(hf_hub_download(name, PLAYER, local_files_only=on_this_machine_only(name))).parent
     except EntryNotFoundError:  # on the hub, or among what was fetched while there is none to be asked
         return None
     except (HFValidationError, HfHubHTTPError) as error:
         raise no_model(name, error) from error
 
 
-def stop_tokens(name: str | Path, chat: Chat) -> frozenset[int]:
+def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
     """Tokens after which a model says nothing more: the chat's, and those that the model's own files name."""
     try:
-        return _stops(chat, GenerationConfig.from_pretrained(name))
+        return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
     except OSError:  # older models say it in config.json alone
-        return _stops(chat, AutoConfig.from_pretrained(name))
+        return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
 
 
 def _stops(chat: Chat, config: Any) -> frozenset[int]:
@@ -111,17 +116,17 @@ def _stops(chat: Chat, config: Any) -> frozenset[int]:
     return chat.stops | frozenset(map(int, more))
 
 
-def no_model(name: str | Path, error: Exception) -> GymposiumError:
-    """What to raise where transformers finds no such model."""
-    return GymposiumError(
-        f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub. ({error})"
-    )
-
-
-def load_model(name: str | Path, adapter: str | Path | None = None, load: Literal["4bit"] | None = None) -> LoadedModel:
+def load_model(
+    name: str | Path,
+    adapter: str | Path | None = None,
+    load: Literal["4bit"] | None = None,
+    trust: Trust = NO_TRUST,
+) -> LoadedModel:
     """A causal language model and its tokenizer, in float32 on a CPU and in the checkpoint's own type on a
     GPU; with `adapter`, a LoRA on top of it. `name` is a directory or a hub name. With `load="4bit"` the linear layers'
     weights are quantized as they are read, and compute in float32 on a CPU and in bfloat16 on a GPU.
+
+    `trust` says whether the model may bring code and pickles, which are refused otherwise.
 
     Raises `GymposiumError` where there is no such model, where weights are missing or of another shape, and where the
     tokenizer has no chat template or no end of turn; `MissingExtra` where 4-bit loading is not installed."""
@@ -133,8 +138,8 @@ def load_model(name: str | Path, adapter: str | Path | None = None, load: Litera
         from gymposium_agents.quantized import four_bits
 
         how |= {"quantization_config": four_bits(gpu=gpu), "device_map": {"": 0 if gpu else "cpu"}}
-    chat = load_chat(name)  # before the weights, which take long
-    model = load_weights(name, **how)
+    chat = load_chat(name, trust=trust)  # before the weights, which take long
+    model = load_weights(name, trust, **how)
     if load == "4bit" and not gpu:
         from gymposium_agents.quantized import keep_unpacked
 
@@ -146,18 +151,24 @@ def load_model(name: str | Path, adapter: str | Path | None = None, load: Litera
     if gpu and load is None:
         model = model.to("cuda")
     model.eval()
-    return LoadedModel(model, chat)
+    return LoadedModel(model, chat, trust)
 
 
-def load_weights(name: str | Path, **how: Any) -> Any:
-    """The model alone, whole, loaded as transformers' `from_pretrained` is told.
+def load_weights(name: str | Path, trust: Trust = NO_TRUST, **how: Any) -> Any:
+    """The model alone, whole, loaded as transformers' `from_pretrained` is told. Weights are read from safetensors;
+    pickles and the model's own code only where they are trusted.
 
     Raises `GymposiumError` where there is no such model, and where weights are missing or of another shape."""
     loaded: Any
     try:
         with _one_at_a_time:
             loaded = AutoModelForCausalLM.from_pretrained(
-                name, output_loading_info=True, ignore_mismatched_sizes=True, **how
+                name,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
+                use_safetensors=None if trust.pickles else True,
+                **reading(name, trust),
+                **how,
             )
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error

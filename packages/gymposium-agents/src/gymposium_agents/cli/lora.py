@@ -134,6 +134,12 @@ def merge(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The base model: a directory or a hub name.")],
     adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="The adapter: a directory or a hub name.")],
     directory: Annotated[Path, typer.Argument(metavar="OUT", help="A directory that is empty or not there yet.")],
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run Python code that the base model brings, with your rights.")
+    ] = False,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Read pickled weights (.bin) of the base model.")
+    ] = False,
 ) -> None:
     """Work an adapter into the weights of its base model: one ordinary model, for servers without adapters.
 
@@ -147,8 +153,10 @@ def merge(
     gymposium eval lm:merged --game tic_tac_toe
     """
     from gymposium_agents.lora.merge import merge_lora
+    from gymposium_agents.sources import Trust
 
-    note(f"Merged into {merge_lora(model, adapter, directory)}")
+    trust = Trust(trust_remote_code, allow_pickle)
+    note(f"Merged into {merge_lora(model, adapter, directory, trust=trust)}")
 
 
 @command.command("push")

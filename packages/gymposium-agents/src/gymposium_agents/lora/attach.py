@@ -15,6 +15,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, read_adapter
+from gymposium_agents.sources import on_this_machine_only
 
 
 @contextmanager
@@ -84,7 +85,8 @@ def adapter_directory(adapter: str | Path) -> Path:
     if Path(adapter).is_dir():
         return Path(adapter)
     try:
-        return Path(snapshot_download(str(adapter), allow_patterns=[CONFIG, WEIGHTS, PLAYER]))
+        here = on_this_machine_only(adapter)
+        return Path(snapshot_download(str(adapter), allow_patterns=[CONFIG, WEIGHTS, PLAYER], local_files_only=here))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
         raise GymposiumError(
             f"There is no adapter at {str(adapter)!r}: give the directory that holds one, or the name of one on the "

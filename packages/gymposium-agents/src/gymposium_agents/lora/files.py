@@ -12,6 +12,7 @@ from gymposium.errors import GymposiumError
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
+PICKLED = "adapter_model.bin"
 PLAYER = "player.json"
 """Says how a model or an adapter was trained to be asked."""
 MAX_RANK = 512
@@ -79,6 +80,11 @@ def read_adapter(directory: str | Path) -> Adapter:
     directory = Path(directory)
     if not directory.is_dir():
         raise GymposiumError(f"There is no adapter at {str(directory)!r}: it is not a directory.")
+    if (directory / PICKLED).is_file() and not (directory / WEIGHTS).is_file():
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} has pickled weights ({PICKLED}), which are not read. Load it with PEFT "
+            f"where you trust it, and save it again: save_pretrained writes {WEIGHTS}."
+        )
     for name in (CONFIG, WEIGHTS):
         if not (directory / name).is_file():
             raise GymposiumError(
@@ -96,6 +102,11 @@ def read_adapter(directory: str | Path) -> Adapter:
     kind = config.get("peft_type") if isinstance(config, dict) else None
     if kind != "LORA":
         raise GymposiumError(f"The adapter in {str(directory)!r} is of type {kind!r}; only LORA can be used here.")
+    if config.get("megatron_config") is not None:
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} names a module to be imported (megatron_core, with megatron_config), "
+            f"which no file may. Remove both from its {CONFIG}."
+        )
     adapter = Adapter(config, shapes, dtypes)
     _check_ranks(adapter, directory)
     return adapter

@@ -10,12 +10,13 @@ from transformers import AutoConfig, AutoTokenizer
 
 from gymposium.durable import whole_directory
 from gymposium.errors import GymposiumError
-from gymposium_agents.loading import load_weights, no_model
+from gymposium_agents.loading import load_weights
 from gymposium_agents.lora.attach import adapter_directory, load_lora
 from gymposium_agents.lora.files import PLAYER
+from gymposium_agents.sources import NO_TRUST, Trust, no_model, reading
 
 
-def merge_lora(model: str | Path, adapter: str | Path, out: str | Path) -> Path:
+def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust: Trust = NO_TRUST) -> Path:
     """Write `model` with `adapter` worked into its weights to the directory `out`: an ordinary model directory, with
     the tokenizer and, where the adapter or else the model has one, the `player.json` that says how it is asked. The
     sum is made in float32 and saved in the model's own number type, so that of a 16-bit model is rounded once.
@@ -26,8 +27,8 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GymposiumError(f"{out} is in use already: name a directory that is empty or not there yet.")
     try:
-        config = AutoConfig.from_pretrained(model)
-        tokenizer = AutoTokenizer.from_pretrained(model)
+        config = AutoConfig.from_pretrained(model, **reading(model, trust))
+        tokenizer = AutoTokenizer.from_pretrained(model, **reading(model, trust))
     except (OSError, ValueError) as error:
         raise no_model(model, error) from error
     if getattr(config, "quantization_config", None) is not None:
@@ -36,7 +37,7 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path) -> Path:
             f"would be lost in part. Merge into the model as it was before it was quantized, or serve the adapter "
             f"beside the quantized one."
         )
-    base = load_weights(model, dtype=torch.float32)
+    base = load_weights(model, trust, dtype=torch.float32)
     files = adapter_directory(adapter)
     merged = load_lora(base, files).merge_and_unload(safe_merge=True)
     merged = merged.to(config.dtype or torch.float32)

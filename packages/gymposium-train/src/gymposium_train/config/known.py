@@ -78,7 +78,7 @@ def _learner(model: Model) -> Iterator[str]:
         found = skeleton_of(small_config(model.small, model.small.vocabulary))
     else:
         try:
-            found = skeleton(model.name)
+            found = skeleton(model.name, model.trust)
         except GymposiumError as error:
             yield f"model.name: {error}"
             return

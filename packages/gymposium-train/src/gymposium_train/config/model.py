@@ -8,6 +8,7 @@ from pydantic import Field
 
 from gymposium_agents.lora.files import MAX_RANK
 from gymposium_agents.small_size import SmallModel
+from gymposium_agents.sources import Trust
 from gymposium_train.config.part import Part
 
 
@@ -35,6 +36,15 @@ class Model(Part):
     """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
     lora: Lora = Field(default_factory=Lora)
     """The LoRA, with `tune = "lora"`."""
+    trust_remote_code: bool = False
+    """Run Python code that the model's directory brings. It has all rights of whoever trains."""
+    allow_pickle: bool = False
+    """Read weights from pickles (`pytorch_model.bin`) where there are no safetensors."""
+
+    @property
+    def trust(self) -> Trust:
+        """What the model's files may do."""
+        return Trust(self.trust_remote_code, self.allow_pickle)
 
 
 class Engine(Part):

@@ -76,12 +76,14 @@ def _models(config: TrainConfig) -> dict[str, str]:
         name: str = "a small one, made on the spot"
         architecture: Any = small_config(model.small, model.small.vocabulary)
     else:
-        name, architecture = model.name, local_architecture(model.name)
+        name, architecture = model.name, local_architecture(model.name, model.trust)
         if architecture is None:
             trained = "all of its weights" if model.tune == "full" else f"a LoRA of rank {model.lora.rank}"
             return {"model": f"{name}, which is not on this machine: it is looked for on the hub", "trained": trained}
     with torch.device("meta"):
-        made: Any = AutoModelForCausalLM.from_config(architecture)  # type: ignore[no-untyped-call]
+        made: Any = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+            architecture, trust_remote_code=model.trust_remote_code
+        )
         every = sum(parameter.numel() for parameter in made.parameters())
         if model.tune == "lora":
             targets = model.lora.targets

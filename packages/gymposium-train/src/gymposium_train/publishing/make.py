@@ -35,14 +35,16 @@ def make_publisher(
     engine, model = config.engine, config.model
     base = str(loaded.model.name_or_path)
     if model.tune == "full":
-        copies = [load_model(base) for _ in range(engine.staleness + 1)] if engine.kind == "own" else []
-        return WholeModels(loaded, copies, KeptModels(directory, name))
+        copies = (
+            [load_model(base, trust=model.trust) for _ in range(engine.staleness + 1)] if engine.kind == "own" else []
+        )
+        return WholeModels(loaded, copies, KeptModels(directory, name, model.trust))
     store = AdapterStore(directory, name)
     if engine.kind == "shared":
         return SharedAdapter(loaded, store)
     host: HostingEngine
     if engine.kind == "own":
-        host = load_model(base, load=model.load).engine()
+        host = load_model(base, load=model.load, trust=model.trust).engine()
     else:
         from gymposium_train.publishing.server import server_engine  # httpx and more, which only servers need
 

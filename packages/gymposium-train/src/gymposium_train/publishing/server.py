@@ -17,7 +17,7 @@ from gymposium_train.config import TrainConfig
 @contextmanager
 def server_engine(config: TrainConfig, loaded: LoadedModel, base: str) -> Iterator[VllmEngine]:
     """The engine over a server of the model `base`, which the learner's adapter is trained on."""
-    stops, settings = stop_tokens(base, loaded.chat), config.engine
+    stops, settings = stop_tokens(base, loaded.chat, loaded.trust), config.engine
     wait = Patience(request=settings.request_seconds, token=settings.token_seconds)
     with ExitStack() as resources:
         if settings.url is not None:

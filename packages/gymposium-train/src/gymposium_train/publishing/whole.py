@@ -10,6 +10,7 @@ from gymposium.durable import MARK, remove_directory, sweep, whole_directory
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.sources import NO_TRUST, Trust
 from gymposium_agents.tokens import Policy
 
 
@@ -49,8 +50,8 @@ class WholeModels:
 class KeptModels:
     """Models of past versions, a directory for each. One that plays is in memory until it is let go."""
 
-    def __init__(self, directory: Path, name: str) -> None:
-        self._directory, self._name = directory, name
+    def __init__(self, directory: Path, name: str, trust: Trust = NO_TRUST) -> None:
+        self._directory, self._name, self._trust = directory, name, trust
         self._engines: dict[Policy, TransformersEngine] = {}
 
     def save(self, model: LoadedModel, policy: Policy) -> None:
@@ -70,7 +71,7 @@ class KeptModels:
             place = self._place(policy)
             if not (place / MARK).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
-            self._engines[policy] = load_model(place).engine(policy)
+            self._engines[policy] = load_model(place, trust=self._trust).engine(policy)
         return self._engines[policy]
 
     def let_go(self, policy: Policy) -> None:

@@ -33,9 +33,9 @@ def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, P
 
 def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False) -> LoadedModel:
     """A model of the run, quantized where the config says so, unless it is to be `whole`."""
-    loaded = load_model(name, adapter, None if whole else config.model.load)
+    loaded = load_model(name, adapter, None if whole else config.model.load, config.model.trust)
     if config.asking.thinking:
-        loaded.chat = load_chat(name, thinking=True)
+        loaded.chat = load_chat(name, thinking=True, trust=config.model.trust)
     return loaded
 
 

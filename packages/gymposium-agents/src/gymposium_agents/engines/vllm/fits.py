@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.files import Adapter, unservable
+from gymposium_agents.sources import NO_TRUST, reading
 
 READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
 WRITES_HIDDEN = ("o_proj", "down_proj")
@@ -28,7 +29,7 @@ def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
             f"engine= out of the player's name), or merge it into a model and serve that (gymposium lora merge)."
         )
     try:
-        config = AutoConfig.from_pretrained(model).get_text_config()
+        config = AutoConfig.from_pretrained(model, **reading(model, NO_TRUST)).get_text_config()
     except (OSError, ValueError):
         return
     hidden, depth = config.hidden_size, config.num_hidden_layers
@@ -51,7 +52,7 @@ def check_heads(model: str) -> None:
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(model).get_text_config()
+        config = AutoConfig.from_pretrained(model, **reading(model, NO_TRUST)).get_text_config()
     except (OSError, ValueError):
         return
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
