@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3 import DQN
+from stable_baselines3 import DQN, PPO
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, Played, play
@@ -312,3 +312,10 @@ def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained:
     assert isinstance(player, Identified)
     assert player.identity().files == {str(trained): file_digest(trained)}
     assert repeats_of(player) == "quickly"
+
+
+@pytest.mark.parametrize("algorithm", [MaskablePPO, PPO, DQN])
+def test_on_text_it_says_what_to_do(algorithm: type[MaskablePPO | PPO | DQN]) -> None:
+    env = gymnasium.make("TextTicTacToe-v0")
+    with pytest.raises(BadOption, match="cannot learn from text: make the environment with observation='tensor'"):
+        algorithm("MlpPolicy", env)

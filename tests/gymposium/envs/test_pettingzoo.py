@@ -59,6 +59,66 @@ def test_a_game_of_turns_is_not_parallel() -> None:
         TextGameParallelEnv("tic_tac_toe")
 
 
+# -- observations for learners
+
+
+@pytest.mark.filterwarnings("ignore:The observation contains negative numbers")
+@pytest.mark.parametrize("env_id", AEC)
+def test_api_of_tensors(env_id: str) -> None:
+    api_test(pettingzoo.make("aec", env_id, observation="tensor"), num_cycles=60)
+    seed_test(lambda: pettingzoo.make("aec", env_id, observation="tensor"), num_cycles=40)
+
+
+@pytest.mark.parametrize("env_id", PARALLEL)
+def test_parallel_api_of_tensors(env_id: str) -> None:
+    parallel_api_test(pettingzoo.make("parallel", env_id, observation="tensor"), num_cycles=60)
+
+
+@pytest.mark.parametrize("observation", ["text", "tensor", "dict"])
+@pytest.mark.parametrize(("kind", "env_id"), [("aec", "TextConnectFour-v0"), ("parallel", "TextGoofspiel-v0")])
+def test_agents_see_what_a_learner_of_gymnasium_sees(kind: Any, env_id: str, observation: str) -> None:
+    env = pettingzoo.make(kind, env_id, observation=observation)
+    env.reset(seed=4)
+    alone = gymnasium.make(env_id, observation=observation)
+    seen, _ = alone.reset(seed=4)
+    assert env.observation_space("player_0") == alone.observation_space
+    told = env.observe("player_0") if kind == "aec" else env.reset(seed=4)[0]["player_0"]
+    np.testing.assert_equal(told, seen)
+    if observation != "dict":
+        np.testing.assert_equal(
+            env.unwrapped._agents.infos()["player_0"]["action_mask"], alone.unwrapped.action_masks()
+        )
+
+
+def test_beside_a_tensor_infos_hold_the_same_numbers_to_the_end() -> None:
+    """TorchRL's `PettingZooWrapper` makes an array of every value, and knows no key that comes later."""
+    env = pettingzoo.make("aec", "TextTicTacToe-v0", observation="tensor")
+    env.reset(seed=0)
+    for move in ("a1", "a2", "b1", "b2", "c1"):
+        for seat, agent in enumerate(env.possible_agents):
+            info = env.infos[agent]
+            assert {*info} == {"seat", "action_mask"}
+            assert info["seat"] == seat
+            np.asarray(info["action_mask"], np.int8)
+            assert info["action_mask"].any() == (agent == env.agent_selection)
+        env.step(move)
+    assert all({*info} == {"seat", "action_mask"} for info in env.infos.values())
+    assert env.unwrapped.played is not None
+
+
+def test_text_for_agents_comes_with_all_that_is_told() -> None:
+    env = pettingzoo.make("aec", "TextTicTacToe-v0", observation="text")
+    env.reset(seed=0)
+    seen, _, _, _, info = env.last()
+    assert "Legal moves: a3" in seen
+    assert len(info["legal_moves"]) == info["action_mask"].sum() == 9
+    free = pettingzoo.make("aec", "TextTrace-v0", observation="text")
+    free.reset(seed=0)
+    assert "action_mask" not in free.last()[4]
+    with pytest.raises(BadOption, match="trace has no tensor observation"):
+        pettingzoo.make("aec", "TextTrace-v0", observation="tensor")
+
+
 # -- turns
 
 

@@ -110,3 +110,26 @@ def test_parameters_by_keyword_are_checked_alike() -> None:
         gymnasium.make("TextGoofspiel-v0", num_cards=99)
     with pytest.raises(BadParameter, match="board_size"):
         TextGameEnv("openspiel:hex", bord_size=4)
+
+
+@pytest.mark.parametrize(
+    "make", [gymnasium.make, lambda *of, **more: pettingzoo.make("aec", *of, **more)], ids=["gymnasium", "pettingzoo"]
+)
+def test_an_unknown_keyword_is_refused_in_python_s_own_words(make: Callable[..., Any]) -> None:
+    """TorchRL's `GymEnv` gives `frameskip`, and takes it back where a TypeError says that it is unexpected."""
+    with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword argument 'frameskip'") as found:
+        make("gymposium:TextTicTacToe-v0" if make is gymnasium.make else "TextTicTacToe-v0", frameskip=1)
+    assert isinstance(found.value, BadParameter)
+    with pytest.raises(BadParameter, match="Did you mean 'observation'"):
+        make("TextTicTacToe-v0", observatio="tensor")
+
+
+def test_stable_baselines3_is_told_what_it_can_learn_from() -> None:
+    """What its `obs_space_info` asks of a space; tests/plugins/test_sb3.py asks with the library itself."""
+    for observation, told in (("text", True), ("tensor", False)):
+        space = gymnasium.make("TextTicTacToe-v0", observation=observation).observation_space
+        if told:
+            with pytest.raises(BadOption, match="observation='tensor'"):
+                hasattr(space, "spaces")
+        else:
+            assert not hasattr(space, "spaces")

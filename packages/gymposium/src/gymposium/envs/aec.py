@@ -25,10 +25,12 @@ def env(**keywords: Any) -> AECEnv[str, Any, Any]:
 class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is not typed
     """A text game whose seats step one at a time.
 
-    Observations are dicts of text, action_mask and observation (the last two where the game has them),
-    actions text or an index. Where moves are simultaneous each seat gives its own in turn, and they are
-    played together: none sees another's. Keywords: `game`, `on_illegal`, `reply`, `prompt`,
-    `render_mode` and the game's own parameters, as for the Gymnasium environment.
+    Observations are dicts of text, action_mask and observation (the last two where the game has them), or what
+    `observation` says; actions are text or an index. Where moves are simultaneous each seat gives its own in turn,
+    and they are played together: none sees another's. Keywords: `game`, `on_illegal`, `reply`, `prompt`,
+    `observation` (by default `"dict"`), `render_mode` and the game's own parameters, as for the Gymnasium
+    environment. With `"text"` and `"tensor"` the mask is `infos[agent]["action_mask"]`; with `"tensor"` infos hold
+    the seat and the mask alone.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -66,7 +68,7 @@ class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo
         if self.render_mode == "human":
             self.render()
 
-    def observe(self, agent: str) -> dict[str, Any]:
+    def observe(self, agent: str) -> Any:
         """What the agent's seat may see now; its mask is all zeros while it is not asked."""
         return self._agents.observe(agent)
 

@@ -27,7 +27,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Reply
 from gymposium.reading import reader
 
-KEYWORDS = ("on_illegal", "reply", "prompt", "render_mode")
+KEYWORDS = ("on_illegal", "reply", "prompt", "observation", "render_mode")
 
 
 class Agents:
@@ -40,6 +40,7 @@ class Agents:
         on_illegal: str | FailurePolicy = "forfeit",
         reply: str = "move",
         prompt: Style = "full",
+        observation: str = "dict",
         render_mode: str | None = None,
         **params: Any,
     ) -> None:
@@ -49,7 +50,8 @@ class Agents:
         self.seats = {name: seat for seat, name in enumerate(self.names)}
         how = reader(reply)
         self.views = Views(self.game, prompt, how)
-        self.observation_spaces: dict[str, Space[Any]] = {name: self.views.space("dict") for name in self.names}
+        self.kind = observation
+        self.observation_spaces: dict[str, Space[Any]] = {name: self.views.space(observation) for name in self.names}
         self.action_spaces: dict[str, Space[Any]] = {name: self.views.action_space() for name in self.names}
         self._players = [Caller(how, prompt)] * self.game.seats
         self._policy = open_policy(on_illegal)
@@ -103,16 +105,23 @@ class Agents:
         if episode.error is not None:
             raise episode.error
 
-    def observe(self, name: str) -> dict[str, Any]:
+    def observe(self, name: str) -> Any:
         """What the agent's seat may see now. Raises `BadOption` where there is no such agent."""
         if name not in self.seats:
             raise BadOption(f"{name!r} is no agent of {self.game.name}: there are {', '.join(self.names)}.")
-        seen: dict[str, Any] = self.views.observe(self.episode, self.seats[name], "dict")
-        return seen
+        return self.views.observe(self.episode, self.seats[name], self.kind)
 
     def infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
-        """Every agent's info; with the readings of the replies after the first `since` turns."""
-        return {name: self.views.info(self.episode, seat, since) for name, seat in self.seats.items()}
+        """Every agent's info; with the readings of the replies after the first `since` turns. It holds the
+        `action_mask` where the observation does not. With tensors it holds numbers alone, under the same keys from
+        reset to end, since learners make arrays of all that is in it."""
+        return {name: self._info(seat, since) for name, seat in self.seats.items()}
+
+    def _info(self, seat: int, since: int | None) -> dict[str, Any]:
+        info: dict[str, Any] = {"seat": seat} if self.kind == "tensor" else self.views.info(self.episode, seat, since)
+        if self.kind != "dict" and self.game.num_actions:
+            info["action_mask"] = self.views.mask(self.episode, seat)
+        return info
 
     def render(self, *names: str) -> str | None:
         """The views of these agents' seats: returned for `ansi`, printed for `human`."""

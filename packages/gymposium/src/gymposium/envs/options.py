@@ -23,6 +23,12 @@ RENDER_MODES = ("ansi", "human")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
 
+class UnknownKeyword(BadParameter, TypeError):
+    """A keyword that the environment does not take. Also a TypeError in Python's own words, for which libraries look
+    that try keywords of their own: TorchRL's `GymEnv` drops `frameskip` then. It takes one text, as `gymnasium.make`
+    makes every TypeError anew from one."""
+
+
 def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
     """The game with these parameters. `keywords` are the environment's own, for the error that names what
     a misspelled keyword may have meant."""
@@ -35,7 +41,8 @@ def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str])
         known = {parameter.name for parameter in spec.parameters}
         for key in params:
             if key not in known:
-                raise BadParameter(str(UnknownName(f"keyword of {spec.env_id}", key, known.union(keywords))))
+                hint = UnknownName(f"keyword of {spec.env_id}", key, known.union(keywords))
+                raise UnknownKeyword(f"__init__() got an unexpected keyword argument {key!r}. {hint}")
     return load_game(game, **params)
 
 

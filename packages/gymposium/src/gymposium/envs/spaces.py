@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import string
 from copy import deepcopy
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Discrete, Space, Text, Tuple
 from gymnasium.vector.utils import batch_space, create_shared_memory
+
+from gymposium.errors import BadOption
 
 MAX_TEXT = 100_000
 """No observation or reply is longer than this, in characters."""
@@ -35,6 +37,15 @@ class UnicodeText(Text):
 
     def contains(self, x: Any) -> bool:
         return isinstance(x, str) and len(x) <= self.max_length
+
+    @property
+    def spaces(self) -> NoReturn:
+        """Raises `BadOption`: text has no parts and no shape. stable-baselines3 asks for parts and then for a shape;
+        of None for a shape it says what nobody understands."""
+        raise BadOption(
+            "stable-baselines3 cannot learn from text: make the environment with observation='tensor', or with "
+            "observation='dict' and a filter around it (gymnasium.wrappers.FilterObservation)."
+        )
 
     @property
     def is_np_flattenable(self) -> bool:
