@@ -17,6 +17,7 @@ from gymposium_train.api import new_directory, train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.outline import outline
 from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.reading import config_from, merged, read_data
 from gymposium_train.config.sense import check
 from gymposium_train.config.writing import as_data, as_toml
@@ -135,7 +136,11 @@ def _config(preset: str | None, given: list[str], options: list[Override]) -> Tr
         )
     layers = [preset_data(preset)] if preset is not None else []
     layers += [read_data(file) for file in files]
-    return config_from(merged(*layers), [*options, *settings])
+    typed = [*options, *settings]
+    config = config_from(merged(*layers), typed)
+    if files:
+        check_permitted(config, typed)
+    return config
 
 
 def _refuse_beside_resume(ctx: typer.Context) -> None:
@@ -156,6 +161,8 @@ def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
     if config is not None:
         check(config, at_hand=False)  # at once, where the rest is looked at behind the seconds that torch takes
     try:
+        if config is None:
+            check_permitted(RunDirectory.open(directory)[1])
         run = train(config, out=directory) if config is not None else train(resume=directory)
     except KeyboardInterrupt:
         if RunDirectory(directory).config_file.is_file():  # it had begun

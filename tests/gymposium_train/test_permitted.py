@@ -1,0 +1,83 @@
+"""What a training config may not decide alone, where it is a file: addresses, keys, a model's code and pickles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gymposium.allowed import VARIABLE
+from gymposium.cli.main import app
+from gymposium.errors import NotAllowed
+from gymposium_train import TrainConfig
+from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.permitted import check_permitted
+from gymposium_train.config.reading import config_from
+
+JUDGE = "ruler(qwen3?base_url=https://elsewhere.example/v1&key=HOME)"
+FILE = {
+    "games": ["kuhn_poker"],
+    "reward": JUDGE,
+    "stages": [{"opponents": {"api:gpt?key=HOME": 1.0}}],
+    "evaluation": {"opponents": ["random", "lm:tiny?engine=http://elsewhere.example"]},
+    "engine": {"kind": "vllm", "url": "http://elsewhere.example:8000"},
+    "model": {"name": "somebody/model", "trust_remote_code": True, "allow_pickle": True},
+}
+TYPED = {
+    "reward": f'reward="{JUDGE}"',
+    "stages": "stages=[{opponents={'api:gpt?key=HOME'=1.0}}]",
+    "evaluation.opponents": 'evaluation.opponents=["lm:tiny?engine=http://elsewhere.example"]',
+    "engine.url": "engine.url=http://elsewhere.example:8000",
+    "model.trust_remote_code": "model.trust_remote_code=true",
+    "model.allow_pickle": "model.allow_pickle=true",
+}
+
+
+@pytest.fixture(autouse=True)
+def nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+
+
+def test_each_setting_needs_the_users_word() -> None:
+    typed: list[Override] = []
+    for setting, text in TYPED.items():
+        with pytest.raises(NotAllowed, match=rf"{setting}: "):
+            check_permitted(config_from(FILE, typed), typed)
+        typed.append(parse(text))
+    check_permitted(config_from(FILE, typed), typed)
+
+
+@pytest.mark.parametrize("name", [JUDGE, "ruler(qwen3*"])
+def test_what_is_allowed_by_name_may_stand_in_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_from({"games": ["kuhn_poker"], "reward": JUDGE})
+    with pytest.raises(NotAllowed, match="says base_url="):
+        check_permitted(config)
+    monkeypatch.setenv(VARIABLE, name)
+    check_permitted(config)
+
+
+def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> None:
+    file = {
+        "games": ["kuhn_poker"],
+        "reward": "ruler(gpt-5,rubric=Is key= mentioned?)",
+        "stages": [{"opponents": {"lm:runs/first/model": 1.0, "api:gpt-5": 1.0}}],
+        "engine": {"kind": "vllm", "url": "http://127.0.0.1:8000"},
+        "model": {"name": "somebody/model"},
+    }
+    check_permitted(config_from(file))
+    check_permitted(TrainConfig(games=("kuhn_poker",)))
+
+
+def train(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["train", *map(str, arguments)], prog_name="gymposium")
+
+
+def test_the_command_refuses_a_file_and_a_run_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"games": ["kuhn_poker"], "reward": JUDGE}))
+    for arguments in ((tmp_path / "config.json", "--dry-run"), ("--resume", tmp_path)):
+        done = train(*arguments)
+        assert done.exit_code == 2
+        assert isinstance(done.exception, SystemExit)
+        assert "needs your permission: reward: it says base_url=" in " ".join(done.output.split())
