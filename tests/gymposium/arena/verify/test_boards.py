@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -191,7 +192,8 @@ def weights(copy: Copy) -> Iterator[tuple[Entry, Path]]:
         file.write_text(before)
 
 
-def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path) -> None:
+def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GYMPOSIUM_ALLOW", "weighted:*")
     with weights(copy) as (entry, file):
         file.write_text("4")
         told = entries_of(copy.found(only=entry.slug))
@@ -237,3 +239,85 @@ def test_an_entry_says_who_and_what_it_is(copy: Copy) -> None:
     secret = read_entry(copy.board.entry_file("secret"))
     assert isinstance(secret.seed, int), "drawn when it was played"
     assert Entry.model_validate_json(secret.text()) == secret
+
+
+def _twice(text: str) -> str:
+    return text.replace('"seed":', '"seed":1,"seed":', 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines.reverse(), "stands behind small/tic_tac_toe/random--mcts-5/1-1, which is played after it"),
+        (lambda lines: lines.insert(1, ""), "the line is empty"),
+        (lambda lines: lines.append(""), "the line is empty"),
+        (lambda lines: lines.append(_twice(lines.pop())), "not as gymposium writes it"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not as gymposium writes it"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)), "wrong"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)), "wrong"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"versions":{', '"versions":{"a":"1",')), "versions are"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"seconds":9.0,"text":')), "time told"),
+    ],
+)
+def test_changed_lines_are_found(change: Any, said: str, copy: Copy) -> None:
+    copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
+    assert any(said in finding.what for finding in copy.found(only="mcts-5"))
+
+
+def _to_a_link(path: Path) -> None:
+    outside = path.parents[4] / "outside"
+    path.rename(outside)
+    path.symlink_to(outside)
+
+
+def _to_a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_to_a_link, "it is a link"),
+        (_to_a_pipe, "it is no plain file"),
+        (lambda path: _to_a_link(path.parent), "it is a link"),
+        (lambda path: _to_a_pipe(path.parents[2] / "entry.json"), "it is no plain file"),
+        (lambda path: (path.parent / "passwd").symlink_to("/etc/passwd"), "it is a link"),
+        (lambda path: (path.parent / "nothing").symlink_to("nowhere"), "it is a link"),
+        (lambda path: (path.parent / "notes.txt").touch(), "the schedule has no matches for this"),
+        (lambda path: (path.parent.parent / "chess").mkdir(), "the schedule has no matches for this"),
+        (lambda path: (path.parents[2] / "run.py").touch(), "does not belong"),
+        (lambda path: (path.parents[2] / ".cache").mkdir(), "does not belong"),
+    ],
+)
+def test_links_and_foreign_files_are_found(change: Any, said: str, copy: Copy) -> None:
+    change(copy.file("tic_tac_toe", "random", "mcts-5"))
+    assert any(said in finding.what for finding in copy.found(only="mcts-5"))
+
+
+def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
+    (copy.path / "results.json").unlink()
+    for name in ("suite.bak", "entries/notes.txt", "more/file"):
+        (copy.path / name).parent.mkdir(exist_ok=True)
+        (copy.path / name).touch()
+    (copy.path / "README.md").touch()
+    found = {finding.where for finding in copy.found(sample=0) if "does not belong" in finding.what}
+    assert found == {"suite.bak", "entries/notes.txt", "more", "more/file"}
+
+
+def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:
+    entry = copy.board.entry_file("mcts-5")
+    entry.write_text(entry.read_text().replace('"label":', '"label": "x", "label":', 1))
+    assert any("'label' stands there twice" in finding.what for finding in copy.found(only="mcts-5"))
+
+
+def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
+    copy: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry of random play that names a file of this machine."""
+    (tmp_path / "mine").write_text("secret")
+    revision = read_entry(copy.board.entry_file("random")).revision
+    seal(copy, "random", revision=revision.model_copy(update={"files": {str(tmp_path / "mine"): "sha256:0"}}))
+    assert not any("its digest is" in finding.what for finding in copy.found(only="random"))
+    monkeypatch.setenv("GYMPOSIUM_ALLOW", "random")
+    assert any("its digest is" in finding.what for finding in copy.found(only="random"))

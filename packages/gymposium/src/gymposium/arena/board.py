@@ -28,7 +28,7 @@ class Board:
     def __init__(self, path: Path) -> None:
         """Raises `BadOption` where there is no board, or its suite cannot be read."""
         self.path = path
-        if not self.suite_file.exists():
+        if not self.suite_file.is_file():
             raise BadOption(
                 f"{path} is no board: it has no suite.toml. Begin one with:  "
                 f"gymposium leaderboard run SUITE --out {path}"
@@ -111,7 +111,7 @@ class Board:
     def records(self) -> Iterator[tuple[Path, Record | Problem]]:
         """Every line of every file of matches, in order of the files' names."""
         for file in sorted(self.path.glob("entries/*/matches/*/*.jsonl")):
-            for _, record in read_records(file):
+            for _, record in read_records(file) if file.is_file() else ():
                 yield file, record
 
     @contextmanager

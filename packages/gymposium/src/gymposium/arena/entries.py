@@ -215,6 +215,8 @@ def refusal(entry: Entry, suite: Suite) -> str | None:
 def read_entry(path: Path) -> Entry:
     """The entry in a file. Raises `BadRecord` where there is none that can be read, `BadOption` where it lies in a
     folder that is not its own."""
+    if path.exists() and not path.is_file():
+        raise BadRecord(f"{path} is no entry: it is no file")
     try:
         entry = Entry.model_validate_json(path.read_bytes())
     except OSError as error:

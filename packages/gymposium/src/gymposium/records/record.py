@@ -23,6 +23,11 @@ _SILENT = ("timed_out", "out_of_context")
 """The fields that name seats that gave no reply when they were asked last."""
 
 
+_TURN = frozenset(["seat", "reading", "text", "action", "tokens", "seconds", "cost"])
+_PROMPT = frozenset(["style", "reader", "version", "hash"])
+"""The keys that may stand in a turn, and those that stand in a prompt."""
+
+
 @dataclass(slots=True)
 class Record:
     """One finished match as it stands in a file."""
@@ -158,7 +163,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
     _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")
     _need(all(_is_number(value) for value in data["returns"]), "returns")
     for turn in data["turns"]:
-        _need(isinstance(turn, dict) and _is_count(turn.get("seat")), "turns")
+        _need(isinstance(turn, dict) and _is_count(turn.get("seat")) and turn.keys() <= _TURN, "turns")
         _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
         _need(type(turn.get("action", 0)) is int, "turns")
         tokens = turn.get("tokens", [None, None])
@@ -167,7 +172,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
         for spent in (turn.get("seconds", 0.0), turn.get("cost", 0.0)):
             _need(_is_number(spent) and 0 <= spent < math.inf, "turns")
     for prompt in data["prompts"]:
-        _need(isinstance(prompt, dict) and _is_count(prompt.get("version")), "prompts")
+        _need(isinstance(prompt, dict) and _is_count(prompt.get("version")) and prompt.keys() == _PROMPT, "prompts")
         _need(all(isinstance(prompt.get(name), str) for name in ("style", "reader", "hash")), "prompts")
 
 

@@ -74,7 +74,8 @@ def needs_a_process(answer: Answer) -> bool:
 
 
 def _reply(turn: Mapping[str, Any]) -> Reply:
-    usage = Usage(*turn["tokens"]) if "tokens" in turn else None
+    told, (prompt, reply) = turn.keys() & {"tokens", "seconds", "cost"}, turn.get("tokens", (None, None))
+    usage = Usage(prompt, reply, turn.get("seconds", 0.0), turn.get("cost")) if told else None
     return Reply(turn["text"], "length" if turn["reading"] == "cut off" else "stop", None, turn.get("action"), usage)
 
 
@@ -147,10 +148,13 @@ def _said(reply: Reply) -> str:
         return "has no room to reply"
     said = f"replies {reply.text!r}" if reply.action is None else f"replies with action {reply.action}"
     cut_off = ", cut off" if reply.finish_reason == "length" else ""
-    return f"{said}{cut_off}{_tokens(reply.usage)}"
+    return f"{said}{cut_off}{_spent(reply.usage)}"
 
 
-def _tokens(usage: Usage | None) -> str:
-    if usage is None or (usage.prompt_tokens, usage.completion_tokens) == (None, None):
+def _spent(usage: Usage | None) -> str:
+    """What a reply took, as far as it is the same each time: its tokens, and whether time and cost are told at all."""
+    if usage is None:
         return ""
-    return f" ({usage.prompt_tokens} tokens in, {usage.completion_tokens} out)"
+    counted = (usage.prompt_tokens, usage.completion_tokens) != (None, None)
+    tokens = f"{usage.prompt_tokens} tokens in, {usage.completion_tokens} out, " if counted else ""
+    return f" ({tokens}its time told{'' if usage.cost is None else ', its cost too'})"

@@ -21,6 +21,7 @@ from gymposium.arena.verify.cast import Cast
 from gymposium.arena.verify.claims import check_claim
 from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
+from gymposium.arena.verify.files import check_files
 from gymposium.arena.verify.findings import Finding, PlayerVerified, Verification
 from gymposium.arena.verify.lineup import Check, Checked, check_lineup
 from gymposium.arena.verify.results import check_results
@@ -94,7 +95,7 @@ def verify_board(
         for match, seat, _ in _claims(check, checked[number], sample, players):
             if how := check_claim(check, match, seat, board.suite.watchdog, plugins):
                 found.add([Finding("reply", f"{check.where} (match {match})", how)])
-    found.add(_strange_files(board, checks, entries, only))
+    found.add(check_files(board, entries, {check.file for check in checks}, only))
     found.notes += _notes(entries, [*checked.values()])
     _check_exact(found, board, [entry for entry in entries if only in (None, entry.slug)], rerun)
     return found
@@ -172,19 +173,6 @@ def _claims(
     for claim in claims:
         players[claim[2]].on_its_word += claim not in chosen
     return chosen
-
-
-def _strange_files(
-    board: Board, checks: Sequence[Check], entries: Sequence[Entry], only: str | None
-) -> Iterator[Finding]:
-    """Files of matches that the schedule does not have, of entries that can be read."""
-    expected = {check.file for check in checks}
-    for entry in entries:
-        if only in (None, entry.slug):
-            for file in sorted(board.entry_file(entry.slug).parent.glob("matches/**/*")):
-                if file.is_file() and file not in expected:
-                    what = "the schedule has no matches for this file"
-                    yield Finding("schedule", str(file.relative_to(board.path)), what)
 
 
 def _notes(entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:

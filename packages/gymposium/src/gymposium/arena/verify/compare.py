@@ -34,6 +34,9 @@ def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> st
     for name, was, planned in _heads(record, job, entries):
         if was != planned:
             return f"{name} is {was!r}, but the schedule has {planned!r}"
+    told = entries[job.players[-1].name].versions
+    if record.versions.keys() != told.keys():
+        return f"versions are of {', '.join(record.versions)}, but the entry's are of {', '.join(told)}"
     if record.opening > job.opening:
         return f"opening is {record.opening}, but the schedule has {job.opening}"
     return None

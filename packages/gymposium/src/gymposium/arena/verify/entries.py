@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from gymposium.allowed import is_allowed
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry, read_entry, refusal
 from gymposium.arena.slugs import slug
+from gymposium.arena.verify.files import read_plain
 from gymposium.arena.verify.findings import Finding
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
@@ -23,6 +25,8 @@ def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
     for folder in sorted(path for path in board.path.glob("entries/*") if path.is_dir()):
         where = f"entries/{folder.name}/entry.json"
         try:
+            if (folder / "entry.json").exists():
+                read_plain(folder / "entry.json")
             entry = read_entry(folder / "entry.json")
             why = refusal(entry, board.suite)
         except GymposiumError as error:
@@ -58,7 +62,8 @@ def _wrong(board: Board, entry: Entry) -> Iterator[str]:
         if entry.games != games:
             yield f"it plays {', '.join(entry.games)}, but the suite has it play {', '.join(games)}"
     yield from _wrong_prompts(entry)
-    for name, digest in entry.revision.files.items():
+    # the paths stand in a file: they are looked at only where the user allows the player that is made of them
+    for name, digest in entry.revision.files.items() if is_allowed(entry.player) else ():
         if Path(name).is_file() and (here := file_digest(name)) != digest:
             yield f"{name} is another file than was entered: its digest is {here}, and was {digest}"
 

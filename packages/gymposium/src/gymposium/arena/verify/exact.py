@@ -11,6 +11,7 @@ from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import exact_path, read_exact
 from gymposium.arena.results.model import Measured
 from gymposium.arena.verify.cast import Cast
+from gymposium.arena.verify.files import read_plain
 from gymposium.arena.verify.findings import Finding
 from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
@@ -24,6 +25,7 @@ def check_exact(board: Board, entry: Entry, cast: Cast) -> tuple[bool, list[Find
     """Whether the player's figures could be measured again, and what differs. Nothing is measured that has no file."""
     where = str(exact_path(board, entry).relative_to(board.path))
     try:
+        read_plain(exact_path(board, entry))
         there = read_exact(board, entry)
     except BadRecord as error:
         return False, [Finding("results", where, str(error))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 from gymposium.arena.entries import Entry
@@ -123,10 +124,15 @@ def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> d
     matches: dict[str, tuple[str, Record]] = {}
     lines: dict[str, int] = {}
     broken: set[str] = set()
-    for number, record in read_records(check.file) if check.file.exists() else ():
+    raw = check.file.read_bytes().split(b"\n") if _is_its_own(check) else []
+    found.findings += _empty_lines(check, raw)
+    for number, record in read_records(check.file) if raw else ():
         if isinstance(record, Problem):
             found.findings.append(_unreadable(check, number, record))
             continue
+        if raw[number - 1] != record.line().encode():
+            where = f"{check.where}:{number} (match {record.id})"
+            found.findings.append(Finding("file", where, "the line is not as gymposium writes it"))
         where = f"{check.where}:{number} (match {record.id})"
         job = planned.get(record.id)
         if job is None:
@@ -144,12 +150,35 @@ def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> d
             lines[record.id] = number
             matches[record.id] = where, record
             _note_versions(check, record, found)
+    found.findings += _out_of_order(check, [name for name in lines if name not in broken], [*planned])
     if missing := [name for name in planned if name not in lines]:
         what = f"{len(missing)} of {len(planned)} matches are not there: {', '.join(missing[:_NAMED])}"
         more = ", …" if len(missing) > _NAMED else ""
         again = "; some broke off and are to be played again" if broken.intersection(missing) else ""
         found.findings.append(Finding("schedule", check.where, f"{what}{more}{again}"))
     return matches
+
+
+def _is_its_own(check: Check) -> bool:
+    """Whether the file is there, and on the board itself: no link leads to it or to one of its folders."""
+    return check.file.is_file() and check.file.resolve() == check.board.resolve() / check.where
+
+
+def _empty_lines(check: Check, raw: Sequence[bytes]) -> list[Finding]:
+    """Lines that hold nothing; the last one ends the file."""
+    empty = [number for number, line in enumerate(raw[:-1], start=1) if not line.strip()]
+    return [Finding("file", f"{check.where}:{number}", "the line is empty") for number in empty]
+
+
+def _out_of_order(check: Check, played: Sequence[str], planned: Sequence[str]) -> list[Finding]:
+    """The first match that stands before one that was played earlier. Those that had broken off were played again, and
+    may stand anywhere behind."""
+    places = {name: place for place, name in enumerate(planned)}
+    for one, other in pairwise(name for name in played if name in places):
+        if places[other] < places[one]:
+            what = f"match {other} stands behind {one}, which is played after it"
+            return [Finding("schedule", check.where, what)]
+    return []
 
 
 def _note_versions(check: Check, record: Record, found: Checked) -> None:

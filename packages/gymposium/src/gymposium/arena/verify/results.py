@@ -8,6 +8,7 @@ from typing import Any
 
 from gymposium.arena.board import Board
 from gymposium.arena.results.board import read_results, results_file, results_of
+from gymposium.arena.verify.files import read_plain
 from gymposium.arena.verify.findings import Finding, ResultsState
 from gymposium.errors import GymposiumError
 
@@ -20,6 +21,7 @@ def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
     if not path.exists():
         return "absent", []
     try:
+        read_plain(path)
         there = read_results(path)
         again = results_of(board)
     except GymposiumError as error:
