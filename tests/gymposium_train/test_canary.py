@@ -30,7 +30,9 @@ def test_the_learner_scores_as_the_engine_does(model_directory: Path) -> None:
 def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) -> None:
     """Turn by turn, all at once, alone, and free text; the same ones each time."""
     loaded = load_game(game)
-    found = [opening_prompts(loaded, "compact", reader("move"), tiny.chat, context=4096, seed=3) for _ in range(2)]
+    found = [
+        opening_prompts(loaded, "compact", reader("move"), tiny.chat, context=4096, seed=3, number=2) for _ in range(2)
+    ]
     assert found[0] == found[1]
     assert len(set(found[0])) == 2
 

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import httpx
 import pytest
+from safetensors.torch import load_file
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine
+from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine, TellsDigests
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.engines.vllm.serving import digest
+from gymposium_agents.engines.vllm.settings import ServerSettings
+from gymposium_agents.lora.files import WEIGHTS
 from gymposium_agents.small import make_small_model
 from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
@@ -67,6 +71,16 @@ def test_the_current_policy_and_strangers_are_not_retired(engine: VllmEngine) ->
 def test_a_version_has_one_set_of_weights(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
     with pytest.raises(GymposiumError, match="under another version"):
         engine.publish(adapters[SECOND], FIRST)
+
+
+def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+    """As the learner computes it from the same tensors; and how many requests it runs at once."""
+    assert isinstance(engine, TellsDigests)
+    for policy in (FIRST, SECOND):
+        assert engine.digest(policy) == digest(load_file(adapters[policy] / WEIGHTS))
+    assert engine.digest(FIRST) != engine.digest(SECOND)
+    assert engine.digest(BASE) is None
+    assert engine._connection.at_once == ServerSettings("m").max_num_seqs
 
 
 def test_an_adapter_that_is_not_held_is_not_asked(engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> None:

@@ -14,7 +14,7 @@ GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))
 
 
 def test_two_processes_finish_with_a_server_of_their_own(model_directory: Path, tmp_path: Path) -> None:
-    """The server must not take itself for one of torchrun's processes: it would wait for the others for ever."""
+    """The server must not take itself for one of torchrun's processes."""
     settings = {
         "model.name": str(model_directory),
         "model.lora.rank": 8,

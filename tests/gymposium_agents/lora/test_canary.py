@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ import torch
 
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.lora.canary import EngineDisagrees, check_published, tolerance_for
+from gymposium_agents.lora.canary import Agreement, Canary, EngineDisagrees, Scorer, tolerance_for
+from gymposium_agents.lora.saving import lora_digest, save_lora
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 LEARNED = Policy("learner", 3)
 RULES = "Three in a row win, whoever is first to have them; a full board is a draw. " * 3
 PROMPTS = (RULES + "x . o", RULES + "x . o\nwith more behind it")
+SHORT = ("x . o: Legal moves: a1, b2", "o . . x: Your bid? Cards left: 1, 3, 4")
 
 
 def fresh(model_directory: Path, seed: int = 0, dtype: torch.dtype = torch.float32) -> LoadedModel:
@@ -34,8 +38,12 @@ def learn(loaded: LoadedModel, seed: int = 0, by: float = 0.05) -> None:
                 parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=by)
 
 
-def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
-    """The check, with a scorer that is independent of engines: one plain forward pass for each pair."""
+def canary_of(learner: LoadedModel, dtype: str = "float32", texts: Sequence[str] = PROMPTS) -> Canary:
+    return Canary([learner.chat.prompt(text) for text in texts], tolerance=tolerance_for(dtype))
+
+
+def scorer(learner: LoadedModel) -> Scorer:
+    """Independent of engines: one plain forward pass for each pair."""
 
     def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[list[float]]:
         found = []
@@ -46,8 +54,12 @@ def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: s
             found.append([float(row[token]) for row, token in zip(logprobs, completion, strict=True)])
         return found
 
-    prompts = [learner.chat.prompt(text) for text in PROMPTS]
-    return check_published(engine, policy, prompts, score, tolerance=tolerance_for(dtype))
+    return score
+
+
+def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
+    """The check of a first publish."""
+    return canary_of(learner, dtype).check(engine, policy, scorer(learner)).largest
 
 
 def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> None:
@@ -120,7 +132,7 @@ def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, p
 
     prompts = [loaded.chat.prompt(text) for text in ("x", "o")]
     with pytest.raises(EngineDisagrees, match="nan nats"):
-        check_published(engine, LEARNED, prompts, broken, tolerance=1e9)
+        Canary(prompts, tolerance=1e9).check(engine, LEARNED, broken)
 
 
 def test_it_touches_no_other_stream_and_asks_the_same_each_time(model_directory: Path) -> None:
@@ -143,3 +155,92 @@ def test_16_bits_agree_within_their_tolerance_and_a_lost_update_does_not(model_d
     learn(learner, by=0.3)
     with pytest.raises(EngineDisagrees):
         canary(engine, learner, dtype=dtype)
+
+
+class Pair:
+    """A learner and an engine with a model of its own, to which the learner's LoRA is copied at each publish."""
+
+    def __init__(self, model_directory: Path, dtype: str, publishes: Callable[[int], bool] = lambda version: True):
+        self.learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
+        self.engine = elsewhere.engine()
+        self.canary = canary_of(self.learner, dtype, SHORT)
+        self._publishes = publishes
+        self._theirs = dict(elsewhere.model.named_parameters())
+        self._trained = {name: p for name, p in self.learner.model.named_parameters() if p.requires_grad}
+        learn(self.learner, by=0.1)  # a LoRA that has learned for a while
+        self.publish(0)
+
+    def publish(self, version: int) -> Agreement:
+        if version == 0 or self._publishes(version):
+            with torch.no_grad():
+                for name, parameter in self._trained.items():
+                    self._theirs[name].copy_(parameter)
+        policy = Policy("learner", version)
+        self.engine.weights_changed(policy)
+        return self.canary.check(self.engine, policy, scorer(self.learner))
+
+    def step(self, version: int, by: float) -> None:
+        """An update by an optimizer of the kind of AdamW: every weight moves by about as much, in a direction that
+        holds for a while."""
+        generator = torch.Generator().manual_seed(version // 4)
+        with torch.no_grad():
+            for parameter in self._trained.values():
+                parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=by)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_no_alarm_in_healthy_publishes(model_directory: Path, dtype: str) -> None:
+    """A hundred in each number type: with large steps, small ones, and versions at which nothing was learned."""
+    pair = Pair(model_directory, dtype)
+    rates = (1e-3, 1e-5, 1e-4, 0.0, 1e-6)
+    found = []
+    for version in range(1, 101):
+        pair.step(version, rates[version // 4 % len(rates)])
+        found.append(pair.publish(version).correlation)
+    compared = [correlation for correlation in found if correlation is not None]
+    assert len(compared) > 10
+    assert min(compared) > 0.4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(model_directory: Path, dtype: str) -> None:
+    lost = 6
+    pair = Pair(model_directory, dtype, publishes=lambda version: version < lost)
+    for version in range(1, lost):
+        pair.step(version, 2e-3)
+        pair.publish(version)
+    pair.canary._tolerance = math.inf  # in float32 the other check sees it as well
+
+    def publish_on() -> None:
+        for version in range(lost, lost + 3):
+            pair.step(version, 2e-3)
+            pair.publish(version)
+
+    with pytest.raises(EngineDisagrees, match="was published, but the engine did not move as the learner did"):
+        publish_on()
+
+
+def test_a_learner_that_does_not_move_is_compared_with_nothing(model_directory: Path) -> None:
+    pair = Pair(model_directory, "bfloat16")
+    assert [pair.publish(version).correlation for version in range(1, 4)] == [None] * 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
+    model_directory: Path, tmp_path: Path, dtype: str
+) -> None:
+    """By a move that no other check sees."""
+    learner = fresh(model_directory, dtype=getattr(torch, dtype))
+    found = canary_of(learner, dtype)
+    told = partial(lora_digest, learner.model)
+    base = load_model(model_directory)
+    engine = LoadedModel(base.model.to(getattr(torch, dtype)), base.chat).engine()
+    for version in (1, 2):
+        learn(learner, version)
+        save_lora(learner.model, tmp_path / str(version))
+        engine.publish(tmp_path / str(version), Policy("learner", version))
+        found.check(engine, Policy("learner", version), scorer(learner), told)
+    learn(learner, 3, by=1e-7)
+    engine.publish(tmp_path / "2", Policy("learner", 3))
+    with pytest.raises(EngineDisagrees, match="learner-v3 was published, but the engine holds other weights"):
+        found.check(engine, Policy("learner", 3), scorer(learner), told)

@@ -14,17 +14,20 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.forward import Tokens
 from gymposium_agents.lora.canary import tolerance_for
 
-PROMPTS = 2
+PROMPTS = 8
+"""Prompts of a run, shared out over its games; each game has at least 2."""
+DECISIONS = 2
+"""So many decisions of a random match are looked at."""
 MATCHES = 16
 """So many random matches are looked through for prompts."""
 
 
 def opening_prompts(
-    game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int
+    game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
 ) -> tuple[Tokens, ...]:
     """What is asked in the first decisions of random matches: prompts as those of the rollouts, which begin alike, so
-    that an engine answers them out of the same caches. They leave room for a reply in `context` tokens, and draw from
-    streams of their own.
+    that an engine answers them out of the same caches. There are `number` of them, or fewer where random matches begin
+    alike; they leave room for a reply in `context` tokens, and draw from streams of their own.
 
     Raises `GymposiumError` where no prompt leaves room: then there is nothing to train on either."""
     found: dict[Tokens, None] = {}
@@ -35,7 +38,7 @@ def opening_prompts(
             shortest = min(len(prompt), shortest or len(prompt))
             if len(prompt) < context:
                 found[prompt] = None
-            if len(found) == PROMPTS:
+            if len(found) == number:
                 return tuple(found)
     if not found:
         raise GymposiumError(
@@ -59,7 +62,7 @@ def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Itera
     """The prompts of the first decisions of a random match; of the first alone where replies are free text."""
     rng = stream(seed, "canary", n)
     match, prompt = game.new(rng.getrandbits(48)), prompt_for(game, style, reader)
-    for _ in range(PROMPTS):
+    for _ in range(DECISIONS):
         seats = match.to_move()
         yield from (prompt(match.observe(seat, style)) for seat in seats)
         legal = {seat: match.legal_moves(seat) for seat in seats}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -12,13 +13,14 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.reading import reader
 from gymposium_agents.chat import Chat
-from gymposium_agents.engines.protocol import TokenEngine, Tokens
+from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.lora.canary import check_published
+from gymposium_agents.lora.canary import Agreement, Canary
+from gymposium_agents.lora.saving import lora_digest
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Policy
-from gymposium_train.canary import opening_prompts, tolerance_of
+from gymposium_train.canary import PROMPTS, opening_prompts, tolerance_of
 from gymposium_train.config import Asking, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.publishing import Publisher, make_publisher, policy_name
@@ -52,7 +54,7 @@ class Seated:
             raise GymposiumError("Nothing was published yet, so nobody can play: call publish() first.")
         return self._published
 
-    def publish(self, policy: Policy, check: Callable[[TokenEngine], float]) -> float:
+    def publish(self, policy: Policy, check: Callable[[TokenEngine], Agreement]) -> Agreement:
         """Let an engine play the learner's weights as `policy`. Nobody is given it before it has passed `check`."""
         with self._one_at_a_time:
             engine = self._publisher.publish(policy)
@@ -98,15 +100,14 @@ class Trainee:
     `publish` comes first, as soon as the learner has its weights (behind a checkpoint's, where a run goes on), and then
     after each update."""
 
-    def __init__(self, name: str, learner: Learner, cast: Seated, canary: Sequence[Tokens]) -> None:
+    def __init__(self, name: str, learner: Learner, cast: Seated, canary: Canary) -> None:
         """`name` is that of its policies."""
         self.learner = learner
         self.cast = cast
         """Its players, present and past."""
         self.canary = canary
-        """Prompts that the engine answers after each publish, to see that it plays the policy that learns."""
+        """Sees after each publish that the engine plays the policy that learns."""
         self._name = name
-        self._tolerance = tolerance_of(learner.model)
 
     @property
     def engine(self) -> TokenEngine:
@@ -130,16 +131,22 @@ class Trainee:
 
     def publish(self) -> dict[str, float]:
         """Let the engine play what the learner has learned, and see that it does. Metrics: `sync/canary`, the largest
-        difference between their log-probabilities, in nats; `perf/seconds_publish`.
+        difference between their log-probabilities, in nats; `sync/correlation`, between how those moved, where they
+        moved by more than rounding; `perf/seconds_publish`.
 
-        Raises `EngineDisagrees` where they are further apart than rounding explains."""
+        Raises `EngineDisagrees` where the engine plays something else."""
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
-        worst = self.cast.publish(policy, lambda engine: self._checked(engine, policy))
-        return {"sync/canary": worst, "perf/seconds_publish": time.perf_counter() - started}
+        agreement = self.cast.publish(policy, lambda engine: self._checked(engine, policy))
+        metrics = {"sync/canary": agreement.largest, "perf/seconds_publish": time.perf_counter() - started}
+        if agreement.correlation is not None:
+            metrics["sync/correlation"] = agreement.correlation
+        return metrics
 
-    def _checked(self, engine: TokenEngine, policy: Policy) -> float:
-        return check_published(engine, policy, self.canary, self.learner.score, tolerance=self._tolerance)
+    def _checked(self, engine: TokenEngine, policy: Policy) -> Agreement:
+        whole = self.learner.whole
+        digest = partial(lora_digest, whole) if hasattr(whole, "peft_config") else None
+        return self.canary.check(engine, policy, self.learner.score, digest)
 
 
 @contextmanager
@@ -158,11 +165,11 @@ def make_trainee(
     with ExitStack() as resources:
         name = policy_name(config, directory)
         publisher = make_publisher(config, name, directory / "versions", loaded, resources)
-        canary = [
+        how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // len(games))}
+        prompts = [
             prompt
             for game in games
-            for prompt in opening_prompts(
-                game, asking.prompt, reader(asking.reply), chat, context=publisher.context, seed=config.seed
-            )
+            for prompt in opening_prompts(game, asking.prompt, reader(asking.reply), chat, **how)
         ]
+        canary = Canary(prompts, tolerance=tolerance_of(learner.model))
         yield Trainee(name, learner, Seated(publisher, chat, asking, directory), canary)

@@ -91,6 +91,15 @@ class Adapters:
                 peft.base_model.disable_adapter_layers()  # at rest the model stays what it was
         self.model, self._names[policy] = peft, name
 
+    def digest(self, policy: Policy) -> str | None:
+        """The digest of a policy's tensors as they are in memory; None where it has no adapter."""
+        self.check(policy)
+        if (name := self._names[policy]) is None:
+            return None
+        from gymposium_agents.lora.saving import lora_digest
+
+        return lora_digest(self.model, adapter=name)
+
     def unload(self, policy: Policy) -> None:
         """Let go of a published adapter."""
         self.check(policy)

@@ -79,6 +79,16 @@ class AdapterHost(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsDigests(Protocol):
+    """Can tell which adapter it loaded."""
+
+    def digest(self, policy: Policy) -> str | None:
+        """The digest of the tensors that were loaded as `policy` (`gymposium_agents.engines.vllm.serving.digest`), as
+        the engine holds them. None where it cannot tell: there is no adapter, or a server does not say."""
+        ...
+
+
 Message = Mapping[str, str]
 """One message of a chat: `role` (system, user or assistant) and `content`."""
 

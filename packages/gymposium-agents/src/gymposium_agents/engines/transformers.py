@@ -90,6 +90,11 @@ class TransformersEngine:
             self._adapters.unload(policy)
             self._prefixes.drop(policy)
 
+    def digest(self, policy: Policy) -> str | None:
+        """The digest of the adapter that answers as `policy`; None where that has none."""
+        with self._calls:
+            return self._adapters.digest(policy)
+
     def weights_changed(self, policy: Policy) -> None:
         """A learner that shares the model has changed the weights that it came with, which are `policy` now and
         answer where nobody is named."""

@@ -11,6 +11,7 @@ from peft import LoraConfig, get_peft_model_state_dict
 from safetensors.torch import save
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.serving import digest
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
 
@@ -41,6 +42,12 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     # `save_file` lets nobody but this user read the file; a server may run as another
     (directory / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
     (directory / CONFIG).write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def lora_digest(model: Any, *, adapter: str | None = None) -> str:
+    """The digest of a LoRA's tensors, as an engine that loaded it tells (`TellsDigests`)."""
+    name = adapter if adapter is not None else _active(model)
+    return digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
 
 
 def _active(model: Any) -> str:

@@ -184,6 +184,11 @@ class Connection:
                 raise
             return {}
 
+    async def loaded(self, policy: Policy) -> list[str]:
+        """The digest of an adapter that each of the server's workers loaded; empty where it does not say."""
+        about = await self._insist(self.about, policy)
+        return list(about.get("adapters", {}).get(str(policy)) or ())
+
     async def load(self, policy: Policy, held: Held) -> None:
         """Have the server hold an adapter. Raises `Refused` with what the server says where it will not."""
         await self._insist(lambda: self._load(policy, held), None)

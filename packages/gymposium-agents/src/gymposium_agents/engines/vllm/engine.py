@@ -124,6 +124,12 @@ class VllmEngine:
     def adapters(self) -> tuple[Policy, ...]:
         return tuple(self._connection.held)
 
+    def digest(self, policy: Policy) -> str | None:
+        """The digest of the tensors that the server's workers loaded as `policy`; those of all, where they differ. None
+        of a server that does not say: one that gymposium did not start."""
+        workers = self._loop.run(self._connection.loaded(self._named(policy)))
+        return ", ".join(sorted(set(workers))) if workers and all(workers) else None
+
     def load(self, directory: Path, policy: Policy) -> None:
         """Have the server load an adapter, beside the others. One that is held already stays as it is."""
         with self._changing:

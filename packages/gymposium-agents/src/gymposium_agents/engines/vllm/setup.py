@@ -107,7 +107,7 @@ TORCHRUN = (
     "ROLE_WORLD_SIZE ROLE_NAME MASTER_ADDR MASTER_PORT"
 ).split()
 """Prefixes of the variables that torchrun sets for the processes that it starts. A vLLM server has process groups of
-its own: with `TORCHELASTIC_USE_AGENT_STORE` it would wait at torchrun's store for processes that never come."""
+its own: with `TORCHELASTIC_USE_AGENT_STORE` torch opens no store for a group that meets over TCP, and waits for one."""
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
