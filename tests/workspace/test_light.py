@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +37,88 @@ def test_no_deep_learning_library_is_imported(program: str) -> None:
 
 def test_importing_gymposium_imports_no_engine_and_no_command_line() -> None:
     assert not imported("import gymposium") & {"open_spiel", "pyspiel", "rich", "scipy", "typer"}
+
+
+ENGINES = {"gymnasium", "numpy", "open_spiel", "pettingzoo", "pyspiel", "scipy", *HEAVY}
+
+
+def imported_by_command(tmp_path: Path, *arguments: str) -> tuple[set[str], str]:
+    """Top-level modules that the script `gymposium` imports, as Python lists them, and its output."""
+    script = Path(sys.executable).with_name("gymposium")
+    command = [sys.executable, "-X", "importtime", str(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    lines = [line.rpartition("|") for line in done.stderr.splitlines() if line.startswith("import time:")]
+    told = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
+    return {name.strip().split(".")[0] for _, _, name in lines}, done.stdout + "\n".join(told)
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--version", "--help", "list", "list --json", "plugins list", "--no-plugins list"]
+)
+def test_what_makes_no_environment_imports_none(arguments: str, tmp_path: Path) -> None:
+    modules, output = imported_by_command(tmp_path, *arguments.split())
+    assert output.strip()
+    assert "gymposium" in modules
+    assert not modules & ENGINES
+
+
+def test_no_plugins_imports_no_plugin(tmp_path: Path) -> None:
+    modules, _ = imported_by_command(tmp_path, "--no-plugins", "list")
+    assert not {name for name in modules if name.startswith("gymposium_")}
+
+
+@pytest.mark.parametrize("start", ["-c", "script", "worker"])
+def test_elsewhere_and_in_verbs_that_may_need_them_the_ids_are_registered(start: str, tmp_path: Path) -> None:
+    """In a script, in a verb of a plugin, and in a process that the verb starts."""
+    (tmp_path / "looks.py").write_text(
+        "import multiprocessing\n"
+        "from gymposium import CommandSpec, hookimpl\n"
+        "@hookimpl\n"
+        "def gymposium_commands():\n"
+        "    yield CommandSpec(name='look', summary='Look.', entry_point='looks:look')\n"
+        "def look(worker: bool = False) -> None:\n"
+        "    if worker:\n"
+        "        with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "            print(pool.apply(count))\n"
+        "    else:\n"
+        "        print(count())\n"
+        "def count():\n"
+        "    import gymposium, gymnasium\n"
+        "    return sum(name.startswith('Text') for name in gymnasium.registry)\n"
+    )
+    script = str(Path(sys.executable).with_name("gymposium"))
+    verb = [sys.executable, script, "--plugin", "looks.py", "look"]
+    command = {
+        "-c": [sys.executable, "-c", "import looks; looks.look()"],
+        "script": verb,
+        "worker": [*verb, "--worker"],
+    }[start]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path) if start != "script" else ""}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 40
+
+
+def test_a_dry_run_of_training_imports_torch_only_to_read_a_model(tmp_path: Path) -> None:
+    """The model that is made on the spot is counted without it."""
+    modules, output = imported_by_command(tmp_path, "train", "--dry-run", "--game", "tic_tac_toe")
+    assert "a small one, made on the spot, 314,112 parameters" in output
+    assert not modules & set(HEAVY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--game", "tic_tac_to"], "There is no game called 'tic_tac_to'"),
+        (["--game", "tic_tac_toe", 'model.lora.targets=["w_proj"]'], "A LoRA cannot go on w_proj"),
+        (["--game", "tic_tac_toe", "steps=0", "cold_start.steps=0"], "there is nothing to learn"),
+        (["--game", "tic_tac_toe", "engine.kind=vllm", "model.tune=full"], "engine.kind = vllm"),
+        (["--resume", "nowhere"], "nowhere is not a run directory"),
+    ],
+)
+def test_what_training_refuses_without_torch_it_refuses_before_it_imports_torch(
+    arguments: list[str], told: str, tmp_path: Path
+) -> None:
+    modules, output = imported_by_command(tmp_path, "train", *arguments)
+    assert told in output
+    assert not modules & set(HEAVY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from gymposium.errors import BadOption
@@ -35,3 +36,23 @@ class SmallModel:
                 f"A small model's hidden is {self.hidden}, which its {self.heads} heads cannot share in even parts: "
                 f"take a multiple of {2 * self.heads}."
             )
+
+    def linear_layers(self) -> dict[str, tuple[int, int]]:
+        """Inputs and outputs of each linear layer of one of its layers, by the last part of its name. `small_config`
+        has as many heads of keys and values as of queries."""
+        attention = dict.fromkeys(("q_proj", "k_proj", "v_proj", "o_proj"), (self.hidden, self.hidden))
+        up = dict.fromkeys(("gate_proj", "up_proj"), (self.hidden, self.feed_forward))
+        return {**attention, **up, "down_proj": (self.feed_forward, self.hidden)}
+
+    def parameters(self, vocabulary: int) -> int:
+        """How many parameters it has with so many tokens: embeddings, which the output shares, linear layers without
+        bias, and the weights of norms."""
+        head = self.hidden // self.heads
+        norms = 2 * self.hidden + 2 * head  # before attention and feed-forward; of queries and keys
+        linear = sum(inputs * outputs for inputs, outputs in self.linear_layers().values())
+        return vocabulary * self.hidden + self.layers * (linear + norms) + self.hidden
+
+    def lora_parameters(self, rank: int, targets: Collection[str] | None) -> int:
+        """How many parameters a LoRA on these linear layers has, or on all of them where `targets` is None."""
+        chosen = (sizes for name, sizes in self.linear_layers().items() if targets is None or name in targets)
+        return self.layers * sum(rank * (inputs + outputs) for inputs, outputs in chosen)

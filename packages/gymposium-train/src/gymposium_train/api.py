@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, WrongType
 from gymposium.games.names import parse_name
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.sense import check
+from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
-
-if TYPE_CHECKING:
-    from gymposium_train.directory import RunDirectory
 
 
 def train(
@@ -35,14 +33,21 @@ def train(
         from gymposium_train.run.together import help_to_learn  # brings torch
 
         return help_to_learn()
-    from gymposium_train.run import resume_run, start_run  # brings torch
-
+    # Importing torch takes seconds: what can be refused without it is refused before.
     if resume is not None:
         if config is not None or out is not None:
             raise BadOption("train: resume goes on with the run's own config, where it is. Leave out config and out.")
+        RunDirectory.open(Path(resume))
+        from gymposium_train.run import resume_run  # brings torch
+
         return resume_run(Path(resume), callbacks)
     if config is None:
         raise BadOption("train: give a config, or resume, the directory of a run to go on with.")
+    if not isinstance(config, TrainConfig):
+        raise WrongType("train: config", "a TrainConfig, such as TrainConfig(games=('tic_tac_toe',))", config)
+    check(config, at_hand=False)
+    from gymposium_train.run import start_run  # brings torch
+
     return start_run(new_directory(config) if out is None else Path(out), config, callbacks)
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.matches import JsonOption
-from gymposium.cli.text import note, out, print_json, show
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.runs.results import lines, spent
 from gymposium_train.api import new_directory, train
@@ -158,8 +158,6 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 
 def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
     """Begin a run, or go on with one, and show what came of it."""
-    if config is not None:
-        check(config, at_hand=False)  # at once, where the rest is looked at behind the seconds that torch takes
     try:
         if config is None:
             check_permitted(RunDirectory.open(directory)[1])

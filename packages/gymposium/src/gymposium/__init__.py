@@ -65,12 +65,13 @@ def __dir__() -> list[str]:
 
 
 def _register() -> None:
+    """Register all games with Gymnasium and PettingZoo, and warn of broken plugins."""
     from gymposium.envs.registration import register_envs
     from gymposium.plugins.host import PluginWarning, host
 
     register_envs()
-    if _is_command():
-        return  # it says the same in its own way
+    if _named_as_command():
+        return  # a worker process of the command, which has told of them already
     for complaint in host().all_complaints():
         try:
             warnings.warn(complaint, PluginWarning, stacklevel=3)  # the line that imports gymposium
@@ -81,9 +82,22 @@ def _register() -> None:
 
 
 def _is_command() -> bool:
-    """Whether this import is of the `gymposium` command: its script, or its module run with -m. No other
-    script can be called so, since it would be what `import gymposium` finds."""
-    return "".join(Path(first).stem for first in sys.argv[:1]) == "gymposium" or "gymposium.cli.main" in sys.orig_argv
+    """Whether this process was started as the `gymposium` command, by its script or with -m, or as one of the trials
+    in which plugins are tried. They load plugins and register games when, and if, they need them; --version, --help
+    and `list` import neither Gymnasium nor PettingZoo."""
+    modules = ("gymposium.cli.main", "gymposium.plugins.trial")
+    return any(module in sys.orig_argv for module in modules) or (
+        # a worker process has its parent's sys.argv, and a command line of its own
+        _named_as_command() and sys.argv[0] in sys.orig_argv
+    )
 
 
-_register()
+def _named_as_command() -> bool:
+    """Whether `sys.argv` names the command's script or its module. No other script can be called `gymposium`, since it
+    would be what `import gymposium` finds."""
+    started = Path(sys.argv[0]) if sys.argv else Path()
+    return started.stem == "gymposium" or started.parts[-3:] == ("gymposium", "cli", "main.py")
+
+
+if not _is_command():
+    _register()

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.matches import JsonOption, PolicyOption, SeedOption, match_bar
-from gymposium.cli.text import note, out, print_json, with_interval
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
+from gymposium.cli.text import note, out, with_interval
 from gymposium.errors import BadOption
 from gymposium.scores import Score
 from gymposium_sb3.player import Sb3Player

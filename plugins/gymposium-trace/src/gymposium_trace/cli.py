@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gymposium.cli.text import note, out, print_json, show as show_text
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import note, out, show as show_text
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.registry import load_game
 from gymposium.streams import stream
@@ -25,8 +26,6 @@ from gymposium_trace.tasks import DoesNotCount
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Code tracing: programs and their truth."
 )
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @command.callback()

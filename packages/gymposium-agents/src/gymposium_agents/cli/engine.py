@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Column, Table
 
-from gymposium.cli.matches import JsonOption
-from gymposium.cli.text import err, note, out, print_json
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import err, note, out
 from gymposium.errors import BadOption
 
 command = typer.Typer(

@@ -12,9 +12,9 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     RECORD,
-    JsonOption,
     RecordOption,
     ScheduleOption,
     match_bar,
@@ -23,7 +23,7 @@ from gymposium.cli.matches import (
     read_schedule,
     telling_of,
 )
-from gymposium.cli.text import note, out, print_json
+from gymposium.cli.text import note, out
 from gymposium.driver import Played, Schedule
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy

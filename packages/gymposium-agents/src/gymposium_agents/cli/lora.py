@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.table import Column, Table
 
-from gymposium.cli.text import note, out, print_json, show
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import note, out, show
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.store import stores
 from gymposium_agents.tokens import Policy
@@ -19,7 +20,6 @@ command = typer.Typer(
 )
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A directory of published adapters.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @command.callback()

@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
-    JsonOption,
     ScheduleOption,
     SeedOption,
     match_bar,
@@ -24,7 +24,7 @@ from gymposium.cli.matches import (
     read_schedule,
     telling_of,
 )
-from gymposium.cli.text import note, out, print_json
+from gymposium.cli.text import note, out
 from gymposium.driver import FORFEIT, MatchJob, Played, Schedule, play
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError

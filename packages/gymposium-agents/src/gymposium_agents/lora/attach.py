@@ -14,7 +14,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from peft import LoraConfig, PeftModel, get_peft_model
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, read_adapter
+from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
 from gymposium_agents.sources import on_this_machine_only
 
 
@@ -60,12 +60,7 @@ def check_targets(model: Any, targets: Collection[str]) -> None:
         for name in _linear_layers(model)
         if output is None or model.get_submodule(name) is not output
     }
-    unknown = sorted(set(targets) - ends)
-    if unknown or not targets:
-        raise BadOption(
-            f"A LoRA cannot go on {', '.join(unknown) or 'no layer at all'}: the model's linear layers are called "
-            f"{', '.join(sorted(ends))} (the output layer is left out, as vLLM does not serve a LoRA on it)."
-        )
+    check_target_names(targets, ends)
 
 
 def load_lora(model: Any, adapter: str | Path) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -169,3 +169,13 @@ def _is_end(name: str) -> bool:
 
 def _listed(values: Collection[Any] | None) -> str:
     return ", ".join(map(str, sorted(values or (), key=str)))
+
+
+def check_target_names(targets: Collection[str], layers: Collection[str]) -> None:
+    """Raises `BadOption` where `targets` are not some of a model's linear layers, by the last part of their names."""
+    unknown = sorted(set(targets) - set(layers))
+    if unknown or not targets:
+        raise BadOption(
+            f"A LoRA cannot go on {', '.join(unknown) or 'no layer at all'}: the model's linear layers are called "
+            f"{', '.join(sorted(layers))} (the output layer is left out, as vLLM does not serve a LoRA on it)."
+        )

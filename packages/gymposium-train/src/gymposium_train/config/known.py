@@ -19,6 +19,7 @@ from gymposium.reading import reader
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.context import context
 from gymposium_agents.evaluate import check_share
+from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.model import Model
 from gymposium_train.config.whole import TrainConfig
 from gymposium_train.parallel.environment import processes_here
@@ -37,6 +38,9 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     yield from _told("asking.context", context, config.asking.context)
     yield from _told("reward", make_reward, config.reward)
     yield from _told("loggers", check_loggers, config.loggers)
+    targets = config.model.lora.targets
+    if config.model.name is None and targets is not None:
+        yield from _told("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
     for file in config.cold_start.data:
         if not Path(file).is_file():
             yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
@@ -63,25 +67,21 @@ def missing(config: TrainConfig) -> Iterator[str]:
         from gymposium_agents.quantized import four_bits  # brings torch
 
         yield from _told("model.load", partial(four_bits, gpu=False))
-    if config.model.name is not None or config.model.lora.targets is not None:
-        yield from _learner(config.model)
+    if config.model.name is not None:
+        yield from _learner(config.model, config.model.name)
     yield from _told("engine.kind = vllm", check_servable, config)
 
 
-def _learner(model: Model) -> Iterator[str]:
+def _learner(model: Model, name: str) -> Iterator[str]:
     """Whether it is there, and has the layers that a LoRA is to go on."""
-    from gymposium_agents.loading import skeleton, skeleton_of  # brings torch
+    from gymposium_agents.loading import skeleton  # brings torch
     from gymposium_agents.lora.attach import check_targets
-    from gymposium_agents.small import small_config
 
-    if model.name is None:
-        found = skeleton_of(small_config(model.small, model.small.vocabulary))
-    else:
-        try:
-            found = skeleton(model.name, model.trust)
-        except GymposiumError as error:
-            yield f"model.name: {error}"
-            return
+    try:
+        found = skeleton(name, model.trust)
+    except GymposiumError as error:
+        yield f"model.name: {error}"
+        return
     if model.lora.targets is not None:
         yield from _told("model.lora.targets", check_targets, found, model.lora.targets)
 

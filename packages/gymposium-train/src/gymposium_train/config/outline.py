@@ -6,6 +6,7 @@ from typing import Any
 
 from gymposium.games.registry import load_game
 from gymposium_train.config.measure import IN_WORDS
+from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
 from gymposium_train.config.schedules import group_size
 from gymposium_train.config.whole import TrainConfig
@@ -63,23 +64,37 @@ def _measures(config: TrainConfig, *, alone: bool) -> str:
 
 
 def _models(config: TrainConfig) -> dict[str, str]:
-    """The model and how much of it is trained, on torch's `meta` device, which has no memory."""
-    import torch  # heavy, and a config can be read without
+    """The model and how much of it is trained."""
+    model = config.model
+    if model.name is None:
+        every = model.small.parameters(model.small.vocabulary)
+        lora = model.small.lora_parameters(model.lora.rank, model.lora.targets)
+        counted: tuple[int, int] | None = every, lora if model.tune == "lora" else every
+    else:
+        counted = _counted(model, model.name)
+    name = model.name or "a small one, made on the spot"
+    trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all of its weights"
+    if counted is None:
+        return {"model": f"{name}, which is not on this machine: it is looked for on the hub", "trained": trained}
+    loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
+    return {
+        "model": f"{name}, {counted[0]:,} parameters{loaded}",
+        "trained": f"{trained}, {counted[1]:,} parameters",
+    }
+
+
+def _counted(model: Model, name: str) -> tuple[int, int] | None:
+    """How many parameters the model of this name has, and how many are trained; None where it is not on this machine.
+    It is made on torch's `meta` device, which has no memory."""
+    import torch  # heavy, and needed only to read a model that is named
     from transformers import AutoModelForCausalLM
 
     from gymposium_agents.loading import local_architecture
     from gymposium_agents.lora.attach import attach_lora
-    from gymposium_agents.small import small_config
 
-    model = config.model
-    if model.name is None:
-        name: str = "a small one, made on the spot"
-        architecture: Any = small_config(model.small, model.small.vocabulary)
-    else:
-        name, architecture = model.name, local_architecture(model.name, model.trust)
-        if architecture is None:
-            trained = "all of its weights" if model.tune == "full" else f"a LoRA of rank {model.lora.rank}"
-            return {"model": f"{name}, which is not on this machine: it is looked for on the hub", "trained": trained}
+    architecture = local_architecture(name, model.trust)
+    if architecture is None:
+        return None
     with torch.device("meta"):
         made: Any = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
             architecture, trust_remote_code=model.trust_remote_code
@@ -88,10 +103,7 @@ def _models(config: TrainConfig) -> dict[str, str]:
         if model.tune == "lora":
             targets = model.lora.targets
             made = attach_lora(made, rank=model.lora.rank, alpha=model.lora.alpha, seed=0, targets=targets)
-    some = sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
-    trained = f"a LoRA of rank {model.lora.rank}, " if model.tune == "lora" else "all of its weights, "
-    loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
-    return {"model": f"{name}, {every:,} parameters{loaded}", "trained": f"{trained}{some:,} parameters"}
+    return every, sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
 
 
 def _times(number: int, what: str) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gymposium.cli.text import out, print_json, show
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import out, show
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import is_registered, load_game
 from gymposium.prompt import prompt_for
@@ -19,7 +20,7 @@ def command(
     game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
     style: Annotated[str, typer.Option(help="How much the prompts explain: full or compact.")] = "full",
     reply: Annotated[str, typer.Option(help="How a player is to answer: move, tags or json.")] = "move",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """A game's rules, its parameters, and for each seat the prompt of one turn.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from rich.table import Table
 
-from gymposium.cli.text import out, print_json
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import out
 from gymposium.plugins.host import host
 
 
 def command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The games, players, rewards and loggers on offer, built in or from plugins.
 

@@ -1,5 +1,5 @@
 """The `gymposium` command. Its verbs come from plugins (`gymposium_commands`), the built-in ones too, and
-each is imported only when it is used: `gymposium --help` loads no engine and no model."""
+each is imported only when it is used: `gymposium --help` loads no engine, no environment and no model."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import gymnasium
-import pettingzoo
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gymposium.allowed import allow
 from gymposium.cli.text import complain, note
-from gymposium.envs.registration import register_envs
 from gymposium.errors import BadOption, GymposiumError, MissingExtra, UnknownName
-from gymposium.plugins.host import host, without_plugins
+from gymposium.plugins.host import host, is_loaded, without_plugins
 from gymposium.plugins.specs import CommandSpec
 
 _ELSEWHERE = {
@@ -45,10 +42,19 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str, Any, list[str]]:
         verb, *rest = args
-        for complaint in host().complaints if verb == "plugins" else host().all_complaints():
+        if verb == "plugins":  # it lists the broken ones itself, and can try each without loading it here
+            from gymposium.cli.plugins import command
+
+            return verb, _command(command, verb), rest
+        for complaint in host().all_complaints():
             note(f"warning: {complaint}")
         spec = host().commands.get(verb)
         if spec is not None:
+            if verb != "list":  # it makes no environment
+                # As `import gymposium` does elsewhere: the verb, or a plugin that it uses, may make one by its id.
+                from gymposium.envs.registration import register_envs  # brings Gymnasium and PettingZoo
+
+                register_envs()
             return verb, _load(spec), rest
         if verb in _ELSEWHERE:
             raise MissingExtra(f"The command {verb!r}", _ELSEWHERE[verb])
@@ -63,12 +69,17 @@ class Verbs(TyperGroup):
 
 
 def _load(spec: CommandSpec) -> TyperCommand | TyperGroup:
-    app = target = host().implementation(spec)
+    return _command(host().implementation(spec), spec.name)
+
+
+def _command(target: Any, name: str) -> TyperCommand | TyperGroup:
+    """The verb of this name, from what its entry point names: a Typer app or a function."""
+    app = target
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(spec.name)(target)
+        app.command(name)(target)
     command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
-    command.name = spec.name
+    command.name = name
     _reflow(command)
     return command
 
@@ -93,7 +104,6 @@ def _show_version(wanted: bool) -> None:
 def _load_files(paths: list[Path]) -> list[Path]:
     for path in paths:
         host().load_file(path)
-    register_envs()
     return paths
 
 
@@ -102,10 +112,12 @@ def _drop_plugins(context: typer.Context, wanted: bool) -> None:
         return
     if context.params.get("plugin"):
         raise BadOption("Write --no-plugins before --plugin FILE.")
-    before, after = host().games, without_plugins().games
-    for name in before.keys() - after.keys():
-        for registry in (gymnasium.registry, pettingzoo.aec_registry, pettingzoo.parallel_registry):
-            registry.pop(before[name].env_id, None)
+    before = host().games if is_loaded() else {}
+    after = without_plugins().games
+    if "gymnasium" in sys.modules:
+        from gymposium.envs.registration import unregister_envs
+
+        unregister_envs(before[name] for name in before.keys() - after.keys())
 
 
 app = typer.Typer(cls=Verbs, name="gymposium", add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
@@ -131,8 +143,8 @@ def options(
             "--no-plugins",
             is_eager=True,
             callback=_drop_plugins,
-            help="Use only what is built in. To keep a plugin from being imported at all, set GYMPOSIUM_PLUGINS= "
-            "(empty) in the environment.",
+            help="Use only what is built in, and import no plugin. GYMPOSIUM_PLUGINS= (empty) in the environment does "
+            "the same, from Python too.",
         ),
     ] = False,
     allow_names: Annotated[
@@ -157,7 +169,8 @@ def options(
 def _note_warning(show: Callable[..., None], message: Any, category: type[Warning], *where: Any) -> None:
     """A plugin's own warning is for whoever typed the command, so it comes without the line of code; any other is
     shown as Python does."""
-    packages = {"gymposium", *(plugin.source.partition(".")[0] for plugin in host().plugins)}
+    plugins = host().plugins if is_loaded() else []  # a warning while they are loaded must not load them again
+    packages = {"gymposium", *(plugin.source.partition(".")[0] for plugin in plugins)}
     if category.__module__.partition(".")[0] in packages:
         note(f"warning: {message}")
     else:

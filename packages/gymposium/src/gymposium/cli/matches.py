@@ -44,7 +44,6 @@ ScheduleOption = Annotated[
         help="Ask for all matches in step, or let each go on as soon as its own answers are in.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")]
 
 
 @contextmanager

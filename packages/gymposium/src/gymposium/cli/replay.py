@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.text import complain, number, out, print_json, show
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import complain, number, out, show
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
@@ -50,7 +51,7 @@ def command(
     seat: Annotated[
         int | None, typer.Option(min=0, help="Only what this seat saw and did; otherwise all seats and chance.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show recorded matches move by move: the position as each seat saw it, its replies, what it moved.
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     RECORD,
-    JsonOption,
     PolicyOption,
     RecordOption,
     ScheduleOption,
@@ -24,7 +24,7 @@ from gymposium.cli.matches import (
     read_schedule,
     telling_of,
 )
-from gymposium.cli.text import note, out, print_json, with_interval
+from gymposium.cli.text import note, out, with_interval
 from gymposium.driver import MatchJob, play
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy

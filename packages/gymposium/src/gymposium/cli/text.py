@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from gymposium.scores import Estimate
 from gymposium.visible import visible
+
+if TYPE_CHECKING:
+    from gymposium.scores import Estimate
 
 
 def out() -> Console:
@@ -37,12 +38,6 @@ def note(message: str) -> None:
 def show(console: Console, text: str, style: str | None = None) -> None:
     """Text as it is; on a terminal, lines that are too long are broken between words."""
     console.print(visible(text), style=style, soft_wrap=not console.is_terminal)
-
-
-def print_json(data: Any) -> None:
-    """JSON on stdout, in ASCII, which every terminal and every reply survives; a figure that does not exist
-    (NaN) is null."""
-    print(json.dumps(finite(data), indent=2, allow_nan=False))
 
 
 def finite(data: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.text import complain, out, print_json
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import complain, out
 from gymposium.records import verify_file
 from gymposium.visible import visible
 
@@ -17,7 +18,7 @@ def command(
         list[Path],
         typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="Record files (JSONL)."),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Play every recorded match again and report what does not agree.
 

@@ -3,6 +3,8 @@ their registries: an id names its class by text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import gymnasium
 import pettingzoo
 
@@ -28,6 +30,13 @@ def register_envs() -> None:
             pettingzoo.register("aec", spec.env_id, "gymposium.envs.aec:env", kwargs=kwargs)
         if all_move_at_once(spec) and not _known(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
             pettingzoo.register("parallel", spec.env_id, "gymposium.envs.parallel:TextGameParallelEnv", kwargs=kwargs)
+
+
+def unregister_envs(specs: Iterable[GameSpec]) -> None:
+    """Remove these games from all registries."""
+    for spec in specs:
+        for registry in (gymnasium.registry, pettingzoo.aec_registry, pettingzoo.parallel_registry):
+            registry.pop(spec.env_id, None)
 
 
 def all_move_at_once(spec: GameSpec) -> bool:

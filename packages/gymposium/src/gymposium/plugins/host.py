@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -27,7 +25,10 @@ import pluggy
 
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import builtin, hookspecs
+from gymposium.plugins.containment import contained
+from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
+from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec, resolve
 
 ONLY = "GYMPOSIUM_PLUGINS"
@@ -52,6 +53,17 @@ class Plugin:
     error: str = ""
     specs: list[Spec] = field(default_factory=list)
 
+    def adds(self) -> dict[str, list[str]]:
+        """The names that it adds, by kind; players and rewards by the form in which they are written."""
+        return {
+            label: [
+                spec.form if isinstance(spec, OpponentSpec | RewardSpec) else spec.name
+                for spec in self.specs
+                if isinstance(spec, kind)
+            ]
+            for kind, label in _LABELS.items()
+        }
+
 
 class Host:
     """All plugins of a process and what they add. `plugins` lists every one, broken ones too."""
@@ -60,7 +72,8 @@ class Host:
         self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
         self.plugins: list[Plugin] = []
         self.complaints: list[str] = []
-        """What is wrong with the switches. What is wrong with a plugin stands with the plugin."""
+        """What is wrong with the switches, and what earlier processes left. What is wrong with a plugin stands with the
+        plugin."""
         self.games: dict[str, GameSpec] = {}
         self.opponents: dict[str, OpponentSpec] = {}
         self.rewards: dict[str, RewardSpec] = {}
@@ -81,13 +94,19 @@ class Host:
         path = Path(path).resolve()
         plugin = Plugin(path.stem, str(path))
         before = sys.modules.get(path.stem)
-        try:
-            self._load(plugin, lambda: _import_file(path))
-        except (Exception, SystemExit) as error:  # whatever a stranger's file may raise
+        error = contained(lambda: self._load(plugin, lambda: _import_file(path)), guard_stdout=True)
+        if error is not None:
+            self._remove(plugin)
             if before is None:
                 sys.modules.pop(path.stem, None)  # so that it can be loaded again when it is mended
             raise PluginError(f"{path}: {_in_words(error)}") from error
         self.plugins.append(plugin)
+        return plugin
+
+    def load_offer(self, offer: Offer) -> Plugin:
+        """Load what a distribution offers, whatever the switches say."""
+        plugin = _plugin_of(offer)
+        self._add(plugin, partial(_import_offer, offer))
         return plugin
 
     def game(self, name: str) -> GameSpec:
@@ -117,15 +136,16 @@ class Host:
         return self._imported(spec, spec.settings)
 
     def _imported(self, spec: Spec, entry_point: str) -> Any:
-        try:
-            return resolve(entry_point)
-        except GymposiumError:  # a missing extra, for one, says itself what to do
-            raise
-        except Exception as error:  # whatever a stranger's import may raise
+        found: list[Any] = []
+        error = contained(lambda: found.append(resolve(entry_point)), guard_stdout=False)
+        if isinstance(error, GymposiumError):  # a missing extra, for one, says itself what to do
+            raise error
+        if error is not None:
             raise PluginError(
                 f"Plugin {self.owner(spec).name!r}: its {_KINDS[type(spec)]} {spec.name!r} could not be loaded from "
                 f"{entry_point}: {_in_words(error)}"
             ) from error
+        return found[0]
 
     def all_complaints(self) -> list[str]:
         """One line for each broken plugin and for each switch that names nobody."""
@@ -133,32 +153,56 @@ class Host:
         return [*broken, *self.complaints]
 
     def _add_installed(self) -> None:
-        for entry_point in sorted(_installed(), key=lambda e: (e.name, e.value)):
-            plugin = Plugin(entry_point.name, entry_point.value)
-            self._add(plugin, partial(_load_entry_point, entry_point, plugin))
-        known = {_canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
+        with Crashes() as crashes:
+            for offer in offers():
+                self._add(_plugin_of(offer), partial(self._import_unless_refused, offer, crashes))
+        known = {canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
         for name in _listed(ONLY) or ():
-            if _canonical(name) not in known:
+            if canonical(name) not in known:
                 import difflib
 
-                near = difflib.get_close_matches(_canonical(name), sorted(known), n=1, cutoff=0.5)
+                near = difflib.get_close_matches(canonical(name), sorted(known), n=1, cutoff=0.5)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 complaint = f"{ONLY} names {name!r}, but no such plugin is installed.{hint}"
                 if self.strict:
                     raise PluginError(complaint)
                 self.complaints.append(complaint)
 
+    def _import_unless_refused(self, offer: Offer, crashes: Crashes) -> Any:
+        """Import what is offered, unless it is switched off, or ended an earlier process."""
+        if is_switched_off(offer):
+            raise _SwitchedOff
+        if offer.error:
+            raise PluginError(offer.error)
+        reason, remark = crashes.reason(offer)
+        if reason:
+            raise PluginError(reason)
+        if remark:
+            self.complaints.append(remark)
+        crashes.note(offer)
+        return _import_offer(offer)
+
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         """Register one plugin whole, or note why not and keep nothing of it."""
-        try:
-            self._load(plugin, load)
-        except _SwitchedOff:
+        error = contained(lambda: self._load(plugin, load), guard_stdout=plugin.distribution != PROJECT)
+        if isinstance(error, _SwitchedOff):
             plugin.status = "disabled"
-        except (Exception, SystemExit) as error:  # whatever a stranger's import or hook may raise
+        elif error is not None:
+            self._remove(plugin)
             plugin.status, plugin.error = "broken", _in_words(error)
             if self.strict:
                 raise PluginError(_complaint(plugin)) from error
         self.plugins.append(plugin)
+
+    def _remove(self, plugin: Plugin) -> None:
+        """Take back what was registered of a plugin that turned out to be broken when all of it was there."""
+        for spec in plugin.specs:
+            del self._table(spec)[spec.name]
+            for claim, _ in _claimed(spec):
+                del self._claims[claim]
+        if plugin.specs:
+            self._manager.unregister(name=plugin.name)
+            plugin.specs = []
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         module = load()
@@ -244,6 +288,15 @@ _KINDS: dict[type[Spec], str] = {
 }
 
 
+_LABELS: dict[type[Spec], str] = {
+    GameSpec: "games",
+    OpponentSpec: "players",
+    RewardSpec: "rewards",
+    LoggerSpec: "loggers",
+    CommandSpec: "commands",
+}
+
+
 def _complaint(plugin: Plugin) -> str:
     return (
         f"gymposium plugin {plugin.name!r} ({plugin.source}) is broken and was left out: {plugin.error} "
@@ -255,31 +308,24 @@ class _SwitchedOff(Exception):
     """The environment says that this plugin is not to be loaded."""
 
 
-def _installed() -> Iterator[EntryPoint]:
-    """The entry points of our group; of a distribution that is there twice, those that come first on the path.
-    `importlib.metadata.entry_points()` parses what every distribution has to offer, at half as much time again, and
-    every `import gymposium` would spend it."""
-    seen: set[str] = set()
-    for distribution in distributions():
-        if f"[{PROJECT}]" not in (distribution.read_text("entry_points.txt") or ""):
-            continue
-        name = _canonical(distribution.metadata["Name"] or "")
-        if not name or name not in seen:
-            seen.add(name)
-            yield from distribution.entry_points.select(group=PROJECT)
-
-
-def _load_entry_point(entry_point: EntryPoint, plugin: Plugin) -> Any:
-    """Import what an entry point names, unless it is switched off. A distribution whose metadata cannot
-    be read counts as broken, like one whose module cannot be imported."""
-    if entry_point.dist is not None:
-        about = entry_point.dist.metadata  # read once: each of `name` and `version` would parse it again
-        plugin.distribution, plugin.version = about["Name"], about["Version"]
-    names = {_canonical(plugin.name), _canonical(plugin.distribution)}
+def is_switched_off(offer: Offer) -> bool:
+    """Whether the switches say that it is not to be loaded."""
     only, without = _listed(ONLY), _listed(WITHOUT) or []
-    if (only is not None and names.isdisjoint(map(_canonical, only))) or not names.isdisjoint(map(_canonical, without)):
-        raise _SwitchedOff
-    return entry_point.load()
+    return (only is not None and offer.names.isdisjoint(map(canonical, only))) or not offer.names.isdisjoint(
+        map(canonical, without)
+    )
+
+
+def _plugin_of(offer: Offer) -> Plugin:
+    return Plugin(offer.name, offer.source, offer.distribution, offer.version)
+
+
+def _import_offer(offer: Offer) -> Any:
+    """Import what an entry point names. A distribution whose metadata cannot be read counts as broken, like one whose
+    module cannot be imported."""
+    if offer.error or offer.entry_point is None:
+        raise PluginError(offer.error)
+    return offer.entry_point.load()
 
 
 def _listed(variable: str) -> list[str] | None:
@@ -288,17 +334,14 @@ def _listed(variable: str) -> list[str] | None:
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
-def _canonical(name: str) -> str:
-    """Distribution names compare as pip compares them: `gymposium_2048` is `gymposium-2048`."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _in_words(error: BaseException) -> str:
     """One line; our own errors speak for themselves."""
+    said: list[str] = []
+    failed = contained(lambda: said.append(str(error)), guard_stdout=False)
+    text = f"(its text could not be made: {type(failed).__name__})" if failed else " ".join(said[0].split())
     if isinstance(error, SystemExit):
-        return f"it ended the program (SystemExit: {error})"
-    text = " ".join(str(error).split())
-    return text if isinstance(error, GymposiumError) else f"{type(error).__name__}: {text}"
+        return f"it ended the program (SystemExit: {text})"
+    return text if isinstance(error, GymposiumError) else f"{type(error).__name__}{text and f': {text}'}"
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -329,6 +372,11 @@ def _installed_elsewhere(name: str, path: Path) -> bool:
 def host() -> Host:
     """The process's host, made on first use."""
     return Host()
+
+
+def is_loaded() -> bool:
+    """Whether the process's host has been made."""
+    return host.cache_info().currsize > 0
 
 
 def without_plugins() -> Host:

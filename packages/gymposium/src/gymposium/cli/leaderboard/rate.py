@@ -13,7 +13,7 @@ from rich.table import Table
 
 from gymposium.allowed import allow
 from gymposium.arena.results import words
-from gymposium.cli.matches import JsonOption
+from gymposium.cli.json_output import JsonOption, print_json_text
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
@@ -77,7 +77,7 @@ def rate(
     results = results_of(opened)
     path = write_results(opened, results)
     if as_json:
-        print(results_text(results), end="")
+        print_json_text(results_text(results))
     else:
         _print(out(), results, payoff)
     if results.unreadable:

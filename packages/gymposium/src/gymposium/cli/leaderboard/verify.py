@@ -12,9 +12,10 @@ import typer
 from rich.table import Table
 
 from gymposium.arena.results import words
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.leaderboard.run import plugin_files
-from gymposium.cli.matches import JsonOption, match_bar
-from gymposium.cli.text import note, out, print_json
+from gymposium.cli.matches import match_bar
+from gymposium.cli.text import note, out
 from gymposium.extras import needs_extra
 from gymposium.visible import visible
 

@@ -10,8 +10,10 @@ from rich.progress import Progress
 from rich.table import Column, Table
 from rich.text import Text
 
-from gymposium.cli.matches import JsonOption, SeedOption, match_bar
-from gymposium.cli.text import complain, note, out, print_json
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.matches import SeedOption, match_bar
+from gymposium.cli.plugins.list import tell_complaints
+from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption, PluginError
 from gymposium.visible import visible
 
@@ -66,6 +68,7 @@ def check_plugins(
         gymposium plugins check "goofspiel(num_cards=5)" --quick
         gymposium plugins check builtin --only length --matches 1000
     """
+    from gymposium.envs.registration import register_envs
     from gymposium.testing.registry import CHECKS, Check, Subject
 
     if list_checks:
@@ -82,6 +85,8 @@ def check_plugins(
     if not wanted:
         raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
     needs_hypothesis()
+    tell_complaints()
+    register_envs()
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
     outcomes: list[_Outcome] = []

@@ -8,22 +8,21 @@ from typing import Annotated
 import typer
 from rich.table import Column, Table
 
-from gymposium.cli.text import out, print_json
-from gymposium.plugins.host import Plugin, host
-from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import note, out
+from gymposium.plugins.crashes import Crashes
+from gymposium.plugins.host import Host, Plugin, host, is_switched_off
+from gymposium.plugins.offers import offers
+from gymposium.plugins.trial import Trial, try_apart
 from gymposium.visible import visible
-
-_KINDS: dict[str, type[Spec]] = {
-    "games": GameSpec,
-    "players": OpponentSpec,
-    "rewards": RewardSpec,
-    "loggers": LoggerSpec,
-    "commands": CommandSpec,
-}
 
 
 def list_plugins(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    isolated: Annotated[
+        bool,
+        typer.Option("--isolated", help="Load each plugin in a process of its own, which it may end."),
+    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Each plugin with its distribution, what it adds, and the reason where it is broken.
 
@@ -31,12 +30,20 @@ def list_plugins(
     GYMPOSIUM_PLUGINS=a,b only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and
     GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin an error.
 
+    A plugin that ends the process which loads it is left out from then on, until it changes. --isolated tries each
+    again, by itself, and one that loads is loaded from then on.
+
     Examples:
 
         gymposium plugins list
+        gymposium plugins list --isolated
         gymposium --plugin my_game.py plugins list
     """
-    plugins = host().plugins
+    if isolated:
+        listed = _apart()
+    else:
+        tell_complaints()
+        listed = [(plugin, plugin.adds()) for plugin in host().plugins]
     if as_json:
         print_json(
             {
@@ -48,33 +55,49 @@ def list_plugins(
                         "source": plugin.source,
                         "status": plugin.status,
                         "error": plugin.error or None,
-                        "adds": _adds(plugin),
+                        "adds": adds,
                     }
-                    for plugin in plugins
+                    for plugin, adds in listed
                 ]
             }
         )
         return
     headings = ("plugin", "distribution", "version", "status", "adds")
     table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
-    for plugin in plugins:
+    for plugin, adds in listed:
         if plugin.status == "broken":
-            adds = visible(plugin.error)
+            told = visible(plugin.error)
         else:
-            adds = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in _adds(plugin).items() if names)
-        table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, adds)
+            told = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in adds.items() if names)
+        table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, told)
     out().print(table)
+
+
+def tell_complaints() -> None:
+    """What is wrong with the switches, and what earlier processes left, on stderr."""
+    for complaint in host().complaints:
+        note(f"warning: {complaint}")
+
+
+def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
+    """What is built in, and every plugin that is installed, each tried in a process of its own; with what it adds."""
+    listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
+    with Crashes() as crashes:
+        for offer in offers():
+            trial = Trial()
+            plugin = Plugin(offer.name, offer.source, offer.distribution, offer.version, error=offer.error)
+            if is_switched_off(offer):
+                plugin.status = "disabled"
+            elif not offer.error:
+                trial = try_apart(offer)
+                plugin.error = crashes.judge(offer, trial.ending) if trial.ending else trial.error
+                if not trial.ending:
+                    crashes.forget(offer)
+            if plugin.error and plugin.status != "disabled":
+                plugin.status = "broken"
+            listed.append((plugin, trial.adds))
+    return listed
 
 
 def _version(plugin: Plugin) -> str:
     return version("gymposium") if plugin.name == "builtin" else plugin.version
-
-
-def _adds(plugin: Plugin) -> dict[str, list[str]]:
-    """The names that it adds, by kind; players and rewards by the form in which they are written."""
-    return {
-        label: [
-            s.form if isinstance(s, OpponentSpec | RewardSpec) else s.name for s in plugin.specs if isinstance(s, kind)
-        ]
-        for label, kind in _KINDS.items()
-    }

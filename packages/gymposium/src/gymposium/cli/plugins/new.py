@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gymposium.cli.plugins.list import tell_complaints
 from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
@@ -70,6 +71,7 @@ def new_plugin(
     folder = directory.expanduser() / name
     if folder.exists():
         raise BadOption(f"{folder} is there already. Choose another name, or another place with --directory.")
+    tell_complaints()
     words = fill_in(name, namespace, author, license_name)
     for path, text in render(words).items():
         file = folder / path

@@ -1,0 +1,296 @@
+"""Plugins that raise what nobody catches, write to stdout or end the process, in the command as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gymposium.plugins.host import Host
+
+Install = Callable[..., None]
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+SCRIPT = Path(sys.executable).with_name("gymposium")
+
+
+def good(game: str) -> str:
+    return f"""
+from gymposium import GameSpec, hookimpl
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="{game}", title="T", summary="S", entry_point="nowhere:Game")
+"""
+
+
+BROKEN = {
+    "cancelled": ("import asyncio\nraise asyncio.CancelledError", "CancelledError"),
+    "generator_exit": ("raise GeneratorExit('no more')", "GeneratorExit: no more"),
+    "interrupts": ("raise KeyboardInterrupt('of its own')", "KeyboardInterrupt: of its own"),
+    "own_kind": ("class Mine(BaseException): pass\nraise Mine('hm')", "Mine: hm"),
+    "no_text": (
+        "class Mute(BaseException):\n    def __str__(self): raise SystemExit\nraise Mute",
+        "Mute: (its text could not be made: SystemExit)",
+    ),
+    "hook_raises": (good("h").replace("    yield", "    raise GeneratorExit\n    yield"), "GeneratorExit"),
+    "prints": ("print('hello')" + good("p"), "it wrote 'hello' to stdout"),
+    "hook_prints": (good("hp").replace("    yield", "    print('late')\n    yield"), "it wrote 'late' to stdout"),
+    "writes": ("import os\nos.write(1, b'raw')" + good("w"), "it wrote 'raw' to stdout"),
+    "child_writes": ("import subprocess\nsubprocess.run(['echo', 'child'])" + good("c"), "it wrote 'child' to stdout"),
+    "closes": ("import sys\nsys.stdout.close()" + good("cl"), "it closed sys.stdout"),
+    "closes_stderr": ("import sys\nsys.stderr.close()" + good("ce"), "it closed sys.stderr"),
+    "closes_1": ("import os\nos.close(1)" + good("c1"), "it closed or redirected file descriptor 1"),
+    "closes_2": ("import os\nos.close(2)" + good("c2"), "it closed or redirected file descriptor 2"),
+    "replaces": ("import io, sys\nsys.stdout = io.StringIO()" + good("r"), "it replaced sys.stdout"),
+}
+
+
+@pytest.fixture
+def command(site: Path, tmp_path: Path) -> Command:
+    """`command("list", "--json", only="a,b")` with the plugins of `site`, and a cache directory of the test's own."""
+
+    def run(*arguments: str, only: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [SCRIPT, *arguments],
+            env={**environment(site, tmp_path), "GYMPOSIUM_PLUGINS": only, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+        )
+
+    return run
+
+
+def environment(site: Path, tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "200"}
+
+
+def complaints(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """What was said of each broken plugin, by its name."""
+    start = "warning: gymposium plugin '"
+    lines = [line.removeprefix(start) for line in done.stderr.splitlines() if line.startswith(start)]
+    return {line.partition("'")[0]: line.partition("left out: ")[2] for line in lines}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["list", "--json"], ["run", "tic_tac_toe", "--players", "random,random", "-n", "2", "--json"]],
+    ids=["list", "run"],
+)
+def test_each_is_broken_with_its_reason_and_stdout_stays_json(
+    arguments: list[str], install: Install, command: Command
+) -> None:
+    for name, (source, _) in BROKEN.items():
+        install(name, source)
+    install("fine", good("fine_game"))
+    done = command(*arguments, only=",".join([*BROKEN, "fine"]))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    told = complaints(done)
+    assert told.keys() == BROKEN.keys()
+    for name, (_, reason) in BROKEN.items():
+        assert told[name].startswith(reason), name
+    if arguments[0] == "list":
+        games = {game["name"] for game in found["games"]}
+        assert "fine_game" in games
+        assert not games & {"h", "p", "hp", "w", "c", "cl", "ce", "c1", "c2", "r"}
+
+
+def test_nothing_of_a_plugin_that_prints_is_kept(
+    install: Install, site: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What it claimed is free for the next one."""
+    install("aaa_prints", "import os\nos.write(1, b'hello')" + good("shared"))
+    install("bbb_fine", good("shared"))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("GYMPOSIUM_PLUGINS", "aaa_prints,bbb_fine")
+    host = Host(strict=False)
+    assert host.owner(host.games["shared"]).name == "bbb_fine"
+    assert capfd.readouterr() == ("", "hello\n")
+
+
+def test_what_plays_may_print_and_stdout_stays_json(command: Command, tmp_path: Path) -> None:
+    """By Python, by the descriptor, and at the end of the process."""
+    (tmp_path / "chatty.py").write_text(
+        "import atexit, os\n"
+        "from gymposium import OpponentSpec, hookimpl\n"
+        "from gymposium.players.random import RandomPlayer\n"
+        "@hookimpl\n"
+        "def gymposium_opponents():\n"
+        "    yield OpponentSpec(name='chatty', form='chatty', pattern='chatty', summary='S', entry_point='chatty:C')\n"
+        "class C(RandomPlayer):\n"
+        "    def act(self, asks):\n"
+        "        print('thinking')\n"
+        "        os.write(1, b'moving')\n"
+        "        return super().act(asks)\n"
+        "atexit.register(print, 'bye')\n"
+    )
+    play = ("--plugin", "chatty.py", "run", "tic_tac_toe", "--players", "chatty,random", "-n", "1")
+    done = command(*play, "--json", only="")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    assert {"thinking", "moving", "bye"} <= set(done.stderr.replace("moving", "moving\n").split())
+    assert "thinking" in command(*play, only="").stdout, "without --json stdout is for anybody"
+
+
+METADATA = b"Metadata-Version: 2.1\nName: sad-dist\nVersion: 1\n"
+UNREADABLE = {
+    "entry points not UTF-8": (b"[gymposium]\nsad = sad\xff\n", METADATA, "its entry_points.txt is not UTF-8"),
+    "entry points in UTF-16": ("[gymposium]\nsad = sad\n".encode("utf-16"), METADATA, "entry_points.txt is not UTF-8"),
+    "entry points without =": (b"[gymposium]\nsad\n", METADATA, "its entry_points.txt is not well formed"),
+    "entry point of no form": (b"[gymposium]\nsad = 1 + 1\n", METADATA, "names '1 + 1', which is neither a module nor"),
+    "metadata not UTF-8": (b"[gymposium]\nsad = sad\n", METADATA + b"Author: \xff\n", "its METADATA is not UTF-8"),
+    "metadata of no form": (b"[gymposium]\nsad = sad\n", b"\0\1\2", "its METADATA has no Name"),
+    "metadata without version": (b"[gymposium]\nsad = sad\n", b"Name: sad-dist\n", "its METADATA has no Version"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_metadata_that_cannot_be_read_breaks_one_plugin(
+    case: str, install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry_points, metadata, reason = UNREADABLE[case]
+    info = site / "sad_dist-1.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_bytes(entry_points)
+    (info / "METADATA").write_bytes(metadata)
+    install("fine", good("fine_game"))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("GYMPOSIUM_PLUGINS", "sad-dist,sad_dist,fine")
+    host = Host(strict=False)
+    [broken] = [plugin for plugin in host.plugins if plugin.status == "broken"]
+    assert reason in broken.error
+    assert broken.distribution in ("sad-dist", "sad_dist")
+    assert "fine_game" in host.games
+    monkeypatch.setenv("GYMPOSIUM_DISABLE_PLUGINS", "sad-dist")
+    assert Host(strict=False).all_complaints() == []
+
+
+def test_unreadable_metadata_of_others_is_none_of_ours(
+    install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = site / "other-1.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_bytes(b"[console_scripts]\nother = \xff\n")
+    (info / "METADATA").write_bytes(b"\xff\xfe")
+    install("fine", good("fine_game"))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delenv("GYMPOSIUM_PLUGINS", raising=False)
+    host = Host(strict=True)
+    assert "fine_game" in host.games
+    assert not any("other" in plugin.source for plugin in host.plugins)
+
+
+@pytest.mark.parametrize(
+    "then", ["pass", "raise ImportError('of another kind')", "raise KeyboardInterrupt"], ids=["pass", "other", "again"]
+)
+def test_ctrl_c_stops_whatever_the_plugin_makes_of_it(then: str, install: Install, command: Command) -> None:
+    source = f"""
+        import os, signal
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            while True:
+                pass
+        except KeyboardInterrupt:
+            {then}
+    """
+    install("busy", source)
+    done = command("list", only="busy")
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert "broken" not in done.stderr
+    assert complaints(command("list", only="busy", GYMPOSIUM_DISABLE_PLUGINS="busy")) == {}
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "how"),
+    [
+        ("import os; os._exit(0)", 0, "exit code 0"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", -signal.SIGSEGV, "signal SIGSEGV"),
+    ],
+    ids=["exit", "segfault"],
+)
+def test_a_plugin_that_ends_the_process_is_named_and_left_out_until_it_changes(
+    ending: str, code: int, how: str, install: Install, site: Path, command: Command
+) -> None:
+    install("ends", ending)
+    install("fine", good("fine_game"))
+    assert command("list", only="ends,fine").returncode == code
+    for _ in range(2):  # the first finds out, the second knows
+        done = command("list", "--json", only="ends,fine")
+        assert done.returncode == 0
+        told = complaints(done)["ends"]
+        assert told.startswith(f"it ended the process that loaded it ({how}), and is not loaded until it changes")
+        assert "gymposium plugins list --isolated" in told
+        assert "fine_game" in {game["name"] for game in json.loads(done.stdout)["games"]}
+    module = site / "ends_module.py"
+    module.write_text(good("mended"))
+    done = command("list", "--json", only="ends,fine")
+    assert complaints(done) == {}
+    assert {"fine_game", "mended"} <= {game["name"] for game in json.loads(done.stdout)["games"]}
+
+
+def test_isolated_tries_each_plugin_apart(install: Install, site: Path, command: Command) -> None:
+    install("ends", "import os\nif 'ENDS' in os.environ: os._exit(7)" + good("mended"))
+    install("fine", good("fine_game"))
+    install("sad", "raise RuntimeError('no licence')")
+    install("off", "raise RuntimeError('not tried')")
+    switches = {"only": "ends,fine,sad,off", "GYMPOSIUM_DISABLE_PLUGINS": "off"}
+    done = command("plugins", "list", "--isolated", "--json", ENDS="1", **switches)
+    assert done.returncode == 0, done.stderr
+    listed = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
+    assert listed["builtin"]["status"] == listed["fine"]["status"] == "active"
+    assert listed["fine"]["adds"]["games"] == ["fine_game"]
+    assert (listed["sad"]["status"], listed["sad"]["error"]) == ("broken", "RuntimeError: no licence")
+    assert listed["off"]["status"] == "disabled"
+    assert listed["ends"]["status"] == "broken"
+    assert "(exit code 7)" in listed["ends"]["error"]
+    # what it found out holds, and so does what it finds out the next time
+    assert "(exit code 7)" in complaints(command("list", **switches))["ends"]
+    command("plugins", "list", "--isolated", **switches)
+    assert "ends" not in complaints(command("list", **switches))
+
+
+def test_a_process_that_is_killed_while_it_loads_a_plugin_is_not_held_against_the_plugin(
+    install: Install, site: Path, command: Command, tmp_path: Path
+) -> None:
+    """Nor is one that is still at it, and what it left is gone afterwards."""
+    source = "import os, sys\nif 'WAITS' in os.environ:\n    os.write(2, b'waiting')\n    os.read(0, 1)\n"
+    install("slow", source + good("slow_game"))
+    waiting = subprocess.Popen(
+        [SCRIPT, "list"],
+        env={**environment(site, tmp_path), "GYMPOSIUM_PLUGINS": "slow", "WAITS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    with waiting:
+        assert waiting.stderr is not None
+        assert waiting.stderr.read(7) == b"waiting"
+        beside = command("list", "--json", only="slow")
+        assert beside.stderr == ""
+        assert "slow_game" in beside.stdout
+        waiting.kill()
+    left = tmp_path / "cache" / "gymposium" / "plugins"
+    assert len(list(left.iterdir())) == 1
+    done = command("list", "--json", only="slow")
+    assert "slow_game" in done.stdout
+    assert "An earlier process ended while it loaded the plugin 'slow'" in done.stderr
+    assert "GYMPOSIUM_DISABLE_PLUGINS=slow" in done.stderr
+    assert list(left.iterdir()) == []
+    assert command("list", only="slow").stderr == ""
+
+
+def test_without_a_cache_directory_plugins_load(install: Install, command: Command, tmp_path: Path) -> None:
+    install("fine", good("fine_game"))
+    (tmp_path / "cache").write_text("a file")
+    done = command("list", "--json", only="fine")
+    assert "fine_game" in done.stdout
+    assert done.stderr == ""

@@ -1,0 +1,26 @@
+"""The counts that a config is told without torch are those of the model that is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.small import small_config
+from gymposium_agents.small_size import SmallModel
+
+
+@pytest.mark.parametrize(
+    "size", [SmallModel(), SmallModel(hidden=64, layers=1, heads=2, feed_forward=100, vocabulary=300)]
+)
+@pytest.mark.parametrize("targets", [None, ("q_proj", "down_proj")])
+def test_parameters_are_counted_without_torch(size: SmallModel, targets: tuple[str, ...] | None) -> None:
+    with torch.device("meta"):
+        model: Any = AutoModelForCausalLM.from_config(small_config(size, 300))  # type: ignore[no-untyped-call]
+        assert sum(parameter.numel() for parameter in model.parameters()) == size.parameters(300)
+        tuned = attach_lora(model, rank=4, alpha=8, seed=0, targets=targets)
+    trained = sum(parameter.numel() for parameter in tuned.parameters() if parameter.requires_grad)
+    assert trained == size.lora_parameters(4, targets)
