@@ -107,6 +107,9 @@ class GameSpec:
     entry_point: str
     seats: int = 2
     """Where the game has a parameter named `players`, the number of seats is that, and this its default."""
+    seat_names: tuple[str, ...] = ()
+    """What the rules call the seats, one name for each: `("Black", "White")`, `("x", "o")`. Pages show them, and a seat
+    whose name begins with Black or White has that colour there. None where the rules have no names for them."""
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets that the prompts are tested against; the defaults first."""
@@ -130,6 +133,8 @@ class GameSpec:
             raise ValueError(f"game name {self.name!r} must be lower-case letters, digits and underscores")
         if self.seats < 1:
             raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
+        if len(self.seat_names) not in (0, self.seats):
+            raise ValueError(f"game {self.name}: seat_names must name all {self.seats} seats, or none")
         _check_entry_point(f"game {self.name}", self.entry_point)
         for example in self.examples:
             self.check_params(example)

@@ -13,6 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gymposium.viewer.text import is_prose, shortened
+from gymposium.viewer.titles import game_title, seat_class, seat_title
 from gymposium.visible import visible
 
 _VIEWER = "gymposium.viewer"
@@ -62,6 +63,7 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"in_url": in_url, "data": data, "shortened": shortened}
+    made.filters |= {"game_title": game_title, "seat_class": seat_class, "seat_title": seat_title}
     made.tests["prose"] = is_prose
     return made
 

@@ -10,6 +10,7 @@ GAMES = (
         title="Hex",
         summary="Join your two sides of a board of hexagons; there are no draws.",
         entry_point="gymposium.games.connection.hex:game",
+        seat_names=("x", "o"),
         best_play=(
             "The first player wins on every board: a draw is impossible, and an additional stone never hurts (Nash). "
             "How is known up to 9 by 9 (Pawlewicz and Hayward, 2013, Scalable Parallel DFPN Search)."
@@ -22,6 +23,7 @@ GAMES = (
         title="Havannah",
         summary="Close a ring, or join two corners or three sides of a hexagon of hexagons.",
         entry_point="gymposium.games.connection.havannah:game",
+        seat_names=("x", "o"),
         best_play=(
             "Not known for the usual sizes; the first player wins on the smallest boards, up to a side of 4 (Ewalds, "
             "2011, Playing and Solving Havannah)."
@@ -37,6 +39,7 @@ GAMES = (
         title="Y",
         summary="Join all three sides of a triangle of hexagons; there are no draws.",
         entry_point="gymposium.games.connection.y:game",
+        seat_names=("x", "o"),
         best_play=(
             "The first player wins on every board, as in hex: there are no draws, and an additional stone never hurts."
         ),
@@ -48,6 +51,7 @@ GAMES = (
         title="Lines of Action",
         summary="Move as far as a line has pieces; join all of yours into one group.",
         entry_point="gymposium.games.connection.lines_of_action:game",
+        seat_names=("x", "o"),
         best_play=(
             "Not known. Programs have been stronger than people since about 2000 (Winands, 2004, Informed Search in "
             "Complex Games)."

@@ -10,6 +10,7 @@ GAMES = (
         title="Backgammon",
         summary="Race fifteen checkers home by the dice, hitting and blocking; no doubling cube.",
         entry_point="gymposium.games.dice.backgammon:game",
+        seat_names=("x", "o"),
         best_play=(
             "Not known. Programs that learn from their own play are stronger than people (Tesauro, 1995, Temporal "
             "Difference Learning and TD-Gammon)."

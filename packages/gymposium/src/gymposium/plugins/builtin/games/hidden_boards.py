@@ -10,6 +10,7 @@ GAMES = (
         title="Phantom tic-tac-toe",
         summary="Tic-tac-toe where you do not see the other's marks.",
         entry_point="gymposium.games.hidden_boards.phantom_ttt:game",
+        seat_names=("x", "o"),
         best_play=(
             "Not known exactly; equilibria have been approximated by counterfactual regret minimisation (Lanctot, "
             "2013, Monte Carlo Sampling and Regret Minimization for Equilibrium Computation)."
@@ -36,6 +37,7 @@ GAMES = (
         title="Dark hex",
         summary="Hex where you do not see the other's stones.",
         entry_point="gymposium.games.hidden_boards.dark_hex:game",
+        seat_names=("x", "o"),
         best_play="Not known for usual boards.",
         parameters=(
             Parameter(name="num_rows", default=3, low=2, high=11, help="Rows of the board; x joins first and last."),

@@ -10,6 +10,7 @@ GAMES = (
         title="Tic-tac-toe",
         summary="Three in a row on a 3 by 3 board.",
         entry_point="gymposium.games.lines.tic_tac_toe:game",
+        seat_names=("x", "o"),
         best_play=(
             "A draw. Against uniformly random play nobody can win more than 0.9667 of the matches; a policy that never "
             "risks a loss wins up to 0.9556."
@@ -20,6 +21,7 @@ GAMES = (
         title="Connect Four",
         summary="Drop discs into columns; four in a row win.",
         entry_point="gymposium.games.lines.connect_four:game",
+        seat_names=("x", "o"),
         best_play=(
             "On the board of 6 rows and 7 columns the first player wins, beginning in the middle column (Allen, 1988; "
             "Allis, 1988)."
@@ -36,6 +38,7 @@ GAMES = (
         title="Gomoku",
         summary="Put stones on any point; five in a row win.",
         entry_point="gymposium.games.lines.gomoku:game",
+        seat_names=("Black, b", "White, w"),
         best_play=(
             "Free gomoku on 15 by 15 is won by the first player (Allis, 1994, Searching for Solutions in Games and "
             "Artificial Intelligence)."
@@ -53,6 +56,7 @@ GAMES = (
         title="Ultimate Tic-tac-toe",
         summary="Nine boards of tic-tac-toe; each mark decides in which board the opponent plays.",
         entry_point="gymposium.games.lines.ultimate_tic_tac_toe:game",
+        seat_names=("x", "o"),
         best_play=(
             "Where one may be sent to a board that is decided already, the first player wins in at most 43 moves "
             "(Bertholon and others, 2020, At Most 43 Moves, At Least 29). With the rules here nobody has published a "
@@ -64,6 +68,7 @@ GAMES = (
         title="Nine men's morris",
         summary="Three in a row take a man; place nine, then move them.",
         entry_point="gymposium.games.lines.nine_mens_morris:game",
+        seat_names=("White", "Black"),
         best_play="A draw (Gasser, 1996, Solving Nine Men's Morris).",
     ),
 )

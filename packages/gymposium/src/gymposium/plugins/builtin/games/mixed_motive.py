@@ -10,6 +10,7 @@ GAMES = (
         title="The coin game",
         summary="Collect coins of your colour and of the other's, which you have to guess; both get the same.",
         entry_point="gymposium.games.mixed_motive.coin_game:game",
+        seat_names=("x", "o"),
         best_play="Not known.",
         parameters=(
             Parameter(name="rows", default=8, low=2, high=10, help="Rows of the board."),

@@ -10,6 +10,7 @@ GAMES = (
         title="Breakthrough",
         summary="Get one of your pieces to the far side of the board.",
         entry_point="gymposium.games.pieces.breakthrough:game",
+        seat_names=("Black, b", "White, w"),
         best_play=(
             "On 5 by 5 the second player wins; 6 by 5 has been solved, too (Saffidine and others, 2011, Solving "
             "Breakthrough with Race Patterns and Job-Level Proof Number Search). The usual board has not."
@@ -25,6 +26,7 @@ GAMES = (
         title="Chess",
         summary="Checkmate the opponent's king.",
         entry_point="gymposium.games.pieces.chess:game",
+        seat_names=("Black", "White"),
         best_play=(
             "Not known, but for all positions with up to seven pieces (Lomonosov and Syzygy tables). Between the "
             "strongest programs most matches are drawn."
@@ -35,6 +37,7 @@ GAMES = (
         title="Checkers",
         summary="Jump over the opponent's men, or block them.",
         entry_point="gymposium.games.pieces.checkers:game",
+        seat_names=("White", "Black"),
         best_play=(
             "On 8 by 8 a draw (Schaeffer and others, 2007, Checkers Is Solved), with rules for draws that differ from "
             "those here."
@@ -52,6 +55,7 @@ GAMES = (
         title="Quoridor",
         summary="Reach the far side first, and wall in the other's way.",
         entry_point="gymposium.games.pieces.quoridor:game",
+        seat_names=("x", "o"),
         best_play="Not known.",
         parameters=(
             Parameter(name="board_size", default=9, low=3, high=11, help="Side of the board."),

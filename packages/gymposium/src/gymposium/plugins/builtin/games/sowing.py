@@ -10,6 +10,7 @@ GAMES = (
         title="Oware",
         summary="Sow seeds round the board; twos and threes on the other side are captured.",
         entry_point="gymposium.games.sowing.oware:game",
+        seat_names=("South", "North"),
         best_play=(
             "With 4 seeds in a house a draw (Romein and Bal, 2003, Solving Awari with Parallel Retrograde Analysis), "
             "with a rule for repeated positions that differs from the one here."
@@ -25,6 +26,7 @@ GAMES = (
         title="Mancala",
         summary="Kalah: sow seeds round the board into your store, move again, capture what faces you.",
         entry_point="gymposium.games.sowing.mancala:game",
+        seat_names=("South", "North"),
         best_play=(
             "With 4 stones in each of 6 pits the first player wins (Irving, Donkers and Uiterwijk, 2000, Solving "
             "Kalah)."

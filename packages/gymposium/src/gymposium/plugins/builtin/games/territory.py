@@ -10,6 +10,7 @@ GAMES = (
         title="Othello",
         summary="Enclose the opponent's discs to turn them over; more discs win.",
         entry_point="gymposium.games.territory.othello:game",
+        seat_names=("x", "o"),
         best_play="A draw on 8 by 8 (Takizawa, 2023, Othello is Solved).",
     ),
     GameSpec(
@@ -17,6 +18,7 @@ GAMES = (
         title="Clobber",
         summary="Take a neighbouring piece with each move; whoever cannot loses.",
         entry_point="gymposium.games.territory.clobber:game",
+        seat_names=("o", "x"),
         best_play=(
             "Not known in general; small boards have been solved by combinatorial game theory (Albert and others, "
             "2005, An Introduction to Clobber). `exact` plays up to 4 by 4."
@@ -32,6 +34,7 @@ GAMES = (
         title="Dots and boxes",
         summary="Draw lines between dots; the fourth side of a box makes it yours, and you draw again.",
         entry_point="gymposium.games.territory.dots_and_boxes:game",
+        seat_names=("x", "o"),
         best_play=(
             "On 4 by 5 boxes a draw (Barker and Korf, 2012, Solving Dots-And-Boxes). People count chains: who is "
             "forced to open the first long one loses it and most of the others (Berlekamp, 2000, The Dots and Boxes "
@@ -58,6 +61,7 @@ GAMES = (
         title="Go",
         summary="Surround points and capture stones; area scoring on a board of any size.",
         entry_point="gymposium.games.territory.go:game",
+        seat_names=("Black, X", "White, O"),
         best_play=(
             "On 5 by 5 the first player takes the whole board (van der Werf, 2003, Solving Go on Small Boards). Larger "
             "boards are not solved; that the end by repetition here is a draw changes small boards."
@@ -93,6 +97,7 @@ GAMES = (
         title="The Game of the Amazons",
         summary="Move a queen, then block a square with its arrow; whoever cannot move loses.",
         entry_point="gymposium.games.territory.amazons:game",
+        seat_names=("X", "O"),
         best_play="On 5 by 5 the first player wins (Müller, 2001, Solving 5x5 Amazons). Larger boards are not solved.",
         parameters=(
             Parameter(name="board_size", default=10, choices=(6, 8, 10), help="Rows and columns of the board."),

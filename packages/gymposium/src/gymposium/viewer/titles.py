@@ -1,0 +1,52 @@
+"""What pages call games and their seats. Nothing is loaded for it: a record may name any game."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gymposium.errors import BadParameter
+from gymposium.games.names import parse_name
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import GameSpec
+
+_COLOURS = ("black", "white")
+"""Of pieces. Every other seat has a colour of its own, by its number."""
+
+
+def game_title(name: str) -> str:
+    """The title of the game with this name, and its parameters: `Goofspiel (num_cards=8)`; the name itself where no
+    plugin has such a game."""
+    spec = _spec(name)
+    parameters = name.strip().partition("(")[1:]
+    return name if spec is None else f"{spec.title} {''.join(parameters)}".strip()
+
+
+def seat_title(game: str, seat: int, word: str = "Seat") -> str:
+    """`Seat 0 (Black)`, or `Seat 0` where the game has no names for its seats."""
+    name = seat_name(game, seat)
+    return f"{word} {seat} ({name})" if name else f"{word} {seat}"
+
+
+def seat_name(game: str, seat: int) -> str:
+    """What the game calls the seat; empty where it has no name for it."""
+    spec = _spec(game)
+    return dict(enumerate(() if spec is None else spec.seat_names)).get(seat, "")
+
+
+def seat_class(game: str, seat: int) -> str:
+    """The classes that give a page's element the seat's colour, which is that of its pieces where they have one."""
+    colour = seat_name(game, seat).lower().partition(",")[0]
+    return f"seat-{seat % 6} {colour}" if colour in _COLOURS else f"seat-{seat % 6}"
+
+
+def _spec(name: str) -> GameSpec | None:
+    base = _base(name)
+    return None if base is None else host().games.get(base)
+
+
+@lru_cache(maxsize=1024)
+def _base(name: str) -> str | None:
+    try:
+        return parse_name(name)[0]
+    except BadParameter:
+        return None
