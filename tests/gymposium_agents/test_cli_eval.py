@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from gymposium.errors import GymposiumError
 from gymposium.records import Record, read_records, verify_file
@@ -18,6 +20,7 @@ from gymposium_agents.cli.eval import command
 PLAYERS = '''
 """A player that presses Ctrl-C in its third call, and one that fails in every way."""
 import signal
+from pathlib import Path
 
 from gymposium import OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply, Usage
@@ -30,7 +33,7 @@ class Presses:
 
     def act(self, asks):
         self.calls += 1
-        if self.calls == 3:
+        if self.calls == 3 and not Path("pressed").exists():
             signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
             signal.raise_signal(signal.SIGINT)
         return [Reply(ask.legal_moves[0]) for ask in asks]
@@ -87,11 +90,11 @@ def records(path: Path) -> list[Record]:
 
 
 def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Path) -> None:
-    done = run("eval", "fails", "--game", "tic_tac_toe", "--opponents", "random", "-n", "60", "--json", "--record", "m")
+    done = run("eval", "fails", "--game", "tic_tac_toe", "--opponents", "random", "-n", "60", "--json", "--out", "m")
     assert done.returncode == 0, done.stderr
     [game] = json.loads(done.stdout)["games"]
     found = game["opponents"]["random"]
-    played = records(tmp_path / "m")
+    played = records(tmp_path / "m" / "matches.jsonl")
     for score, seats in [(found, (0, 1)), *((found["seats"][seat], (seat,)) for seat in (0, 1))]:
         mine = [(r, s) for r in played for s in seats if r.players[s] == "fails"]
         assert score["matches"] == len(mine) == 30 * len(seats)
@@ -107,7 +110,7 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
         assert score["usage"]["tokens_per_move"][0] == 7
         assert score["usage"]["seconds_per_move"][0] == 0.25
     assert found["seats"][0]["usage"]["prompt_tokens"] % 100 == 0
-    assert verify_file(tmp_path / "m").problems == []
+    assert verify_file(tmp_path / "m" / "matches.jsonl").problems == []
 
 
 def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
@@ -132,10 +135,10 @@ def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
 def test_exact_figures_of_a_player_that_cannot_say_its_odds_are_refused_before_a_match(
     run: Any, tmp_path: Path
 ) -> None:
-    done = run("eval", "mcts-10", "--game", "kuhn_poker", "-n", "2", "--exact", "--record", "m")
+    done = run("eval", "mcts-10", "--game", "kuhn_poker", "-n", "2", "--exact", "--out", "m")
     assert done.returncode == 2
     assert "mcts-10 does not say how likely it plays each move" in done.stderr
-    assert not (tmp_path / "m").exists() or records(tmp_path / "m") == []
+    assert not (tmp_path / "m").exists()
 
 
 def test_the_tables_fit_80_columns(run: Any) -> None:
@@ -156,19 +159,21 @@ def test_the_tables_fit_80_columns(run: Any) -> None:
 def test_several_games_in_one_command_have_matches_of_their_own(run: Any, tmp_path: Path) -> None:
     games = ["tic_tac_toe", "kuhn_poker"]
     options = [option for game in games for option in ("--game", game)]
-    done = run("eval", "mcts-2", *options, "--opponents", "random,mcts-3", "-n", "4", "--json", "--record", "m")
+    done = run("eval", "mcts-2", *options, "--opponents", "random,mcts-3", "-n", "4", "--json", "--out", "m")
     data = json.loads(done.stdout)
     assert [game["game"] for game in data["games"]] == games
     assert all(list(game["opponents"]) == ["random", "mcts-3"] for game in data["games"])
-    played = records(tmp_path / "m")
+    played = records(tmp_path / "m" / "matches.jsonl")
     assert len({record.id for record in played}) == len(played) == 16
 
 
 def test_the_same_command_plays_the_same_matches(run: Any, tmp_path: Path) -> None:
     for file, schedule in (("one", "rounds"), ("two", "rounds"), ("three", "streaming")):
-        options = ("--opponents", "random", "-n", "20", "--schedule", schedule, "--at-once", "5", "--record", file)
+        options = ("--opponents", "random", "-n", "20", "--schedule", schedule, "--at-once", "5", "--out", file)
         assert run("eval", "mcts-3", "--game", "leduc_poker", *options).returncode == 0
-    one, two, three = ({r.id: r for r in records(tmp_path / file)} for file in ("one", "two", "three"))
+    one, two, three = (
+        {r.id: r for r in records(tmp_path / file / "matches.jsonl")} for file in ("one", "two", "three")
+    )
     assert one == two
     assert {i: r.events for i, r in one.items()} == {i: r.events for i, r in three.items()}
 
@@ -185,43 +190,66 @@ def test_a_preset_says_all_of_itself_and_what_was_changed(run: Any) -> None:
     assert data["matches"] == 10
 
 
-def test_ctrl_c_ends_with_130_and_says_what_is_recorded(run: Any, tmp_path: Path) -> None:
-    done = run("eval", "presses", "--game", "kuhn_poker", "--opponents", "random", "-n", "10", "--at-once", "2")
-    assert done.returncode == 130
-    kept = records(tmp_path / "gymposium-runs" / "matches.jsonl")
-    assert 0 < len(kept) < 10
-    assert f"Stopped. {len(kept)} of 10 matches are recorded" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+def test_a_run_that_was_stopped_goes_on_to_the_same_figures(run: Any, tmp_path: Path) -> None:
+    options = ("--game", "kuhn_poker", "--opponents", "random,mcts-2", "-n", "10", "--at-once", "2", "--json")
+    first = run("eval", "presses", *options)
+    assert first.returncode == 130
+    [folder] = (tmp_path / "gymposium-runs").iterdir()
+    kept = records(folder / "matches.jsonl")
+    assert 0 < len(kept) < 20
+    where = folder.relative_to(tmp_path)
+    assert f"Stopped. {len(kept)} of 20 matches are recorded in {where}. Go on with:\n" in first.stderr
+    assert f"  gymposium --plugin {tmp_path / 'players.py'} eval --resume {where}\n" in first.stderr
+    assert "Traceback" not in first.stderr
+    assert first.stdout == ""
+    (tmp_path / "pressed").touch()
+    again = run("eval", "--resume", where, "--json")
+    assert again.returncode == 0, again.stderr
+    whole = run("eval", "presses", *options, "--out", "whole")
+    assert (folder / "matches.jsonl").read_bytes() == (tmp_path / "whole" / "matches.jsonl").read_bytes()
+    assert {**json.loads(again.stdout), "record": ""} == {**json.loads(whole.stdout), "record": ""}
+    refused = run("eval", "--resume", where, "--seed", "2", "mcts-5")
+    assert refused.returncode == 2
+    assert "leave out PLAYER, --seed" in " ".join(refused.stderr.split())
+
+
+def evaluated(*arguments: str | Path) -> None:
+    """The command in this process; raises what it raises."""
+    app = typer.Typer()
+    app.command("eval")(command)
+    done = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False, standalone_mode=False)
+    print(done.stdout)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"game": None}, "--game tic_tac_toe"),
-        ({"game": ["tic_tac_to"]}, "tic_tac_toe"),
-        ({"matches": 3}, "multiple of 2"),
-        ({"opponents": "randm"}, "no player called 'randm'"),
-        ({"opponents": "human"}, "gymposium play"),
-        ({"on_illegal": "shrug"}, "retry"),
-        ({"schedule": "waves"}, "rounds or streaming"),
-        ({"preset": "lucid"}, "ludic"),
-        ({"start_server": True}, "no player is written lm:MODEL"),
-        ({"server_option": ["lora_rank=8"]}, "--start-server"),
-        ({"player": "lm:a", "opponents": "lm:b", "start_server": True}, "a, b would need one each"),
-        ({"player": "lm:a", "start_server": True}, "gymposium engine setup"),
-        ({"player": "lm:a@b", "start_server": True}, "no adapter at 'b'"),
-        ({"player": "lm:a", "start_server": True, "server_option": ["dtyp=auto"]}, "'dtype'"),
-        ({"player": "lm:a", "start_server": True, "server_option": ["port=x"]}, "whole number"),
-        ({"player": "lm:a", "start_server": True, "server_option": ["port"]}, "NAME=VALUE"),
+        ("random", "--game tic_tac_toe"),
+        ("--game tic_tac_toe", "gymposium eval mcts-100"),
+        ("random --game tic_tac_to", "tic_tac_toe"),
+        ("random --game tic_tac_toe -n 3", "multiple of 2"),
+        ("random --game tic_tac_toe --opponents randm", "no player called 'randm'"),
+        ("random --game tic_tac_toe --opponents human", "gymposium play"),
+        ("random --game tic_tac_toe --on-illegal shrug", "retry"),
+        ("random --game tic_tac_toe --schedule waves", "rounds or streaming"),
+        ("random --game tic_tac_toe --preset lucid", "ludic"),
+        ("random --game tic_tac_toe --start-server", "no player is written lm:MODEL"),
+        ("random --game tic_tac_toe --server-option lora_rank=8", "--start-server"),
+        ("lm:a --game tic_tac_toe --opponents lm:b --start-server", "a, b would need one each"),
+        ("lm:a --game tic_tac_toe --start-server", "gymposium engine setup"),
+        ("lm:a@b --game tic_tac_toe --start-server", "no adapter at 'b'"),
+        ("lm:a --game tic_tac_toe --start-server --server-option dtyp=auto", "'dtype'"),
+        ("lm:a --game tic_tac_toe --start-server --server-option port=x", "whole number"),
+        ("lm:a --game tic_tac_toe --start-server --server-option port", "NAME=VALUE"),
+        ("random --game tic_tac_toe --out /dev/null/m", "--out /dev/null/m: cannot be written"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_played(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, said: str
 ) -> None:
     monkeypatch.setenv("GYMPOSIUM_ENGINE_HOME", str(tmp_path / "empty"))
     with pytest.raises(GymposiumError) as refused:
-        command(**({"player": "random", "game": ["tic_tac_toe"], "record": tmp_path / "m"} | options))
+        evaluated("--out", tmp_path / "m", *options.split())
     assert said in str(refused.value)
     assert not (tmp_path / "m").exists()
 
@@ -230,11 +258,12 @@ def test_a_model_with_its_adapter(
     model_directory: Path, adapter_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     player = f"lm:{model_directory}@{adapter_directory}"
-    command(player, ["kuhn_poker"], "random,mcts-5", matches=10, record=tmp_path / "m", as_json=True)
+    options = ("--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json")
+    evaluated(player, *options, "--out", tmp_path / "m")
     opponents = json.loads(capsys.readouterr().out)["games"][0]["opponents"]
     assert set(opponents) == {"random", "mcts-5"}
     assert opponents["random"]["usage"]["prompt_tokens"] > opponents["random"]["usage"]["completion_tokens"] > 0
-    verification = verify_file(tmp_path / "m")
+    verification = verify_file(tmp_path / "m" / "matches.jsonl")
     assert (verification.matches, verification.problems) == (20, [])
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from gymposium.errors import GymposiumError
 from gymposium.records import verify_file
@@ -64,10 +66,10 @@ def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, 
     import datasets  # a second to import
 
     options = ("--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30", "--context", context)
-    done = synth(tmp_path, "synth", *options, "--reply", "tags", "--out", "data/ttt.jsonl", "--json")
+    done = synth(tmp_path, "synth", *options, "--reply", "tags", "--out", "data/ttt", "--json")
     assert done.returncode == 0, done.stderr
     manifest = json.loads(done.stdout)
-    file = tmp_path / "data" / "ttt.jsonl"
+    file = tmp_path / "data" / "ttt" / "data.jsonl"
     read = datasets.load_dataset("json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
     assert set(read.column_names) == columns | {"chat_template_kwargs", "gymposium"}
     assert len(read) == manifest["counts"]["lines"] > 0
@@ -82,18 +84,18 @@ def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, 
 def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
     options = ("--game", "kuhn_poker", "--players", "random,mcts-5", "--by", "2", "-n", "20", "--seed", "4")
     kept = ("--keep", "return>=2", "--dedupe", "--limit", "9")
-    done = synth(tmp_path, "synth", *options, *kept, "--out", "kuhn.jsonl")
+    done = synth(tmp_path, "synth", *options, *kept, "--out", "kuhn")
     assert done.returncode == 0, done.stderr
-    data = (tmp_path / "kuhn.jsonl").read_bytes()
-    manifest = json.loads((tmp_path / "kuhn.manifest.json").read_text())
+    data = (tmp_path / "kuhn" / "data.jsonl").read_bytes()
+    manifest = json.loads((tmp_path / "kuhn" / "manifest.json").read_text())
     assert manifest["sha256"] == hashlib.sha256(data).hexdigest()
     assert (manifest["game"], manifest["players"], manifest["seed"]) == ("kuhn_poker", ["random", "mcts-5"], 4)
     assert manifest["wanted"]["by"] == "mcts-5"
     counts = manifest["counts"]
     assert counts["lines"] == len(data.splitlines()) <= 9
-    assert all(line["gymposium"]["return"] >= 2 for line in lines_of(tmp_path / "kuhn.jsonl"))
-    assert all(line["gymposium"]["player"] == "mcts-5" for line in lines_of(tmp_path / "kuhn.jsonl"))
-    verification = verify_file(tmp_path / "kuhn.matches.jsonl")
+    assert all(line["gymposium"]["return"] >= 2 for line in lines_of(tmp_path / "kuhn" / "data.jsonl"))
+    assert all(line["gymposium"]["player"] == "mcts-5" for line in lines_of(tmp_path / "kuhn" / "data.jsonl"))
+    verification = verify_file(tmp_path / "kuhn" / "matches.jsonl")
     assert (verification.matches, verification.problems) == (20, [])
     others = counts["left_out"]["another outcome"]
     for said in (f"{counts['lines']} lines", f"{counts['matches']} matches", f"another outcome {others}"):
@@ -105,65 +107,91 @@ def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Pat
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "presses.py").write_text(PRESSES)
     (tmp_path / "whole" / "pressed").touch()
-    options = ("--game", "kuhn_poker", "--players", "presses,random", "-n", "40", "--out", "k.jsonl")
-    command = ("--plugin", "presses.py", "synth", *options, "--keep", "all")
-    first = synth(tmp_path / "stopped", *command, "--at-once", "4")
+    options = ("--game", "kuhn_poker", "--players", "presses,random", "-n", "40", "--at-once", "4", "--out", "k")
+    plugin = ("--plugin", "presses.py")
+    first = synth(tmp_path / "stopped", *plugin, "synth", *options, "--keep", "all")
     assert first.returncode == 130
-    recorded = (tmp_path / "stopped" / "k.matches.jsonl").read_text()
-    count = len(recorded.splitlines())
+    file = tmp_path / "stopped" / "k" / "matches.jsonl"
+    count = len(file.read_text().splitlines())
     assert 0 < count < 40
-    assert f"Stopped. {count} of 40 matches are recorded" in first.stderr
-    assert not (tmp_path / "stopped" / "k.jsonl").exists()
-    with open(tmp_path / "stopped" / "k.matches.jsonl", "a") as file:
-        file.write('{"format": "gymposium-match-1", "id": "synth')  # as a kill leaves it
-    again = synth(tmp_path / "stopped", *command)
+    assert first.stderr.endswith(
+        f"Stopped. {count} of 40 matches are recorded in k. Go on with:\n"
+        f"  gymposium --plugin {tmp_path / 'stopped' / 'presses.py'} synth --resume k\n"
+    )
+    assert not (tmp_path / "stopped" / "k" / "data.jsonl").exists()
+    with open(file, "a") as torn:
+        torn.write('{"format": "gymposium-match-1", "id": "synth')  # as a kill leaves it
+    again = synth(tmp_path / "stopped", *plugin, "synth", "--resume", "k")
     assert again.returncode == 0, again.stderr
-    assert f"{count} matches are recorded" in again.stderr
-    assert (tmp_path / "stopped" / "k.matches.jsonl").read_text().startswith(recorded)
-    assert synth(tmp_path / "whole", *command).returncode == 0
-    assert (tmp_path / "stopped" / "k.jsonl").read_bytes() == (tmp_path / "whole" / "k.jsonl").read_bytes()
+    assert synth(tmp_path / "whole", *plugin, "synth", *options, "--keep", "all").returncode == 0
+    for name in ("settings.json", "matches.jsonl", "data.jsonl", "manifest.json"):
+        assert (tmp_path / "stopped" / "k" / name).read_bytes() == (tmp_path / "whole" / "k" / name).read_bytes(), name
 
 
-def test_what_is_there_is_never_written_over(tmp_path: Path) -> None:
-    asked = {"game": "kuhn_poker", "players": "random,random", "matches": 10}
-    command(**asked, file=tmp_path / "a.jsonl")
-    with pytest.raises(GymposiumError, match="is there already"):
-        command(**asked, file=tmp_path / "a.jsonl")
-    (tmp_path / "a.jsonl").unlink()
-    with pytest.raises(GymposiumError, match="other settings"):
-        command(**asked, seed=1, file=tmp_path / "a.jsonl")
+def made(*arguments: str | Path) -> None:
+    """The command in this process; raises what it raises."""
+    app = typer.Typer()
+    app.command("synth")(command)
+    CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False, standalone_mode=False)
 
 
-def test_where_nothing_is_kept_nothing_is_written(tmp_path: Path) -> None:
+ASKED = ("--game", "kuhn_poker", "--players", "random,random", "-n", "10")
+
+
+def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path) -> None:
+    made(*ASKED, "--out", tmp_path / "a")
+    ten = (tmp_path / "a" / "matches.jsonl").read_bytes()
+    data = (tmp_path / "a" / "data.jsonl").read_bytes()
+    with pytest.raises(GymposiumError, match="never written over"):
+        made("--resume", tmp_path / "a", "--keep", "all")
+    with pytest.raises(GymposiumError, match="leave out --seed"):
+        made("--resume", tmp_path / "a", "--seed", "1")
+    with pytest.raises(GymposiumError, match="10 matches are planned"):
+        made("--resume", tmp_path / "a", "-n", "4")
+    with pytest.raises(GymposiumError, match="is not empty"):
+        made(*ASKED, "--out", tmp_path / "a")
+    assert (tmp_path / "a" / "data.jsonl").read_bytes() == data
+    (tmp_path / "a" / "data.jsonl").unlink()
+    made("--resume", tmp_path / "a", "--keep", "all", "-n", "14")
+    assert len(lines_of(tmp_path / "a" / "data.jsonl")) > len(data.splitlines())
+    assert (tmp_path / "a" / "matches.jsonl").read_bytes().startswith(ten)
+    made("--resume", tmp_path / "a")  # nothing is left to be done
+    assert len(lines_of(tmp_path / "a" / "matches.jsonl")) == 14
+
+
+def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20"):
-        command(game="kuhn_poker", players="random,random", matches=10, keep="draw", file=tmp_path / "a.jsonl")
-    assert [file.name for file in tmp_path.iterdir()] == ["a.matches.jsonl"]
+        made(*ASKED, "--keep", "draw", "--out", tmp_path / "a")
+    assert sorted(file.name for file in (tmp_path / "a").iterdir()) == ["matches.jsonl", "settings.json"]
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"players": "random"}, "needs 2 players, not 1"),
-        ({"players": "random,human"}, "gymposium play"),
-        ({"players": "random,randm"}, "no player called 'randm'"),
-        ({"game": "kuhn_pokr"}, "kuhn_poker"),
-        ({"keep": "wins"}, "return>=X"),
-        ({"game": "2048", "players": "random"}, "return>=100"),
-        ({"seats": "0,2"}, "no seat '2'"),
-        ({"by": 3}, "--players names 2"),
-        ({"context": "lats-2"}, "last"),
-        ({"reply": "yaml"}, "'yaml'"),
-        ({"prompt": "long"}, "full or compact"),
-        ({"per": "match"}, "--context full"),
-        ({"schedule": "waves"}, "rounds or streaming"),
-        ({"start_server": True}, "no player is written lm:MODEL"),
+        (["--players", "random"], "needs 2 players, not 1"),
+        (["--players", "random,human"], "gymposium play"),
+        (["--players", "random,randm"], "no player called 'randm'"),
+        (["--game", "kuhn_pokr"], "kuhn_poker"),
+        (["--keep", "wins"], "return>=X"),
+        (["--game", "2048", "--players", "random"], "return>=100"),
+        (["--seats", "0,2"], "no seat '2'"),
+        (["--by", "3"], "--players names 2"),
+        (["--context", "lats-2"], "last"),
+        (["--reply", "yaml"], "'yaml'"),
+        (["--prompt", "long"], "full or compact"),
+        (["--per", "match"], "--context full"),
+        (["--schedule", "waves"], "rounds or streaming"),
+        (["--start-server"], "no player is written lm:MODEL"),
+        (["--out", "/dev/null/data"], "--out /dev/null/data: cannot be written"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_played(
-    tmp_path: Path, options: dict[str, Any], said: str
-) -> None:
-    asked = {"game": "kuhn_poker", "players": "random,random", "file": tmp_path / "data.jsonl"}
+def test_what_cannot_be_is_refused_before_anything_is_played(tmp_path: Path, options: list[str], said: str) -> None:
     with pytest.raises(GymposiumError) as refused:
-        command(**(asked | options))
+        made(*ASKED, "--out", tmp_path / "data", *options)
     assert said in str(refused.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_says_what_is_missing() -> None:
+    with pytest.raises(GymposiumError, match="--game tic_tac_toe"):
+        made("--players", "random,random")

@@ -11,7 +11,13 @@ from gymposium.durable import MARK
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora, load_lora
-from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
+from gymposium_train.checkpoints import (
+    complete_checkpoints,
+    keep_newest,
+    load_checkpoint,
+    remove_broken,
+    save_checkpoint,
+)
 from gymposium_train.config import Critic, Kl, Optimizer
 from gymposium_train.learner import Learner, Loss
 
@@ -80,16 +86,18 @@ def test_all_weights_are_saved_where_all_are_trained(model_directory: Path, tmp_
         assert torch.equal(other.model.state_dict()[name], weights), name
 
 
-def test_a_half_written_one_is_named_and_passed_over(model_directory: Path, tmp_path: Path) -> None:
+def test_a_half_written_one_is_named_and_removed(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
     whole = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (tmp_path / "step-00002").mkdir()
     (tmp_path / ".step-00003.partial").mkdir()
     assert complete_checkpoints(tmp_path) == [whole]
-    assert [p.name for p in broken_checkpoints(tmp_path)] == [".step-00003.partial", "step-00002"]
+    assert [p.name for p in remove_broken(tmp_path)] == [".step-00003.partial", "step-00002"]
+    (tmp_path / "step-00002").mkdir()
     again = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)  # writes over what was broken
     assert complete_checkpoints(tmp_path) == [whole, again]
-    assert broken_checkpoints(tmp_path) == []
+    assert keep_newest(tmp_path, 1) == [again]
+    assert [*tmp_path.iterdir()] == [again]
 
 
 def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
@@ -106,7 +114,7 @@ def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, t
     with pytest.raises(TypeError):  # what cannot be written comes last, behind the weights
         save_checkpoint(tmp_path, learner, {"step": 3, "training": object()}, keep=2)
     assert complete_checkpoints(tmp_path) == kept
-    assert broken_checkpoints(tmp_path) == []
+    assert sorted(tmp_path.iterdir()) == kept
 
 
 def test_nothing_is_pickled(model_directory: Path, tmp_path: Path) -> None:

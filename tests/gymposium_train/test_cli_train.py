@@ -4,6 +4,7 @@ and the same from Python."""
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from gymposium.cli.main import app
 from gymposium.errors import BadOption
 from gymposium_agents.small_size import SmallModel
 from gymposium_train import Callback, TrainConfig, train
-from gymposium_train.api import new_directory
 from gymposium_train.config import Stage
 from gymposium_train.config.reading import changed, config_from_toml
 from gymposium_train.directory import RunDirectory
@@ -112,7 +112,7 @@ def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
     ("arguments", "message"),
     [
         ([], "Say what to train"),
-        (["steps=3"], "games is missing"),
+        (["steps=3"], "--game tic_tac_toe"),
         (["--game", "tic_tac_tow"], "tic_tac_toe"),
         (["--game", "tic_tac_toe", "--opponent", "randon"], "Did you mean 'random'"),
         (["--game", "tic_tac_toe", "optimizer.learning_rat=1"], "Did you mean optimizer.learning_rate"),
@@ -123,7 +123,9 @@ def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
         (["--preset", "selfplay"], "Did you mean 'self-play'"),
         (["--game", "tic_tac_toe", "--model", "no/such-directory/here"], "There is no model"),
         (["--resume", "nowhere"], "not a run directory"),
-        (["--resume", "nowhere", "--steps", "5", "seed=3"], "leave out settings, steps"),
+        (["--resume", "nowhere", "--steps", "5", "seed=3"], "leave out CONFIG.toml|NAME=VALUE, --steps"),
+        (["--steps", "5"], "--game tic_tac_toe"),
+        (["--game", "tic_tac_toe", "--out", "/dev/null/run"], "--out /dev/null/run: cannot be written"),
     ],
 )
 def test_bad_input_is_told_before_any_work(
@@ -136,10 +138,15 @@ def test_bad_input_is_told_before_any_work(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_gets_a_directory_by_its_games() -> None:
-    assert new_directory(TrainConfig(games=("goofspiel(num_cards=4)", "gym:my/Env-v0"))).name.startswith(
-        "goofspiel+gym-my-Env-v0-"
-    )
+@pytest.mark.parametrize("dry", [("--dry-run",), ()])
+def test_a_logger_whose_library_is_not_installed_is_found_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)  # what Python has for a module that must not be found
+    said = " ".join(refused("--game", "tic_tac_toe", "loggers.tensorboard={}", *dry).split())
+    assert 'pip install "gymposium-loggers[tensorboard]"' in said
+    assert not list(tmp_path.iterdir())
 
 
 class Recorder(Callback):

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
-from gymposium.loggers.make import FIRST_PARTY, check_loggers, close_loggers, make_loggers
+from gymposium.loggers.make import FIRST_PARTY, check_installed, check_loggers, close_loggers, make_loggers
 from gymposium.loggers.protocol import Logger, LoggerStart
 from gymposium_loggers.flat import flat
 from gymposium_loggers.wandb import WandbSettings
@@ -390,7 +390,9 @@ def test_a_library_that_is_not_installed_is_named_with_what_installs_it(
     for module in [m for m in sys.modules if m.split(".")[0] == name]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, name, None)  # what Python has for a module that must not be found
-    assert name in check_loggers({name: {}}), "to check a config no library is needed"
+    assert name in check_loggers({name: {}}), "to read its options no library is needed"
+    with pytest.raises(MissingExtra, match=rf'pip install "gymposium-loggers\[{name}\]"'):
+        check_installed({name: {}})
     with pytest.raises(MissingExtra, match=rf'pip install "gymposium-loggers\[{name}\]"'):
         make_loggers({name: {}}, start(tmp_path))
     assert list(tmp_path.iterdir()) == []

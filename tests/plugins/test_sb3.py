@@ -286,12 +286,17 @@ def test_frames_are_never_more_than_asked_for() -> None:
         assert Settings(game="tic_tac_toe", frames=frames).rollout == rollout
 
 
-def test_what_stands_there_is_not_written_over(trained: Path) -> None:
+def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadOption, match="exists already"):
-        out_path(trained, "tic_tac_toe")
+        out_path(trained)
     with pytest.raises(BadOption, match=r"name one FILE\.zip"):
-        out_path(Path("policy"), "tic_tac_toe")
-    assert out_path(None, "connect_four(rows=4)").parent == Path("runs")
+        out_path(Path("policy"))
+    with pytest.raises(BadOption, match="cannot be written"):
+        out_path(trained / "below.zip")
+    monkeypatch.chdir(tmp_path)
+    path = out_path(None)
+    assert path.parent.is_dir()
+    assert (path.parent.parent.name, path.parent.name[10:], path.name) == ("gymposium-runs", "-sb3-1", "policy.zip")
 
 
 def test_the_whole_command(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ class Stranger:
         assert about["adds"]["games"] == ["card_swap"], about
         self.gymposium("plugins", "check", "card_swap")
         self.run(self.python, "-c", EPISODE)
-        self.gymposium("run", "card_swap", "--players", "card_swap-greedy,mcts-20", "-n", "10")
-        verified = json.loads(self.gymposium("verify", "gymposium-runs/matches.jsonl", "--json"))
+        self.gymposium("run", "card_swap", "--players", "card_swap-greedy,mcts-20", "-n", "10", "--out", "run")
+        verified = json.loads(self.gymposium("verify", "run/matches.jsonl", "--json"))
         assert (verified["files"][0]["matches"], verified["problems"]) == (10, 0), verified
 
     def read_the_code(self, project: Path) -> None:

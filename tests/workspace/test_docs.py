@@ -66,15 +66,16 @@ def test_the_examples_keep_what_a_game_promises(file: Path, tmp_path: Path) -> N
 
 def test_a_plugin_of_one_file_is_there_for_every_verb(tmp_path: Path) -> None:
     [nim] = [file for file in EXAMPLES if file.stem == "nim"]
-    record = tmp_path / "matches.jsonl"
+    run, match = tmp_path / "run", tmp_path / "match"
+    records = (run / "matches.jsonl", match / "matches.jsonl")
     for arguments, shown in (
         (("list",), "examples/TextNim-v0"),
         (("info", "nim(sticks=5)"), "5 sticks lie on the table"),
         (("plugins", "list"), str(nim.parent)),
-        (("run", "nim", "--players", "mcts-10,random", "-n", "3", "--record", record), "nim: 3 matches"),
-        (("play", "nim(sticks=3)", "--opponent", "random", "--record", record), "win, +1"),
-        (("replay", record), "Sticks left: 0."),
-        (("verify", record), "4 matches played again; all agree"),
+        (("run", "nim", "--players", "mcts-10,random", "-n", "3", "--out", run), "nim: 3 matches"),
+        (("play", "nim(sticks=3)", "--opponent", "random", "--out", match), "win, +1"),
+        (("replay", records[0]), "Sticks left: 0."),
+        (("verify", *records), "1 match played again; all agree"),
     ):
         assert shown in gymposium("--plugin", nim, *arguments, folder=tmp_path, typed="take 3\n"), arguments
 

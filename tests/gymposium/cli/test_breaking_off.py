@@ -74,20 +74,20 @@ def gymposium_opponents():
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
 def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tmp_path: Path, schedule: str) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
-    options = ("--players", "random,random", "--record", "m.jsonl", "--schedule", schedule)
+    options = ("--players", "random,random", "--out", "m", "--schedule", schedule)
     done = gymposium("--plugin", "fragile.py", "run", "fragile", *options)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "The engine of fragile failed in match run-" in done.stderr
     assert "RuntimeError: out of ink" in done.stderr
-    assert "gymposium replay m.jsonl" in done.stderr
-    lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    assert "gymposium replay m/matches.jsonl" in done.stderr
+    lines = [json.loads(line) for line in (tmp_path / "m/matches.jsonl").read_text().splitlines()]
     broken = [line for line in lines if line["error"] is not None]
     assert [len(line["events"]) for line in broken] == [3]
-    checked = gymposium("--plugin", "fragile.py", "verify", "m.jsonl")
+    checked = gymposium("--plugin", "fragile.py", "verify", "m/matches.jsonl")
     assert checked.returncode == 1
     assert "the match broke off: RuntimeError: out of ink" in checked.stdout
-    shown = gymposium("--plugin", "fragile.py", "replay", "m.jsonl", "--match", broken[0]["id"])
+    shown = gymposium("--plugin", "fragile.py", "replay", "m/matches.jsonl", "--match", broken[0]["id"])
     assert shown.returncode == 0, shown.stderr
     assert "broke off: RuntimeError: out of ink" in shown.stdout
 
@@ -95,14 +95,14 @@ def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tm
 def test_who_has_no_room_for_an_answer_is_named(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,full", "-n", "2")
-    done = gymposium(*options, "--record", "m.jsonl", "--on-illegal", "retry(3)")
+    done = gymposium(*options, "--out", "m", "--on-illegal", "retry(3)")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].split() == ["out", "of", "context", "0", "2"]
-    assert gymposium("verify", "m.jsonl").returncode == 0
-    shown = gymposium("replay", "m.jsonl").stdout
+    assert gymposium("verify", "m/matches.jsonl").returncode == 0
+    shown = gymposium("replay", "m/matches.jsonl").stdout
     assert "Seat 1 (full) had no room to answer: the prompt fills its context." in shown
     assert "Seat 0 (full) had no room to answer: the prompt fills its context." in shown
-    data = json.loads(gymposium("replay", "m.jsonl", "--json").stdout)
+    data = json.loads(gymposium("replay", "m/matches.jsonl", "--json").stdout)
     assert sorted(match["out_of_context"] for match in data["matches"]) == [[0], [1]]
 
 
@@ -111,11 +111,11 @@ def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path, 
     (tmp_path / "fragile.py").write_text(FRAGILE)
     options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,asleep", "-n", "2")
     options = (*options, "--schedule", schedule)
-    done = gymposium(*options, "--watchdog", "0.5", "--record", "m.jsonl")
+    done = gymposium(*options, "--watchdog", "0.5", "--out", "m")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].split() == ["timed", "out", "0", "2"]
-    assert gymposium("verify", "m.jsonl").returncode == 0
-    shown = gymposium("replay", "m.jsonl").stdout
+    assert gymposium("verify", "m/matches.jsonl").returncode == 0
+    shown = gymposium("replay", "m/matches.jsonl").stdout
     assert "did not answer in time" in shown
     refused = gymposium(*options, "--watchdog", "0")
     assert refused.returncode != 0

@@ -82,7 +82,7 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: s
         (["run", "kuhn_poker", "--players", "random,lm:x"], "Install it with:  pip install gymposium-agents"),
         (["run", "kuhn_poker", "--players", "random,random", "--on-illegal", "shrug"], "on_illegal='shrug'"),
         (["run", "openspiel:skat", "--players", "mcts-5,random,random"], "Use the random player instead"),
-        (["run", "kuhn_poker", "--players", "random,random", "--record", "."], "--record .: cannot be written"),
+        (["run", "kuhn_poker", "--players", "random,random", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be"),
         (["--plugin", "missing.py", "list"], "missing.py: there is no such file"),
     ],
 )

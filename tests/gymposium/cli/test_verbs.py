@@ -13,7 +13,8 @@ from gymposium.records import Record, read_records, verify_file
 from gymposium.streams import stream
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-RECORD = "gymposium-runs/matches.jsonl"
+HERE = ("--out", "here")
+RECORD = "here/matches.jsonl"
 
 
 def refuse(name: str) -> None:
@@ -89,13 +90,13 @@ def test_info_of_any_openspiel_game(gymposium: Run) -> None:
 
 def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Path) -> None:
     arguments = ["run", "tic_tac_toe", "--players", "mcts-20,random", "-n", "21", "--seed", "3"]
-    done = gymposium(*arguments)
+    done = gymposium(*arguments, *HERE)
     assert done.returncode == 0, done.stderr
     assert f"Recorded in {RECORD}" in done.stderr
     first = records(tmp_path / RECORD)
     assert len(first) == 21
-    again = as_json(gymposium(*arguments, "--json", "--record", "again.jsonl"))
-    assert [record.line() for record in records(tmp_path / "again.jsonl")] == [record.line() for record in first]
+    again = as_json(gymposium(*arguments, "--json", "--out", "again"))
+    assert (tmp_path / "again" / "matches.jsonl").read_bytes() == (tmp_path / RECORD).read_bytes()
     mcts, rand = again["players"]
     assert (mcts["player"], rand["player"], mcts["matches"]) == ("mcts-20", "random", 21)
     wins = sum(record.results[record.players.index("mcts-20")] == "win" for record in first)
@@ -106,25 +107,25 @@ def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Pat
     assert 0 <= low < wins / 21 < high <= 1
     assert f"win {wins / 21:.3f} [{low:.3f}, {high:.3f}]" in " ".join(done.stdout.split())
     other = as_json(gymposium(*arguments[:-1], "4", "--json"))
-    assert len(records(tmp_path / RECORD)) == 42
+    assert len(records(Path(tmp_path, other["record"]))) == 21
     assert other["players"] != again["players"]
 
 
 def test_run_plays_the_same_in_both_schedules(gymposium: Run, tmp_path: Path) -> None:
-    arguments = ["run", "leduc_poker", "--players", "mcts-5,random", "-n", "20", "--record"]
+    arguments = ["run", "leduc_poker", "--players", "mcts-5,random", "-n", "20", "--out"]
     lines = []
     for schedule in ("rounds", "streaming"):
-        done = gymposium(*arguments, f"{schedule}.jsonl", "--schedule", schedule)
+        done = gymposium(*arguments, schedule, "--schedule", schedule)
         assert done.returncode == 0, done.stderr
-        lines.append(sorted(record.line() for record in records(tmp_path / f"{schedule}.jsonl")))
+        lines.append(sorted(record.line() for record in records(tmp_path / schedule / "matches.jsonl")))
     assert lines[0] == lines[1]
-    refused = gymposium(*arguments, "m.jsonl", "--schedule", "stream")
+    refused = gymposium(*arguments, "m", "--schedule", "stream")
     assert refused.returncode == 2
     assert "--schedule stream: write rounds or streaming." in refused.stderr
 
 
 def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> None:
-    gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "6", "--seed", "1")
+    gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "6", "--seed", "1", *HERE)
     by_number = {int(record.id.rsplit("-", 1)[1]): record for record in records(tmp_path / RECORD)}
     for number, record in by_number.items():
         assert record.players == (["mcts-5", "random"] if number % 2 == 0 else ["random", "mcts-5"])
@@ -132,21 +133,21 @@ def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> 
         deal = [event for event in record.events if event.seat == -1]
         assert deal == [event for event in by_number[number ^ 1].events if event.seat == -1]
     assert len({record.player_seed for record in by_number.values()}) == 6
-    gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "4", "--no-swap", "--record", "fixed.jsonl")
-    fixed = records(tmp_path / "fixed.jsonl")
+    gymposium("run", "kuhn_poker", "--players", "mcts-5,random", "-n", "4", "--no-swap", "--out", "fixed")
+    fixed = records(tmp_path / "fixed" / "matches.jsonl")
     assert {tuple(record.players) for record in fixed} == {("mcts-5", "random")}
     assert len({record.seed for record in fixed}) == 4
 
 
 def test_run_of_one_match_has_no_interval_and_still_is_json(gymposium: Run) -> None:
-    data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json"))
+    data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json", *HERE))
     assert data["players"][0]["return"][1:] == [None, None]
-    assert "[–, –]" in gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1").stdout
+    assert "[–, –]" in gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", *HERE).stdout
 
 
 def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "30"]
-    [bad, good] = as_json(gymposium(*arguments, "--json"))["players"]
+    [bad, good] = as_json(gymposium(*arguments, "--json", *HERE))["players"]
     counts = bad["counts"]["readings"]
     assert counts["illegal"] > 0
     assert counts["unparsable"] > 0
@@ -155,16 +156,16 @@ def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path
     played = records(tmp_path / RECORD)
     assert sum(record.forfeit is not None for record in played) == bad["counts"]["forfeits"]
     for policy in ("retry(3)", "penalty(0.5,20)", "random"):
-        done = gymposium(*arguments, "--on-illegal", policy, "--record", "other.jsonl", "--json")
+        done = gymposium(*arguments, "--on-illegal", policy, "--out", policy, "--json")
         assert as_json(done)["players"][0]["counts"]["forfeits"] == 0
-    assert verify_file(tmp_path / "other.jsonl").problems == []
+    assert verify_file(tmp_path / "retry(3)" / "matches.jsonl").problems == []
 
 
 def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     gymposium: Run, stutter: str, tmp_path: Path
 ) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "6"]
-    gymposium(*arguments, "--on-illegal", "retry(3)")
+    gymposium(*arguments, "--on-illegal", "retry(3)", *HERE)
     done = gymposium("replay", RECORD)
     assert done.returncode == 0, done.stderr
     assert ": illegal." in done.stdout
@@ -177,9 +178,10 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     done = gymposium("replay", "steering.jsonl")
     assert "␛[2Jmatch" in done.stdout
     assert "\x1b" not in done.stdout
-    gymposium(*arguments, "--record", "forfeits.jsonl")
-    text = gymposium("replay", "forfeits.jsonl").stdout
-    assert text.count(" forfeits.") == sum(r.forfeit is not None for r in records(tmp_path / "forfeits.jsonl")) > 0
+    gymposium(*arguments, "--out", "forfeits")
+    text = gymposium("replay", "forfeits/matches.jsonl").stdout
+    forfeits = [record.forfeit for record in records(tmp_path / "forfeits" / "matches.jsonl")]
+    assert text.count(" forfeits.") == len(forfeits) - forfeits.count(None) > 0
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
 )
 def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, game: str) -> None:
     """Every event in order, and at each move the position that the game shows to that seat then."""
-    gymposium("run", game, "--players", "random,random", "-n", "3")
+    gymposium("run", game, "--players", "random,random", "-n", "3", *HERE)
     shown = as_json(gymposium("replay", RECORD, "--json"))["matches"]
     from gymposium import load_game
 
@@ -206,7 +208,7 @@ def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, gam
 
 
 def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium: Run, tmp_path: Path) -> None:
-    gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "1")
+    gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "1", *HERE)
     [record] = records(tmp_path / RECORD)
     cards = ["JQK"[int(event.move[-1])] for event in record.events if event.seat == -1]
     text = gymposium("replay", RECORD, "--match", "1", "--seat", "1").stdout
@@ -218,7 +220,7 @@ def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium: Run, tmp_path:
 
 
 def test_replay_finds_a_match_by_number_or_id(gymposium: Run, tmp_path: Path) -> None:
-    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "4")
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "4", *HERE)
     ids = [record.id for record in records(tmp_path / RECORD)]
     assert [match["id"] for match in as_json(gymposium("replay", RECORD, "--json"))["matches"]] == ids
     for number, name in enumerate(ids, start=1):
@@ -232,7 +234,7 @@ def test_replay_finds_a_match_by_number_or_id(gymposium: Run, tmp_path: Path) ->
 
 
 def test_verify_reports_the_first_difference_of_each_bad_record(gymposium: Run, tmp_path: Path) -> None:
-    gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "5")
+    gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "5", *HERE)
     path = tmp_path / RECORD
     done = gymposium("verify", RECORD)
     assert (done.returncode, "5 matches played again; all agree" in done.stdout) == (0, True)
@@ -269,7 +271,7 @@ def _deal(seed: int) -> list[str]:
 
 
 def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> None:
-    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", *HERE)
     path = tmp_path / RECORD
     path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac_to"'))
     done = gymposium("replay", RECORD)
@@ -305,7 +307,7 @@ def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, tex
 
 
 def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_path: Path) -> None:
-    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", *HERE)
     data = json.loads((tmp_path / RECORD).read_text())
     good = json.dumps(data)
     data["events"][1] = [1, data["events"][0][1]]  # a square that is taken
@@ -334,7 +336,7 @@ def test_what_a_record_may_not_name_is_allowed_on_the_command_line(gymposium: Ru
 def test_play_to_the_end(gymposium: Run, tmp_path: Path) -> None:
     """Typing errors are told and cost nothing; the end is shown; the match is recorded and verifies."""
     typed = "z9\n\n?\n" + "".join(f"{column}{row}\n" for _ in range(3) for row in "123" for column in "abc")
-    done = gymposium("play", "tic_tac_toe", "--seed", "4", typed=typed)
+    done = gymposium("play", "tic_tac_toe", "--seed", "4", *HERE, typed=typed)
     assert done.returncode == 0, done.stderr
     assert "'z9' is not a legal move. Legal moves: a3," in done.stdout
     assert "Type a move." in done.stdout
@@ -348,7 +350,7 @@ def test_play_to_the_end(gymposium: Run, tmp_path: Path) -> None:
 
 
 def test_play_shows_only_what_the_seat_may_see(gymposium: Run, tmp_path: Path) -> None:
-    done = gymposium("play", "kuhn_poker", "--seat", "1", "--seed", "0", typed="pass\npass\n")
+    done = gymposium("play", "kuhn_poker", "--seat", "1", "--seed", "0", *HERE, typed="pass\npass\n")
     assert done.returncode == 0, done.stderr
     [record] = records(tmp_path / RECORD)
     assert record.players == ["random", "human"]
@@ -360,21 +362,21 @@ def test_play_shows_only_what_the_seat_may_see(gymposium: Run, tmp_path: Path) -
 
 
 def test_play_simultaneous_moves(gymposium: Run, tmp_path: Path) -> None:
-    done = gymposium("play", "goofspiel(num_cards=3)", "--seed", "5", typed="bid 3\nbid 2\n")
+    done = gymposium("play", "goofspiel(num_cards=3)", "--seed", "5", *HERE, typed="bid 3\nbid 2\n")
     assert done.returncode == 0, done.stderr
     assert "Round 1: prize" in done.stdout
     assert gymposium("verify", RECORD).returncode == 0
 
 
 def test_two_people_at_one_terminal(gymposium: Run) -> None:
-    done = gymposium("play", "tic_tac_toe", "--opponent", "human", typed="a1\na2\nb1\nb2\nc1\n")
+    done = gymposium("play", "tic_tac_toe", "--opponent", "human", *HERE, typed="a1\na2\nb1\nb2\nc1\n")
     assert done.returncode == 0, done.stderr
     assert "seat 0 (human): win, +1" in done.stdout
     assert "seat 1> " in done.stdout
 
 
 def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path: Path) -> None:
-    done = gymposium("play", "tic_tac_toe", typed="b2\n")
+    done = gymposium("play", "tic_tac_toe", *HERE, typed="b2\n")
     assert done.returncode == 2
     assert "error: The input ended before the match did." in done.stderr
     assert not (tmp_path / RECORD).exists()

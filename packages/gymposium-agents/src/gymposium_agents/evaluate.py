@@ -11,7 +11,7 @@ from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
-from gymposium.records import recorded
+from gymposium.records import Record, recorded
 from gymposium.scores import Score
 from gymposium.seating import seated_jobs
 
@@ -33,6 +33,11 @@ class Evaluation:
         """Count a finished match in which the player had `seat`."""
         self.overall.add(played, seat)
         self.by_seat[seat].add(played, seat)
+
+    def add_record(self, record: Record, game: Game, seat: int) -> None:
+        """The same of a match of this game that was recorded."""
+        self.overall.add_record(record, game, seat)
+        self.by_seat[seat].add_record(record, game, seat)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data: the scores overall, and under `seats` those of each seat."""
@@ -65,18 +70,33 @@ def evaluate(
     `each` is called with every match as it ends; match ids begin with `tag`.
 
     Raises `BadOption` where the seats cannot share the matches evenly, or the opponent is missing."""
-    check_share(matches, game)
-    if opponent is None and game.seats > 1:
-        raise BadOption(f"{game.name} has {game.seats} seats; name an opponent.")
-    players = [player, *[opponent or player] * (game.seats - 1)]
     seat_of: dict[str, int] = {}
 
     def jobs() -> Iterator[MatchJob]:
-        for job, order in seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal):
-            seat_of[job.id] = order.index(0)
+        for job, seat in contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal):
+            seat_of[job.id] = seat
             yield job
 
     evaluation = Evaluation.of(game)
     for played in recorded(play(jobs(), at_once=at_once, schedule=schedule), each):
         evaluation.add(played, seat_of.pop(played.job.id))
     return evaluation
+
+
+def contest(
+    player: Player,
+    opponent: Player | None,
+    game: Game,
+    matches: int,
+    *,
+    seed: int,
+    tag: str,
+    on_illegal: FailurePolicy = FORFEIT,
+) -> Iterator[tuple[MatchJob, int]]:
+    """The matches of an evaluation, each with the seat that the player has in it. Raises as `evaluate` does."""
+    check_share(matches, game)
+    if opponent is None and game.seats > 1:
+        raise BadOption(f"{game.name} has {game.seats} seats; name an opponent.")
+    players = [player, *[opponent or player] * (game.seats - 1)]
+    for job, order in seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal):
+        yield job, order.index(0)

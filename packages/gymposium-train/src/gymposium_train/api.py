@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from gymposium.errors import BadOption, WrongType
-from gymposium.games.names import parse_name
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.sense import check
@@ -22,8 +20,9 @@ def train(
     resume: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> RunDirectory:
-    """Do a run of this config in the directory `out` (by default a new one under `runs/`), or go on with the one in
-    `resume`, whose own config holds. What comes back knows where everything stands; its `results()` are the measures.
+    """Do a run of this config in the directory `out`, by default a new one such as `gymposium-runs/2026-11-23-train-1`,
+    or go on with the one in `resume`, whose own config holds. What comes back knows where everything stands; its
+    `results()` are the measures.
 
     Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use, or is no run, and
     `KeyboardInterrupt` where the run was interrupted, which `resume` goes on with. Where torchrun started several
@@ -48,10 +47,4 @@ def train(
     check(config, at_hand=False)
     from gymposium_train.run import start_run  # brings torch
 
-    return start_run(new_directory(config) if out is None else Path(out), config, callbacks)
-
-
-def new_directory(config: TrainConfig) -> Path:
-    """Where a run goes whose directory nobody named: `runs/tic_tac_toe-20261121-211610`."""
-    games = "+".join(parse_name(name)[0].replace(":", "-").replace("/", "-") for name in config.games)
-    return Path("runs") / f"{games}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    return start_run(None if out is None else Path(out), config, callbacks)

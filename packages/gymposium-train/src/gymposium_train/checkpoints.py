@@ -3,12 +3,13 @@
 A checkpoint is a directory `step-00040` with everything that decides the next number: what the learner holds, by name
 (`learner.safetensors`: weights, optimizer, critic, reference), and all else as `state.json` (steps done, who plays,
 credit's moving means, CPU seconds). Where a LoRA is trained, it lies there as PEFT and vLLM load it, too. A checkpoint
-counts only with its `COMPLETE` mark; a half-written one is named and passed over.
+counts only with its `COMPLETE` mark; a half-written one is named and removed.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,16 @@ def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any],
             save_lora(learner.whole, staging)
         save_file(learner.tensors(), staging / TENSORS)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-    for old in complete_checkpoints(directory)[:-keep]:
-        remove_directory(old)
+    keep_newest(directory, keep)
     return target
+
+
+def keep_newest(directory: Path, keep: int) -> list[Path]:
+    """Remove all whole checkpoints but the newest, which are given back, oldest first."""
+    found = complete_checkpoints(directory)
+    for old in found[:-keep]:
+        remove_directory(old)
+    return found[-keep:]
 
 
 def complete_checkpoints(directory: Path) -> list[Path]:
@@ -46,10 +54,13 @@ def complete_checkpoints(directory: Path) -> list[Path]:
     return sorted((p for p in directory.glob("step-*") if is_whole(p)), key=step_of)
 
 
-def broken_checkpoints(directory: Path) -> list[Path]:
-    """What an interrupted writer left: directories without their mark."""
+def remove_broken(directory: Path) -> list[Path]:
+    """Remove what an interrupted writer left: directories without their mark. Returns which those were."""
     found = [*directory.glob("step-*"), *directory.glob(".step-*.partial")]
-    return sorted(p for p in found if p.name.startswith(".") or not is_whole(p))
+    broken = sorted(p for p in found if p.name.startswith(".") or not is_whole(p))
+    for path in broken:
+        shutil.rmtree(path)
+    return broken
 
 
 def step_of(checkpoint: Path) -> int:

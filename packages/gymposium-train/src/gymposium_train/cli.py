@@ -10,10 +10,12 @@ import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.resume import OutOption, ResumeOption, exit_code, refuse_beside_resume
 from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
+from gymposium.runs.folder import check_new
 from gymposium.runs.results import lines, spent
-from gymposium_train.api import new_directory, train
+from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.outline import outline
 from gymposium_train.config.overrides import Override, parse
@@ -24,7 +26,6 @@ from gymposium_train.config.writing import as_data, as_toml
 from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_data, preset_names, preset_summary
-from gymposium_train.progress import say
 
 WIDTH = 120
 """Columns that the table of results needs; a narrower terminal wraps its lines."""
@@ -58,12 +59,8 @@ def command(
     control: Annotated[
         bool, typer.Option("--control", help="Spend the same CPU time on more SFT as well, to compare.")
     ] = False,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The run directory; a new one under runs/ by default.")
-    ] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Go on with a run that was interrupted; its settings hold.")
-    ] = None,
+    out_dir: OutOption = None,
+    resume: ResumeOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print every setting, as a config file, and what the run would do.")
     ] = False,
@@ -76,7 +73,7 @@ def command(
     NAME=VALUE and the options here before the config file, that before the preset. --dry-run shows all settings with
     their values; the reference has what each one means.
 
-    Ctrl-C stops after the step under way; --resume goes on from there.
+    Ctrl-C and SIGTERM stop after the step under way; --resume goes on from there.
 
     Examples:
 
@@ -95,7 +92,7 @@ def command(
         _help()
         return
     if resume is not None:
-        _refuse_beside_resume(ctx)
+        refuse_beside_resume(ctx)
         _run(None, resume, as_json=as_json)
         return
     shortcuts = {
@@ -111,7 +108,8 @@ def command(
     if dry_run:
         _show_plan(config, as_json=as_json)
     else:
-        _run(config, out_dir or new_directory(config), as_json=as_json)
+        check_new(out_dir)
+        _run(config, out_dir, as_json=as_json)
 
 
 def _option(path: tuple[str, ...]) -> str:
@@ -136,36 +134,26 @@ def _config(preset: str | None, given: list[str], options: list[Override]) -> Tr
         )
     layers = [preset_data(preset)] if preset is not None else []
     layers += [read_data(file) for file in files]
-    typed = [*options, *settings]
-    config = config_from(merged(*layers), typed)
+    data, typed = merged(*layers), [*options, *settings]
+    if "games" not in data and not any(one.path[0] == "games" for one in typed):
+        raise BadOption("Name the game that is to be learned:  --game tic_tac_toe  (gymposium list shows all games)")
+    config = config_from(data, typed)
     if files:
         check_permitted(config, typed)
     return config
 
 
-def _refuse_beside_resume(ctx: typer.Context) -> None:
-    """A run that goes on keeps its settings."""
-    beside = sorted(name for name in ctx.params if name not in ("resume", "as_json") and _is_given(ctx, name))
-    if beside:
-        names = ", ".join({"given": "settings", "out_dir": "out"}.get(name, name) for name in beside)
-        raise BadOption(f"--resume goes on with the run's own settings; leave out {names}.")
-
-
-def _is_given(ctx: typer.Context, name: str) -> bool:
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _run(config: TrainConfig | None, directory: Path, *, as_json: bool) -> None:
-    """Begin a run, or go on with one, and show what came of it."""
+def _run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -> None:
+    """Begin a run in a directory, or go on with the one that is there, and show what came of it."""
     try:
         if config is None:
+            assert directory is not None, "a run that goes on has its directory"
             check_permitted(RunDirectory.open(directory)[1])
-        run = train(config, out=directory) if config is not None else train(resume=directory)
-    except KeyboardInterrupt:
-        if RunDirectory(directory).config_file.is_file():  # it had begun
-            say(f"\nStopped. Go on with:  gymposium train --resume {directory}")
-        raise typer.Exit(130) from None
+            run = train(resume=directory)
+        else:
+            run = train(config, out=directory)
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(exit_code(stop)) from None
     if as_json:
         print_json(run.results())
     else:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from gymposium.cli.text import finite
-from gymposium.durable import MARK, replace_text, sweep, whole_directory
+from gymposium.durable import MARK, replace_text, replaced, sweep, whole_directory
 from gymposium.errors import BadOption
-from gymposium.records import Problem, ends_line, read_records
+from gymposium.lines import LineWriter
+from gymposium.records import Problem, read_records
+from gymposium.runs.folder import check_new, new_folder
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
 from gymposium_train.config.writing import as_json
@@ -59,15 +61,15 @@ class RunDirectory:
         self.report = path / "report.html"
 
     @classmethod
-    def create(cls, path: Path, config: TrainConfig) -> RunDirectory:
-        """A new run. A directory that holds something already is refused."""
-        if path.exists() and any(path.iterdir()):
-            raise BadOption(f"{path} is not empty. Continue it with --resume {path}, or name another with --out.")
+    def create(cls, path: Path | None, config: TrainConfig) -> RunDirectory:
+        """A new run, in a new folder of `gymposium-runs` where there is no path. A directory that holds something
+        already is refused."""
+        check_new(path)
+        path = path or new_folder("train")
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
-        found = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
-        write_json(run.versions_file, found)
-        replace_text(run.config_file, as_json(config))  # last: with it there is a run to resume
+        replace_text(run.config_file, as_json(config))  # with it there is a run to resume
+        run._note_versions()
         return run
 
     @classmethod
@@ -76,7 +78,14 @@ class RunDirectory:
         run = cls(path)
         if not run.config_file.is_file():
             raise BadOption(f"{path} is not a run directory (it has no config.json).")
-        return run, read_config(run.config_file)
+        config = read_config(run.config_file)
+        if not run.versions_file.exists():  # the run was killed at its very beginning
+            run._note_versions()
+        return run, config
+
+    def _note_versions(self) -> None:
+        found = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
+        write_json(self.versions_file, found)
 
     def matches(self, stage: str) -> Path:
         return self.path / "matches" / f"{stage}.jsonl"
@@ -104,10 +113,14 @@ class RunDirectory:
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Append a line to the metrics: `stage`, `step`, and what that step showed."""
-        with open(self.metrics_file, "a", encoding="utf-8") as file:
-            if file.tell() and not ends_line(self.metrics_file):  # an earlier writer was cut off
-                file.write("\n")
-            file.write(json.dumps(finite(metrics), allow_nan=False) + "\n")
+        with LineWriter(self.metrics_file, sync=False) as file:
+            file.write(json.dumps(finite(metrics), allow_nan=False))
+
+    def forget(self, stage: str, step: int) -> None:
+        """Take out what an interrupted run wrote of this stage behind a step: it is done again from there on."""
+        _keep_lines(self.metrics_file, lambda line: line["stage"] != stage or line["step"] <= step)
+        if stage == "train":
+            _keep_lines(self.samples_file, lambda line: line["step"] <= step)
 
     def metrics(self) -> list[dict[str, Any]]:
         """All metric lines; of a step that was done again after an interruption, the last. A half-written
@@ -146,3 +159,18 @@ def write_json(path: Path, data: Any) -> None:
     """Write by rename, so that a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
+
+
+def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Write a file of lines anew with those that are wanted, and those that nobody can read; without what a killed
+    writer left of a last line."""
+    if not file.exists():
+        return
+    with replaced(file) as staging, open(file, "rb") as old, open(staging, "wb") as new:
+        for line in old:
+            try:
+                keep = wanted(json.loads(line))
+            except (ValueError, LookupError, TypeError):
+                keep = line.endswith(b"\n")
+            if keep:
+                new.write(line)

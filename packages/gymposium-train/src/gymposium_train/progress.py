@@ -1,4 +1,4 @@
-"""What a run says while it works, and Ctrl-C that waits for a safe moment."""
+"""What a run says while it works, and Ctrl-C and SIGTERM that wait for a safe moment."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from gymposium.cli.resume import Terminated
 from gymposium.cli.text import err
 from gymposium.visible import visible
+from gymposium_train.parallel.environment import processes
 
 
 def say(message: str, style: str = "") -> None:
@@ -20,33 +22,42 @@ def say(message: str, style: str = "") -> None:
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed. The first one waits for the next safe moment; a second one stops at once."""
+    """Whether somebody wants the run to stop, by Ctrl-C or SIGTERM. The first of these signals waits for the next safe
+    moment; a second one stops at once."""
 
     def __init__(self) -> None:
-        self.pressed = False
+        self._asked: int | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
+        if self._asked is not None:
+            raise _stop(number)
+        self._asked = number
         # not through rich, which may be in the middle of a line
         os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
 
     def stop_here(self) -> None:
-        """This is a safe moment: raises `KeyboardInterrupt` where Ctrl-C was pressed."""
-        if self.pressed:
-            raise KeyboardInterrupt
+        """This is a safe moment: raises `KeyboardInterrupt` where the run is to stop."""
+        if self._asked is not None:
+            raise _stop(self._asked)
+
+
+def _stop(number: int) -> KeyboardInterrupt:
+    return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
 
 
 @contextmanager
 def interruption() -> Iterator[Interruption]:
-    """Catch Ctrl-C while inside. Beside the main thread, where Python has no signals, it is left to whoever runs us."""
+    """Catch Ctrl-C and SIGTERM while inside. Beside the main thread, where Python has no signals, they are left to
+    whoever runs us. Where torchrun started several processes, SIGTERM ends them at once: it sends one to each when one
+    has failed."""
     caught = Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield caught
         return
-    before = signal.signal(signal.SIGINT, caught)
+    numbers = [signal.SIGINT, *([signal.SIGTERM] if processes() == 1 else [])]
+    before = [signal.signal(number, caught) for number in numbers]
     try:
         yield caught
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
+from gymposium.durable import replace_text
 from gymposium.runs.results import OPTIMUM, LearningCurve, learning_curves, lines, spent
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.measure import IN_WORDS
@@ -56,7 +57,7 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
         imitated=results.get("cold_start"),
         kept=IN_WORDS[config.cold_start.keep],
     )
-    directory.report.write_text(page, encoding="utf-8")
+    replace_text(directory.report, page)
 
 
 def drawn(curve: LearningCurve) -> str:
@@ -118,7 +119,10 @@ def _figure(rows: int, columns: int) -> Any:
 
 
 def _svg(figure: Any) -> str:
+    from matplotlib import rc_context
+
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    with rc_context({"svg.hashsalt": "gymposium"}):  # equal figures are equal bytes
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]

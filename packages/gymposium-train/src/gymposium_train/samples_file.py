@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.cli.text import finite
-from gymposium.records import ends_line
+from gymposium.lines import LineWriter
 from gymposium.rewards.protocol import turn_rewards
 from gymposium_agents.tokens import TurnTokens
 from gymposium_train.config import Samples
@@ -38,8 +38,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class SamplesFile:
-    """Appends the groups of some steps to a file, each line whole. Of a step that was done again after an interruption,
-    the last lines count."""
+    """Appends the groups of some steps to a file, each line whole."""
 
     file: Path
     settings: Samples
@@ -55,10 +54,8 @@ class SamplesFile:
         if not self._wanted(step):
             return
         lines = [self._line(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
-        with open(self.file, "a", encoding="utf-8") as file:
-            if file.tell() and not ends_line(self.file):  # an earlier writer was cut off
-                file.write("\n")
-            file.writelines(f"{line}\n" for line in lines)
+        with LineWriter(self.file, sync=False) as file:
+            file.write(*lines)
 
     def _wanted(self, step: int) -> bool:
         every = self.settings.every

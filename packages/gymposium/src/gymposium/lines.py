@@ -27,11 +27,12 @@ class LineWriter:
     `write` returns. What a killed writer left of a last line is cut off when the file is opened (`torn`); a last line
     that only lacks its end is given one."""
 
-    def __init__(self, path: str | Path, *, wait: bool = False) -> None:
-        """With `wait` another writer of the file is waited for.
+    def __init__(self, path: str | Path, *, wait: bool = False, sync: bool = True) -> None:
+        """With `wait` another writer of the file is waited for. Without `sync` it is the operating system's to say when
+        lines come to the disk.
 
         Raises `BadOption` where another one has it open, and `OSError` where the file cannot be opened."""
-        self.path = Path(path)
+        self.path, self._syncs = Path(path), sync
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
         try:
@@ -67,7 +68,7 @@ class LineWriter:
         try:
             while data:
                 data = data[os.write(self._file, data) :]
-            if time.monotonic() - self._synced >= _SYNC:
+            if self._syncs and time.monotonic() - self._synced >= _SYNC:
                 self._sync()
         except OSError as error:
             if self._regular:  # a device has no length
@@ -84,7 +85,7 @@ class LineWriter:
     def close(self) -> None:
         """Bring all of it to the disk."""
         try:
-            if self._regular:
+            if self._syncs and self._regular:
                 self._sync()
         finally:
             os.close(self._file)

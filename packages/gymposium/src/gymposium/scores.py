@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gymposium.driver import Played
+from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Usage
 from gymposium.reading import KINDS
+
+if TYPE_CHECKING:
+    from gymposium.driver import Played
+    from gymposium.games.protocol import Game
+    from gymposium.records import Record
 
 CONFIDENCE = 0.95
 
@@ -108,29 +113,40 @@ class Score:
     """What the matches themselves report beside the returns, by name."""
 
     def add(self, played: Played, seat: int) -> None:
-        self.returns.append(played.returns[seat])
-        (least, most), policy = played.job.game.utility_range, played.job.on_illegal
+        """Count a finished match in which the player had `seat`."""
+        self._count(played, seat, played.result(seat), played.job.game, played.job.on_illegal)
+        for turn in played.turns:
+            if turn.seat == seat:
+                self._reply(turn.reading, turn.usage)
+
+    def add_record(self, record: Record, game: Game, seat: int) -> None:
+        """The same of a match of this game that was recorded."""
+        self._count(record, seat, record.results[seat], game, FailurePolicy.parse(record.on_illegal))
+        for turn in record.turns:
+            if turn["seat"] == seat:
+                prompt, completion = turn.get("tokens", (None, None))
+                self._reply(turn["reading"], Usage(prompt, completion, turn["seconds"]) if "seconds" in turn else None)
+
+    def _count(self, match: Played | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
+        self.returns.append(match.returns[seat])
+        least, most = game.utility_range
         if policy.kind == "penalty":
             least -= policy.tries * policy.cost
         self.bounds = (least, most) if self.bounds is None else (min(least, self.bounds[0]), max(most, self.bounds[1]))
-        result = played.result(seat)
         self.results[result] = self.results.get(result, 0) + 1
-        for turn in played.turns:
-            if turn.seat == seat:
-                self.readings[turn.reading] += 1
-                if turn.usage is not None:
-                    self._spend(turn.usage)
-        self.forfeits += played.forfeit == seat
-        self.timed_out += seat in played.timed_out
-        self.out_of_context += seat in played.out_of_context
-        for name, value in played.reports[seat].items() if played.reports else ():
+        self.forfeits += match.forfeit == seat
+        self.timed_out += seat in match.timed_out
+        self.out_of_context += seat in match.out_of_context
+        for name, value in match.reports[seat].items() if match.reports else ():
             self.reports.setdefault(name, []).append(value)
 
-    def _spend(self, usage: Usage) -> None:
-        self.prompt_tokens += usage.prompt_tokens or 0
-        if usage.completion_tokens is not None:
-            self.completion_tokens.append(usage.completion_tokens)
-        self.seconds.append(usage.seconds)
+    def _reply(self, reading: str, usage: Usage | None) -> None:
+        self.readings[reading] += 1
+        if usage is not None:
+            self.prompt_tokens += usage.prompt_tokens or 0
+            if usage.completion_tokens is not None:
+                self.completion_tokens.append(usage.completion_tokens)
+            self.seconds.append(usage.seconds)
 
     @property
     def matches(self) -> int:

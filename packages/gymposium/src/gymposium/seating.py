@@ -25,8 +25,8 @@ def seated_jobs(
     match to match, and the matches of one round over the seats share a match seed, so that every player
     gets every deal. The players' own streams differ from match to match. Ids begin with `tag`."""
     for number in range(matches):
-        deal, shift = divmod(number, game.seats) if swap else (number, 0)
-        order = [(seat - shift) % game.seats for seat in range(game.seats)]
+        deal = number // game.seats if swap else number
+        order = seats_of(number, game.seats, swap=swap)
         yield (
             MatchJob(
                 id=f"{tag}-{number}",
@@ -38,3 +38,14 @@ def seated_jobs(
             ),
             order,
         )
+
+
+def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:
+    """The index of the player in each seat, in the match of this number."""
+    shift = number % seats if swap else 0
+    return [(seat - shift) % seats for seat in range(seats)]
+
+
+def planned(tag: str, matches: int) -> dict[str, int]:
+    """The number of each of these matches by its id."""
+    return {f"{tag}-{number}": number for number in range(matches)}

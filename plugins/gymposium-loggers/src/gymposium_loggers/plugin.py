@@ -23,4 +23,6 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
             summary=summary,
             entry_point=f"gymposium_loggers.{name}:{stem}Logger",
             settings=f"gymposium_loggers.{name}:{stem}Settings",
+            needs=name,
+            install=f'"gymposium-loggers[{name}]"',
         )

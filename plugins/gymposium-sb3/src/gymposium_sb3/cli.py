@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,9 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
 from gymposium.cli.text import note, out, with_interval
 from gymposium.errors import BadOption
+from gymposium.runs.folder import new_folder
 from gymposium.scores import Score
+from gymposium.writable import check_writable
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import Algorithm, Settings, evaluate, train
 
@@ -46,7 +47,11 @@ def train_command(
     on_illegal: PolicyOption = "forfeit",
     out_file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE.zip", help="Where the policy goes; a new file under runs/ by default."),
+        typer.Option(
+            "--out",
+            metavar="FILE.zip",
+            help="Where the policy goes; into a new folder under gymposium-runs/ by default.",
+        ),
     ] = None,
     matches: Annotated[
         int, typer.Option("-n", "--matches", min=1, help="Matches of the evaluation at the end.")
@@ -87,7 +92,7 @@ def train_command(
     settings = replace(settings, game=loaded.name)
     if settings.seat == "random" and matches % loaded.seats:
         raise BadOption(f"-n {matches}: {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
-    path = out_path(out_file, loaded.name)
+    path = out_path(out_file)
     try:
         with match_bar() as bar:
             task = bar.add_task(f"{algorithm} on {loaded.name}", total=frames)
@@ -119,15 +124,15 @@ def _seat(text: str) -> Any:
     return int(text) if text.isdecimal() else text
 
 
-def out_path(given: Path | None, game: str) -> Path:
-    """Where the policy goes. What stands there already is not written over."""
+def out_path(given: Path | None) -> Path:
+    """Where the policy goes, which can be written there. What stands there already is not written over."""
     if given is None:
-        return Path("runs") / f"{game.partition('(')[0].replace(':', '-')}-{datetime.now(UTC):%Y%m%d-%H%M%S}.zip"
+        return new_folder("sb3") / "policy.zip"
     if given.suffix != ".zip":
         raise BadOption(f"--out {given}: stable-baselines3 writes zip files; name one FILE.zip.")
     if given.exists():
         raise BadOption(f"--out {given} exists already: name another file, or remove it.")
-    return given
+    return check_writable("--out", given)
 
 
 def _table(scores: dict[str, Score], *, alone: bool) -> Table:

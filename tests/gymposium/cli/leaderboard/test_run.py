@@ -161,7 +161,7 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, said = process.communicate()
     assert process.returncode == 130
-    assert "gymposium leaderboard run --out b" in said
+    assert f"gymposium --plugin {ODD} leaderboard run --out b\n" in said
     assert "Traceback" not in said
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, nullcontext
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,26 +14,33 @@ from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
-    RECORD,
-    RecordOption,
     ScheduleOption,
-    match_bar,
     note_remarks,
-    open_record,
     read_schedule,
-    telling_of,
 )
+from gymposium.cli.resume import (
+    OutOption,
+    ResumeOption,
+    check_settings,
+    matches_of,
+    refuse_beside_resume,
+    to_allow,
+)
+from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
-from gymposium.driver import Played, Schedule
+from gymposium.driver import play
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
-from gymposium.records import RecordWriter
+from gymposium.records import recorded
+from gymposium.runs.folder import RunFolder, RunMatches, check_new
+from gymposium.seating import seats_of
+from gymposium.settings import read_settings
 from gymposium_agents.cli.blocks import blocks
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.evaluate import Evaluation, check_share, evaluate
+from gymposium_agents.evaluate import Evaluation, check_share, contest
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
@@ -44,8 +51,29 @@ ALONE = "alone"
 """What stands for the opponent in a game with one seat."""
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of an evaluation, as they were given."""
+
+    player: str
+    game: tuple[str, ...]
+    opponents: str | None
+    matches: int | None
+    seed: int | None
+    on_illegal: str | None
+    preset: str | None
+    exact: bool
+    schedule: str
+    at_once: int
+    start_server: bool
+    server_option: tuple[str, ...]
+
+
 def command(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help="Who is evaluated, as in gymposium list.")],
+    ctx: typer.Context,
+    player: Annotated[
+        str | None, typer.Argument(metavar="PLAYER", help="Who is evaluated, as in gymposium list.")
+    ] = None,
     game: Annotated[
         list[str] | None,
         typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given. Repeat it for more games."),
@@ -92,15 +120,16 @@ def command(
         ),
     ] = False,
     server_option: ServerOptions = None,
-    record: RecordOption = RECORD,
+    out_dir: OutOption = None,
+    resume: ResumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Evaluate one player against others, seats swapped, with 95 % intervals.
 
     Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are shares of the player's replies.
-    Every match is appended to the record as it ends. A language model is written lm:MODEL, where MODEL is a
-    directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; options follow a question mark. Without
-    options it is asked as it was trained to be.
+    Every match is in the run's folder as soon as it is over, and --resume goes on with a run that was stopped. A
+    language model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on
+    top; options follow a question mark. Without options it is asked as it was trained to be.
 
     Examples:
 
@@ -110,28 +139,41 @@ def command(
     gymposium eval "lm:Qwen/Qwen3-0.6B?context=full&temperature=0.6" --game kuhn_poker --game leduc_poker
     gymposium eval "lm:runs/first/cold_start@runs/first/adapter?temperature=0" --game tic_tac_toe --exact
     gymposium eval lm:Qwen/Qwen2.5-7B-Instruct --preset ludic --start-server --schedule streaming
+    gymposium eval --resume gymposium-runs/2026-11-23-eval-1
     """
-    protocol = None if preset is None else find_preset(preset)
-    plan = make_plan(player, game, opponents, matches, seed, on_illegal, protocol)
-    session = _Session(plan, read_schedule(schedule), at_once)
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(telling_of(record))
-            players = stack.enter_context(seated_players(plan.players, server_option, start_server=start_server))
-            if exact:
-                from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
+    folder = None
+    if resume is not None:
+        refuse_beside_resume(ctx)
+        folder = RunFolder.open(resume, "eval")
+        given: Settings = read_settings(f"{resume}/settings.json", Settings, folder.settings)
+        check_settings(given.game, [given.player, *(names_of(given.opponents) if given.opponents else ())])
+    elif player is None:
+        raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR).")
+    else:
+        options = (opponents, matches, seed, on_illegal, preset, exact, schedule, at_once, start_server)
+        given = Settings(player, tuple(game or ()), *options, tuple(server_option or ()))
+        check_new(out_dir)
+    protocol = None if given.preset is None else find_preset(given.preset)
+    plan = make_plan(given, protocol)
+    session = _Session(plan, given)
+    with ExitStack() as stack:
+        seated = seated_players(plan.players, given.server_option, start_server=given.start_server)
+        players = stack.enter_context(seated)
+        if given.exact:
+            from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
 
-                session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
-            session.play(players, stack.enter_context(open_record(record)), stack.enter_context(match_bar()))
-            note_remarks(players.values())
-    except KeyboardInterrupt:
-        note(f"Stopped. {session.done} of {plan.total} matches are recorded in {record}.")
-        raise typer.Exit(130) from None
+            session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
+        made = folder or RunFolder.create(out_dir, "eval", asdict(given))
+        with nullcontext() if folder else made.removed_on_error():
+            session.play(players, made)
+        folder = made
+        note_remarks(players.values())
     if as_json:
-        print_json({**_settings(plan, protocol, schedule), "games": session.as_data(), "record": str(record)})
+        data = {**_settings(plan, protocol, given.schedule), "games": session.as_data(), "record": str(folder.matches)}
+        print_json(data)
     else:
         _print(plan, protocol, session)
-    note(f"Recorded in {record}")
+    note(f"Recorded in {folder.matches}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,21 +210,15 @@ class Plan:
         return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
 
-def make_plan(
-    player: str,
-    games: list[str] | None,
-    opponents: str | None,
-    matches: int | None,
-    seed: int | None,
-    on_illegal: str | None,
-    protocol: Preset | None,
-) -> Plan:
+def make_plan(given: Settings, protocol: Preset | None) -> Plan:
     """The plan of these options. Raises `GymposiumError` for what cannot be played, before anything is."""
+    player, games, opponents, matches = given.player, given.game, given.opponents, given.matches
+    seed, on_illegal = given.seed, given.on_illegal
     if protocol is None and not games:
         raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
-    names = tuple(name.strip() for name in opponents.split(",")) if opponents is not None else None
+    names = tuple(names_of(opponents)) if opponents is not None else None
     if protocol is not None:
-        games = games or [protocol.game]
+        games = games or (protocol.game,)
         names = names or protocol.opponents
         matches = protocol.matches if matches is None else matches
         seed = protocol.seed if seed is None else seed
@@ -190,7 +226,7 @@ def make_plan(
         player = with_defaults(player, protocol.player) if takes_options(player) else player
     plan = Plan(
         player,
-        tuple(load_game(name) for name in dict.fromkeys(games or ())),
+        tuple(load_game(name) for name in dict.fromkeys(games)),
         tuple(dict.fromkeys(names or OPPONENTS.split(","))),
         MATCHES if matches is None else matches,
         SEED if seed is None else seed,
@@ -204,40 +240,41 @@ def make_plan(
 
 
 class _Session:
-    """The matches of a plan, as far as they were played."""
+    """The matches of a plan, and what came of them."""
 
-    def __init__(self, plan: Plan, schedule: Schedule, at_once: int) -> None:
+    def __init__(self, plan: Plan, given: Settings) -> None:
         self.plan = plan
-        self.schedule: Schedule = schedule
-        self.at_once = at_once
-        self.done = 0
-        self.found: list[tuple[Game, str, Evaluation]] = []
+        self._schedule = read_schedule(given.schedule)
+        self._at_once = given.at_once
+        self._allow = to_allow(given.game, [given.player, *plan.opponents])
+        self.found = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
 
-    def play(self, players: dict[str, Player], writer: RecordWriter, bar: Progress) -> None:
-        """All pairings, one after the other."""
+    def play(self, players: dict[str, Player], folder: RunFolder) -> None:
+        """Play what the folder does not hold yet, one pairing after the other, and count all of it."""
         plan = self.plan
-        for game, opponent in plan.pairings:
-            task = bar.add_task(f"{game.name} {self._against(opponent)}", total=plan.matches)
+        tags = [plan.tag(game, opponent) for game, opponent, _ in self.found]
+        ids = [f"{tag}-{number}" for tag in tags for number in range(plan.matches)]
+        places = {match: place for place, match in enumerate(ids)}
+        with matches_of(folder, places, self._allow) as (log, bar):
+            for (game, opponent, _), tag in zip(self.found, tags, strict=True):
+                self._play(players, game, opponent, tag, log, bar)
+            for record in log.in_order():
+                pairing, number = divmod(places[record.id], plan.matches)
+                game, _, evaluation = self.found[pairing]
+                evaluation.add_record(record, game, seats_of(number, game.seats, swap=True).index(0))
 
-            def each(played: Played, task: Any = task) -> None:
-                writer.write(played)
-                self.done += 1
-                bar.advance(task)
-
-            evaluation = evaluate(
-                players[plan.player],
-                players.get(opponent),
-                game,
-                matches=plan.matches,
-                seed=plan.seed,
-                tag=plan.tag(game, opponent),
-                on_illegal=plan.on_illegal,
-                at_once=self.at_once,
-                schedule=self.schedule,
-                each=each,
-            )
-            self.found.append((game, opponent, evaluation))
+    def _play(
+        self, players: dict[str, Player], game: Game, opponent: str, tag: str, log: RunMatches, bar: Progress
+    ) -> None:
+        plan = self.plan
+        both = players[plan.player], players.get(opponent)
+        jobs = contest(*both, game, plan.matches, seed=plan.seed, tag=tag, on_illegal=plan.on_illegal)
+        missing = [job for job, _ in jobs if job.id not in log.finished]
+        done = plan.matches - len(missing)
+        task = bar.add_task(f"{game.name} {self._against(opponent)}", total=plan.matches, completed=done)
+        for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
+            bar.advance(task)
 
     def as_data(self) -> list[dict[str, Any]]:
         """One entry for each game, with what was found against each opponent."""

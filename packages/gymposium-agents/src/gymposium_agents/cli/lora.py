@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out, show
 from gymposium.errors import GymposiumError
+from gymposium.writable import check_writable
 from gymposium_agents.lora.store import stores
 from gymposium_agents.tokens import Policy
 
@@ -152,7 +153,8 @@ def merge(
     gymposium lora merge runs/first/cold_start runs/first/adapter merged
     gymposium eval lm:merged --game tic_tac_toe
     """
-    from gymposium_agents.lora.merge import merge_lora
+    check_writable("OUT", directory)
+    from gymposium_agents.lora.merge import merge_lora  # torch
     from gymposium_agents.sources import Trust
 
     trust = Trust(trust_remote_code, allow_pickle)

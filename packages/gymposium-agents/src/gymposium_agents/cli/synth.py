@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, replace
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,35 +18,76 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
     SeedOption,
-    match_bar,
     note_remarks,
-    open_record,
     read_schedule,
-    telling_of,
 )
+from gymposium.cli.resume import (
+    OutOption,
+    check_settings,
+    given_options,
+    matches_of,
+    refuse_beside_resume,
+    to_allow,
+)
+from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
-from gymposium.driver import FORFEIT, MatchJob, Played, Schedule, play
+from gymposium.driver import FORFEIT, MatchJob, play
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.prompt import PROMPT_VERSION
-from gymposium.records import Problem, Record, read_records, recorded
-from gymposium.seating import seated_jobs
+from gymposium.records import recorded
+from gymposium.runs.folder import RunFolder, RunMatches, check_new
+from gymposium.seating import planned, seated_jobs
+from gymposium.settings import read_settings
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.synth import Gathered, Keep, Wanted, gather, per_of
 
-FORMAT = "gymposium-synth-1"
+FORMAT = "gymposium-synth-2"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which matches are played, and what of them becomes data."""
+
+    game: str
+    players: str
+    matches: int
+    keep: str
+    seats: str
+    by: int | None
+    context: str
+    reply: str
+    prompt: str
+    thinking: bool
+    per: str | None
+    dedupe: bool
+    limit: int | None
+    seed: int
+    swap: bool
+    schedule: str
+    at_once: int
+    start_server: bool
+    server_option: tuple[str, ...]
+
+
+_NAMES = frozenset(field.name for field in fields(Settings))
+_FIXED = ("game", "players", "seed", "swap", "out_dir")
+"""What decides the matches that are recorded. The rest may be given anew with --resume: more matches, and other data of
+the same ones."""
 
 
 def command(
-    game: Annotated[str, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")],
-    players: Annotated[str, typer.Option(metavar="A,B", help="Who plays: one for each seat, as in gymposium list.")],
-    file: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The data, a line of JSON each. It must not be there yet.")
-    ],
+    ctx: typer.Context,
+    game: Annotated[
+        str | None, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")
+    ] = None,
+    players: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Who plays: one for each seat, as in gymposium list.")
+    ] = None,
     matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="How many matches are played.")] = 1000,
     keep: Annotated[
         str,
@@ -92,6 +133,14 @@ def command(
         ),
     ] = False,
     server_option: ServerOptions = None,
+    out_dir: OutOption = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Go on with the run in this folder. More matches (-n) and other data of them may be asked for.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make data to imitate: games of any players, kept by outcome, as chats in JSONL.
@@ -102,140 +151,147 @@ def command(
     move forfeits; such a seat is left out, and so are its opponents.
 
     Whole matches are written as messages, single turns as prompt and completion, the formats of TRL and others. The
-    matches are recorded beside the data, so that a run that was stopped goes on where it was.
+    folder of the run holds them as data.jsonl, beside its matches and a manifest.json. A run that was stopped goes on
+    with --resume; so does one of which more matches or other data are wanted.
 
     Examples:
 
     \b
-    gymposium synth --game tic_tac_toe --players mcts-100,random -n 500 --by 1 --keep win,draw --out moves.jsonl
-    gymposium synth --game kuhn_poker --players "lm:MODEL?reply=tags&temperature=0.8,random" --reply tags --out k.jsonl
-    gymposium synth --game 2048 --players random -n 400 --keep "return>=1500" --out 2048.jsonl
+    gymposium synth --game tic_tac_toe --players mcts-100,random -n 500 --by 1 --keep win,draw --out moves
+    gymposium synth --game kuhn_poker --players "lm:MODEL?reply=tags&temperature=0.8,random" --reply tags
+    gymposium synth --game 2048 --players random -n 400 --keep "return>=1500"
+    gymposium synth --resume moves -n 1000
     """
-
-    loaded, how = load_game(game), read_schedule(schedule)
-    texts = [name.strip() for name in players.split(",")]
-    settings = PlayerSettings().with_options(
-        {"context": context, "reply": reply, "prompt": prompt, "thinking": "true" if thinking else "false"}
-    )
-    wanted = Wanted(
-        settings=settings,
-        keep=Keep.parse(keep),
-        per=per_of(settings, per),
-        seats=read_seats(seats, loaded),
-        dedupe=dedupe,
-        limit=limit,
-    )
-    wanted.keep.check(loaded)
-    check_players(texts, by, loaded)
-    if file.exists():
-        raise BadOption(f"--out {file}: is there already. Name another file, or delete it to have it made again.")
-    session = _Session(loaded, texts, matches, seed, swap, file.with_suffix(".matches.jsonl"))
-    session.resume()
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(telling_of(session.file))
-            seated = stack.enter_context(seated_players(texts, server_option, start_server=start_server))
-            session.play(seated, how, at_once)
-            if by is not None:
-                wanted = replace(wanted, by=seated[texts[by - 1]].name)
-            note_remarks(seated.values())
-    except KeyboardInterrupt:
-        note(
-            f"Stopped. {len(session.records)} of {matches} matches are recorded in {session.file}; the same command "
-            f"goes on from there."
+    if resume is not None:
+        refuse_beside_resume(ctx, _NAMES.difference(_FIXED))
+        folder = RunFolder.open(resume, "synth")
+        stored: Settings = read_settings(f"{resume}/settings.json", Settings, folder.settings)
+        check_settings([stored.game], names_of(stored.players))
+        anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
+        given = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
+        if given.matches < stored.matches:
+            raise BadOption(f"-n {given.matches}: {stored.matches} matches are planned in {resume} already.")
+        if given != stored and (resume / "data.jsonl").exists():
+            raise BadOption(
+                f"{resume / 'data.jsonl'} was made with other settings, and data is never written over. Move it away, "
+                f"or delete it, to have it made again."
+            )
+    elif game is None or players is None:
+        raise BadOption(
+            "Name a game and its players:  gymposium synth --game tic_tac_toe --players mcts-100,random  (or --resume "
+            "DIR)."
         )
-        raise typer.Exit(130) from None
-    counts = Gathered()
-    data = "".join(json.dumps(line) + "\n" for line in gather(session.in_order(), wanted, counts))
-    if not data:
-        raise GymposiumError(
-            f"No seat of {counts.matches} matches is to be imitated ({_reasons(counts)}). Play more of them (-n; those "
-            f"in {session.file} are not played again), keep other outcomes (--keep), or let stronger players play."
-        )
-    replace_text(file, data)
-    manifest = {
-        "format": FORMAT,
-        "data": file.name,
-        "sha256": sha256(data.encode()).hexdigest(),
-        "records": session.file.name,
-        "game": loaded.name,
-        "players": texts,
-        "matches": matches,
-        "seed": seed,
-        "swap": swap,
-        "wanted": {**asdict(wanted), "keep": keep},
-        "prompt_version": PROMPT_VERSION,
-        "versions": {"python": python_version()} | {name: version(name) for name in ("gymposium", "gymposium-agents")},
-        "counts": counts.as_dict(),
-    }
-    replace_text(file.with_suffix(".manifest.json"), json.dumps(manifest, indent=2) + "\n")
-    if as_json:
-        print_json(manifest)
     else:
-        what = "whole matches" if wanted.per == "match" else "single turns"
-        out().print(f"{file}: {counts.lines} lines, {what}, context {settings.context}", soft_wrap=True)
-        out().print(f"  played    {counts.matches} matches of {loaded.name}, seed {seed}", soft_wrap=True)
-        out().print(f"  kept      {counts.kept} seats", soft_wrap=True)
-        out().print(f"  left out  {_reasons(counts)}", soft_wrap=True)
-        if dedupe:
-            out().print(f"  passed over as duplicates  {counts.duplicates} lines", soft_wrap=True)
-    note(f"Matches in {session.file}, settings and counts in {file.with_suffix('.manifest.json')}")
+        how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
+        given = Settings(game, players, matches, *how, start_server, tuple(server_option or ()))
+        check_new(out_dir)
+    session = _Session(given)
+    with seated_players(session.texts, given.server_option, start_server=given.start_server) as seated:
+        if resume is None:
+            folder = RunFolder.create(out_dir, "synth", asdict(given))
+        else:
+            folder = RunFolder(resume, "synth", asdict(given))
+            folder.write_settings()
+        with nullcontext() if resume else folder.removed_on_error():
+            made = session.play(seated, folder)
+        note_remarks(seated.values())
+    if as_json:
+        print_json(made)
+    else:
+        session.print(folder)
+    note(f"Matches in {folder.matches}, settings and counts in {folder.path / 'manifest.json'}")
 
 
 class _Session:
-    """The matches that data is made from, as far as they were played."""
+    """The matches that data is made from, and what of them is kept."""
 
-    def __init__(self, game: Game, texts: Sequence[str], matches: int, seed: int, swap: bool, file: Path) -> None:
-        self.game, self.texts, self.matches, self.seed, self.swap, self.file = game, texts, matches, seed, swap, file
+    def __init__(self, given: Settings) -> None:
+        """Raises `GymposiumError` for what cannot be, before anything is played."""
+        self.given = given
+        self.game = load_game(given.game)
+        self._schedule = read_schedule(given.schedule)
+        self.texts = names_of(given.players)
+        self._allow = to_allow([given.game], self.texts)
+        thinking = "true" if given.thinking else "false"
+        settings = PlayerSettings().with_options(
+            {"context": given.context, "reply": given.reply, "prompt": given.prompt, "thinking": thinking}
+        )
+        self.wanted = Wanted(
+            settings=settings,
+            keep=Keep.parse(given.keep),
+            per=per_of(settings, given.per),
+            seats=read_seats(given.seats, self.game),
+            dedupe=given.dedupe,
+            limit=given.limit,
+        )
+        self.wanted.keep.check(self.game)
+        check_players(self.texts, given.by, self.game)
         # equal ids, equal matches: the id holds a digest of all that they depend on
-        inputs = f"{game.name} {','.join(texts)} {seed} {swap}"
-        self.tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
-        self.records: dict[str, Record] = {}
+        inputs = f"{self.game.name} {','.join(self.texts)} {given.seed} {given.swap}"
+        self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
+        self.counts = Gathered()
 
-    def resume(self) -> None:
-        """Take over what an earlier run recorded.
+    def play(self, players: Mapping[str, Player], folder: RunFolder) -> dict[str, Any]:
+        """Play what the folder does not hold yet, and write the data and the manifest, which is given back."""
+        total = self.given.matches
+        with matches_of(folder, planned(self._tag, total), self._allow) as (log, bar):
+            task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
+            missing = (job for job in self._jobs(players) if job.id not in log.finished)
+            for _ in recorded(play(missing, at_once=self.given.at_once, schedule=self._schedule), log.write):
+                bar.advance(task)
+            return self._write(players, folder, log)
 
-        Raises `BadOption` where the file holds matches of another command."""
-        if not self.file.exists():
-            return
-        for number, record in read_records(self.file):
-            if isinstance(record, Problem):
-                note(f"{record.where} is no whole record; that match is played again.")
-            elif not record.id.startswith(f"{self.tag}-"):
-                raise BadOption(
-                    f"{self.file}:{number} is a match of other settings (game, players, seed or seats). Name another "
-                    f"--out, or delete that file."
-                )
-            elif record.error is None:
-                self.records[record.id] = record
-        note(f"{len(self.records)} matches are recorded in {self.file} already.")
+    def _jobs(self, players: Mapping[str, Player]) -> Iterator[MatchJob]:
+        seated, given = [players[text] for text in self.texts], self.given
+        for job, _ in seated_jobs(
+            self.game, seated, given.matches, seed=given.seed, swap=given.swap, tag=self._tag, on_illegal=FORFEIT
+        ):
+            yield job
 
-    def play(self, players: Mapping[str, Player], schedule: Schedule, at_once: int) -> None:
-        """Play and record what is missing."""
-        seated = [players[text] for text in self.texts]
+    def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:
+        given, counts = self.given, self.counts
+        if given.by is not None:
+            self.wanted = replace(self.wanted, by=players[self.texts[given.by - 1]].name)
+        data = "".join(json.dumps(line) + "\n" for line in gather(log.in_order(), self.wanted, counts))
+        if not data:
+            raise GymposiumError(
+                f"No seat of {counts.matches} matches is to be imitated ({_reasons(counts)}). Play more of them (-n; "
+                f"those that are recorded are not played again), keep other outcomes (--keep), or let stronger "
+                f"players play."
+            )
+        replace_text(folder.path / "data.jsonl", data)
+        names = ("gymposium", "gymposium-agents")
+        manifest = {
+            "format": FORMAT,
+            "data": "data.jsonl",
+            "sha256": sha256(data.encode()).hexdigest(),
+            "records": folder.matches.name,
+            "game": self.game.name,
+            "players": self.texts,
+            "matches": given.matches,
+            "seed": given.seed,
+            "swap": given.swap,
+            "wanted": {**asdict(self.wanted), "keep": given.keep},
+            "prompt_version": PROMPT_VERSION,
+            "versions": {"python": python_version()} | {name: version(name) for name in names},
+            "counts": counts.as_dict(),
+        }
+        replace_text(folder.path / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+        return manifest
 
-        def jobs() -> Iterator[MatchJob]:
-            for job, _ in seated_jobs(
-                self.game, seated, self.matches, seed=self.seed, swap=self.swap, tag=self.tag, on_illegal=FORFEIT
-            ):
-                if job.id not in self.records:
-                    yield job
-
-        with open_record(self.file) as writer, match_bar() as bar:
-            task = bar.add_task(self.game.name, total=self.matches, completed=len(self.records))
-
-            def keep(played: Played) -> None:
-                record = writer.write(played)
-                if record.error is None:
-                    self.records[record.id] = record
-                    bar.advance(task)
-
-            for _ in recorded(play(jobs(), at_once=at_once, schedule=schedule), keep):
-                pass
-
-    def in_order(self) -> Iterator[Record]:
-        """The matches by number, whenever they ended."""
-        return (self.records[f"{self.tag}-{number}"] for number in range(self.matches))
+    def print(self, folder: RunFolder) -> None:
+        """What was played, and what became of it."""
+        counts, wanted = self.counts, self.wanted
+        what = "whole matches" if wanted.per == "match" else "single turns"
+        data = folder.path / "data.jsonl"
+        for line in (
+            f"{data}: {counts.lines} lines, {what}, context {wanted.settings.context}",
+            f"  played    {counts.matches} matches of {self.game.name}, seed {self.given.seed}",
+            f"  kept      {counts.kept} seats",
+            f"  left out  {_reasons(counts)}",
+            *([f"  passed over as duplicates  {counts.duplicates} lines"] if wanted.dedupe else []),
+        ):
+            out().print(line, soft_wrap=True)
 
 
 def read_seats(text: str, game: Game) -> tuple[int, ...] | None:

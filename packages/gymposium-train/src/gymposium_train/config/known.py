@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.loggers.make import check_loggers
+from gymposium.loggers.make import check_installed, check_loggers
 from gymposium.players.grammar import make_player
 from gymposium.players.search.refusal import refuse
 from gymposium.reading import reader
@@ -37,7 +38,7 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     yield from _told("asking.reply", reader, config.asking.reply)
     yield from _told("asking.context", context, config.asking.context)
     yield from _told("reward", make_reward, config.reward)
-    yield from _told("loggers", check_loggers, config.loggers)
+    yield from _told("loggers", _check_loggers, config.loggers)
     targets = config.model.lora.targets
     if config.model.name is None and targets is not None:
         yield from _told("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
@@ -55,6 +56,11 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     if len(games) == len(config.games):
         yield from _told("stages", check_stages, config.stages, games)
         yield from _shares(config, games)
+
+
+def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
+    check_loggers(options)
+    check_installed(options)
 
 
 def missing(config: TrainConfig) -> Iterator[str]:

@@ -30,6 +30,11 @@ def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> No
             raise NotAllowed(name, f"{'.'.join(path)}: {why}", f"--allow {shlex.quote(name)}")
 
 
+def to_allow(config: TrainConfig) -> list[str]:
+    """The names in a run's config that the user must allow again when the run goes on."""
+    return list(dict.fromkeys(name for _, name, _ in _named(config)))
+
+
 def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Each setting that needs the user's permission, what it names, and why."""
     players: list[tuple[tuple[str, ...], str]]

@@ -142,6 +142,7 @@ def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[
 def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> None:
     config, settings = run.config, run.config.cold_start
     learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    run.directory.forget(COLD_START, 0)
     drawn = batches(pairs, settings.batch, config.seed)
     with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:
         for metrics in imitate(learner, drawn, settings, progress=lambda step: step / settings.steps):

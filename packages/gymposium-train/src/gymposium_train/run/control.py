@@ -34,6 +34,7 @@ def control(run: UnderWay) -> None:
     config = run.config
     loaded = load(config, taught(run.directory, config), whole=True)
     learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    run.directory.forget(CONTROL, 0)
     budget = run.directory.results()["train_cpu_seconds"]
     began, cpu = time.process_time(), 0.0
 

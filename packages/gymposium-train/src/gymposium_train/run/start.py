@@ -10,12 +10,14 @@ from pathlib import Path
 import torch
 from transformers.utils import logging as transformers_logging
 
+from gymposium.cli.resume import command_line
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
 from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.known import check_servable
+from gymposium_train.config.permitted import to_allow
 from gymposium_train.config.sense import check
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
@@ -33,8 +35,8 @@ from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import Watchers
 
 
-def start_run(path: Path, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
-    """Begin a run in a new directory and see it through."""
+def start_run(path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
+    """Begin a run in a new directory, one of `gymposium-runs` where there is no path, and see it through."""
     check(config)
     check_processes(config)
     directory = RunDirectory.create(path, config)
@@ -67,6 +69,8 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
             watchers.finished()
     except BaseException as error:
         close_loggers(loggers, error)
+        stopped = "\nStopped. " if isinstance(error, KeyboardInterrupt) else ""
+        say(f"{stopped}Go on with:\n  {command_line('train', '--resume', str(directory.path), allow=to_allow(config))}")
         raise
     close_loggers(loggers)
 

@@ -12,7 +12,7 @@ from gymposium.rewards.grammar import make_reward
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead
-from gymposium_train.checkpoints import broken_checkpoints, complete_checkpoints, load_checkpoint, save_checkpoint
+from gymposium_train.checkpoints import keep_newest, load_checkpoint, remove_broken, save_checkpoint
 from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import Learner
@@ -25,6 +25,7 @@ from gymposium_train.run.measures import curve_point
 from gymposium_train.run.models import taught, trained
 from gymposium_train.run.together import learning
 from gymposium_train.run.under_way import UnderWay
+from gymposium_train.run.watching import TRAIN
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
@@ -53,6 +54,7 @@ def reinforce(run: UnderWay) -> None:
             imitate=beside(run, loaded),
         )
         done, cpu = _restore(run, training, learner)
+        directory.forget(TRAIN, done)
         trainee.publish()
         cpu = _steps(run, training, learner, done, cpu)
         for remark in training.reward.remarks():
@@ -68,9 +70,9 @@ def reinforce(run: UnderWay) -> None:
 
 def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, float]:
     """Steps done and CPU seconds spent on them, from the newest complete checkpoint."""
-    for broken in broken_checkpoints(run.directory.checkpoints):
-        say(f"passed over, not complete: {broken}", style="yellow")
-    complete = complete_checkpoints(run.directory.checkpoints)
+    for broken in remove_broken(run.directory.checkpoints):
+        say(f"removed, not complete: {broken}", style="yellow")
+    complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)
     if not complete:
         return 0, 0.0
     state = load_checkpoint(complete[-1], learner)

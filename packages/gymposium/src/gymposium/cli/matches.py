@@ -1,4 +1,4 @@
-"""What the verbs that play share: their options, a bar, and where the record goes."""
+"""What the verbs that play share: their options, and a bar."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ from gymposium.cli.text import err, note
 from gymposium.driver import SCHEDULES, Schedule
 from gymposium.errors import BadOption, EngineError
 from gymposium.players.protocol import Player
-from gymposium.records import RecordWriter
 
-RECORD = Path("gymposium-runs/matches.jsonl")
-
-RecordOption = Annotated[
-    Path, typer.Option("--record", metavar="FILE", help="The file that every finished match is appended to.")
-]
 SeedOption = Annotated[int, typer.Option(help="Everything that is drawn follows from it.")]
 PolicyOption = Annotated[
     str,
@@ -52,8 +46,13 @@ def telling_of(record: Path) -> Iterator[None]:
     try:
         yield
     except EngineError:
-        note(f"The match so far is recorded in {record}:  gymposium replay {record}")
+        tell_where(record)
         raise
+
+
+def tell_where(record: Path) -> None:
+    """Where a match is recorded that broke off."""
+    note(f"The match so far is recorded in {record}:  gymposium replay {record}")
 
 
 class _Rate(ProgressColumn):
@@ -92,11 +91,3 @@ def read_schedule(text: str) -> Schedule:
         if text == schedule:
             return schedule
     raise BadOption(f"--schedule {text}: write {' or '.join(SCHEDULES)}.")
-
-
-def open_record(path: Path) -> RecordWriter:
-    """A writer for the file, or `BadOption` with the reason."""
-    try:
-        return RecordWriter(path)
-    except OSError as error:
-        raise BadOption(f"--record {path}: cannot be written ({error.strerror}).") from error

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gymposium.cli.matches import RECORD, RecordOption, open_record, telling_of
+from gymposium.cli.matches import tell_where
+from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
 from gymposium.driver import MatchJob, Played, play
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, EngineError
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer
-from gymposium.records import recorded
+from gymposium.records import RecordWriter, recorded
+from gymposium.runs.folder import RunFolder, check_new
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -27,7 +30,7 @@ def command(
     ] = "random",
     seat: Annotated[int, typer.Option(min=0, help="Your seat, counted from 0.")] = 0,
     seed: Annotated[int | None, typer.Option(help="To play the same match again; otherwise a fresh one.")] = None,
-    record: RecordOption = RECORD,
+    out_dir: OutOption = None,
 ) -> None:
     """Play a game at the terminal.
 
@@ -56,19 +59,28 @@ def command(
     with contextlib.suppress(ImportError):  # not on Windows
         import readline  # noqa: F401 - arrow keys then edit the line and recall earlier ones
 
+    check_new(out_dir)
+    file = Path()
+
     def write(played: Played) -> None:
-        with open_record(record) as writer:  # only now: who leaves early leaves no file
+        nonlocal file  # only now: who leaves early leaves no folder
+        settings = {"game": loaded.name, "opponent": opponent, "seat": seat, "seed": seed}
+        file = RunFolder.create(out_dir, "play", settings).matches
+        with RecordWriter(file) as writer:
             writer.write(played)
 
     try:
-        with telling_of(record):
+        with sigterm_raises():
             played = next(recorded(play([job]), write))
-    except KeyboardInterrupt:
+    except EngineError:
+        tell_where(file)
+        raise
+    except KeyboardInterrupt as stop:
         print()
         note("Stopped; nothing is recorded.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_code(stop)) from None
     _show_end(played, [s for s, player in enumerate(job.players) if player is you])
-    note(f"Recorded in {record} as match {job.id}")
+    note(f"Recorded in {file} as match {job.id}")
 
 
 def _show_end(played: Played, yours: list[int]) -> None:

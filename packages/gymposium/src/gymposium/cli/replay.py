@@ -63,8 +63,8 @@ def command(
 
     Examples:
 
-        gymposium replay gymposium-runs/matches.jsonl --match 1
-        gymposium replay gymposium-runs/matches.jsonl --match run-5a0c9b21-17 --seat 1
+        gymposium replay gymposium-runs/2026-11-23-run-1/matches.jsonl --match 1
+        gymposium replay gymposium-runs/2026-11-23-run-1/matches.jsonl --match run-5a0c9b21-17 --seat 1
         gymposium replay matches.jsonl --json
     """
     items = [item for _, item in read_records(file)]

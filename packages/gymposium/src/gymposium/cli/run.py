@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,16 +13,19 @@ from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
-    RECORD,
     PolicyOption,
-    RecordOption,
     ScheduleOption,
     SeedOption,
-    match_bar,
     note_remarks,
-    open_record,
     read_schedule,
-    telling_of,
+)
+from gymposium.cli.resume import (
+    OutOption,
+    ResumeOption,
+    check_settings,
+    matches_of,
+    refuse_beside_resume,
+    to_allow,
 )
 from gymposium.cli.text import note, out, with_interval
 from gymposium.driver import MatchJob, play
@@ -33,19 +36,38 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.records import recorded
+from gymposium.runs.folder import RunFolder, check_new
 from gymposium.scores import Score
-from gymposium.seating import seated_jobs
+from gymposium.seating import planned, seated_jobs, seats_of
+from gymposium.settings import read_settings
 from gymposium.watchdog import Watchdog
 
 _RESULTS = ("win", "draw", "loss")
 _FAILURES = ("illegal", "unparsable", "cut off")
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is played: all that decides it."""
+
+    game: str
+    players: str
+    matches: int
+    seed: int
+    swap: bool
+    on_illegal: str
+    watchdog: float | None
+    schedule: str
+
+
 def command(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
+    ctx: typer.Context,
+    game: Annotated[
+        str | None, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")
+    ] = None,
     players: Annotated[
-        str, typer.Option("--players", metavar="A,B", help="One player for each seat, as in gymposium list.")
-    ],
+        str | None, typer.Option("--players", metavar="A,B", help="One player for each seat, as in gymposium list.")
+    ] = None,
     matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="How many matches.")] = 100,
     seed: SeedOption = 0,
     swap: Annotated[
@@ -57,61 +79,127 @@ def command(
         typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer of a player; who is late forfeits."),
     ] = None,
     schedule: ScheduleOption = "rounds",
-    record: RecordOption = RECORD,
+    out_dir: OutOption = None,
+    resume: ResumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play many matches between players and print how each did, with 95 % intervals.
 
     With swapped seats, the matches of one round over the seats have the same cards and dice. The same seed
     gives the same matches. Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are
-    shares of a player's replies. Every match is appended to the record as it ends: gymposium replay shows
+    shares of a player's replies. Every match is in the run's folder as soon as it is over: gymposium replay shows
     it, gymposium verify plays it again.
+
+    A run that was stopped, by whatever means, goes on with --resume: no match that is recorded is played again.
 
     Examples:
 
         gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
-        gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap
+        gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap --out goofspiel
         gymposium run kuhn_poker --players mcts-50,random --json > score.json
+        gymposium run --resume goofspiel
     """
-    loaded, policy, how = load_game(game), FailurePolicy.parse(on_illegal), read_schedule(schedule)
-    dog = None if watchdog is None else Watchdog(watchdog)
-    seated = make_players(loaded, players)
-    scores = [Score() for _ in seated]
-    orders: dict[str, list[int]] = {}
-    # equal ids, equal matches: the id holds a digest of all that they depend on
-    inputs = f"{loaded.name} {players} {seed} {swap} {policy}"
-    tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
+    folder = None
+    if resume is not None:
+        refuse_beside_resume(ctx)
+        folder = RunFolder.open(resume, "run")
+        settings: Settings = read_settings(f"{resume}/settings.json", Settings, folder.settings)
+        check_settings([settings.game], names_of(settings.players))
+    elif game is None or players is None:
+        raise BadOption(
+            "Name a game and its players:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
+        )
+    else:
+        settings = Settings(game, players, matches, seed, swap, on_illegal, watchdog, schedule)
+        check_new(out_dir)
+    session = _Session(settings)
+    made = folder or RunFolder.create(out_dir, "run", asdict(settings))
+    with nullcontext() if folder else made.removed_on_error():
+        session.play(made)
+    folder = made
+    if as_json:
+        print_json({**session.as_data(), "record": str(folder.matches)})
+    else:
+        session.print()
+    note_remarks(session.players)
+    note(f"Recorded in {folder.matches}")
 
-    def jobs() -> Iterator[MatchJob]:
-        for job, order in seated_jobs(loaded, seated, matches, seed=seed, swap=swap, tag=tag, on_illegal=policy):
-            orders[job.id] = order
+
+class _Session:
+    """The matches of a run, and how its players did."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `GymposiumError` for what cannot be played, before anything is."""
+        self.settings = settings
+        self.game = load_game(settings.game)
+        self.policy = FailurePolicy.parse(settings.on_illegal)
+        self._schedule = read_schedule(settings.schedule)
+        self._watchdog = None if settings.watchdog is None else Watchdog(settings.watchdog)
+        self.players = make_players(self.game, settings.players)
+        self._allow = to_allow([self.game.name], names_of(settings.players))
+        self.scores = [Score() for _ in self.players]
+        # equal ids, equal matches: the id holds a digest of all that they depend on
+        inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
+        self._tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
+
+    def _jobs(self) -> Iterator[MatchJob]:
+        given = self.settings
+        for job, _ in seated_jobs(
+            self.game,
+            self.players,
+            given.matches,
+            seed=given.seed,
+            swap=given.swap,
+            tag=self._tag,
+            on_illegal=self.policy,
+        ):
             yield job
 
-    done = 0
-    try:
-        with telling_of(record), open_record(record) as writer, _progress(loaded, matches) as advance:
-            for played in recorded(play(jobs(), watchdog=dog, schedule=how), writer.write):
-                for seat, index in enumerate(orders.pop(played.job.id)):
-                    scores[index].add(played, seat)
-                done += 1
-                advance()
-    except KeyboardInterrupt:
-        note(f"Stopped. {done} of {matches} matches are recorded in {record}.")
-        raise typer.Exit(130) from None
-    if as_json:
-        print_json(_as_data(loaded, seated, scores, seed, swap, policy, record))
-    else:
-        seats = "" if loaded.seats == 1 else ", seats swapped" if swap else ", seats fixed"
-        out().print(f"{loaded.name}: {matches} matches, seed {seed}{seats}", soft_wrap=True)
-        out().print(_table(loaded, seated, scores))
-    note_remarks(seated)
-    note(f"Recorded in {record}")
+    def play(self, folder: RunFolder) -> None:
+        """Play what the folder does not hold yet, and count all of it."""
+        total = self.settings.matches
+        numbers = planned(self._tag, total)
+        with matches_of(folder, numbers, self._allow) as (log, bar):
+            task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
+            missing = (job for job in self._jobs() if job.id not in log.finished)
+            for _ in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
+                bar.advance(task)
+            for record in log.in_order():
+                order = seats_of(numbers[record.id], self.game.seats, swap=self.settings.swap)
+                for seat, index in enumerate(order):
+                    self.scores[index].add_record(record, self.game, seat)
+
+    def print(self) -> None:
+        """Who did how well, as a table."""
+        given, game = self.settings, self.game
+        seats = "" if game.seats == 1 else ", seats swapped" if given.swap else ", seats fixed"
+        out().print(f"{game.name}: {given.matches} matches, seed {given.seed}{seats}", soft_wrap=True)
+        out().print(_table(game, self.players, self.scores))
+
+    def as_data(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "game": self.game.name,
+            "matches": self.scores[0].matches,
+            "seed": self.settings.seed,
+            "swap": self.settings.swap,
+            "on_illegal": str(self.policy),
+            "players": [
+                {"player": player.name, **score.as_dict()}
+                for player, score in zip(self.players, self.scores, strict=True)
+            ],
+        }
+
+
+def names_of(players: str) -> list[str]:
+    """The single players of `a,b`."""
+    return [name.strip() for name in players.split(",")]
 
 
 def make_players(game: Game, text: str) -> list[Player]:
     """The players written as `a,b`, as many as the game has seats. Equal ones are one player, which is
     asked for all its seats at once."""
-    names = [name.strip() for name in text.split(",")]
+    names = names_of(text)
     if len(names) != game.seats:
         raise BadOption(f"--players {text}: {game.name} needs {_players(game.seats)}, not {len(names)}.")
     made = {name: make_player(name) for name in dict.fromkeys(names)}
@@ -122,13 +210,6 @@ def make_players(game: Game, text: str) -> list[Player]:
 
 def _players(number: int) -> str:
     return "1 player" if number == 1 else f"{number} players"
-
-
-@contextmanager
-def _progress(game: Game, matches: int) -> Iterator[Any]:
-    with match_bar() as bar:
-        task = bar.add_task(game.name, total=matches)
-        yield lambda: bar.advance(task)
 
 
 def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Table:
@@ -154,23 +235,3 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
     for name in dict.fromkeys(name for score in scores for name in score.reports):
         row(name.replace("_", " "), (with_interval(score.mean_report(name)) for score in scores))
     return table
-
-
-def _as_data(
-    game: Game,
-    players: Sequence[Player],
-    scores: Sequence[Score],
-    seed: int,
-    swap: bool,
-    policy: FailurePolicy,
-    record: Path,
-) -> dict[str, Any]:
-    return {
-        "game": game.name,
-        "matches": scores[0].matches,
-        "seed": seed,
-        "swap": swap,
-        "on_illegal": str(policy),
-        "players": [{"player": player.name, **score.as_dict()} for player, score in zip(players, scores, strict=True)],
-        "record": str(record),
-    }

@@ -31,7 +31,7 @@ def command(
 
     Examples:
 
-        gymposium verify gymposium-runs/matches.jsonl
+        gymposium verify gymposium-runs/2026-11-23-run-1/matches.jsonl
         gymposium verify runs/*.jsonl --json
     """
     checked = [(path, verify_file(path)) for path in files]

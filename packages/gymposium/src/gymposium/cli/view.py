@@ -13,6 +13,7 @@ import typer
 
 from gymposium.cli.text import note
 from gymposium.extras import needs_extra
+from gymposium.writable import check_writable
 
 PORT = 8700
 TOKEN = "GYMPOSIUM_VIEW_TOKEN"
@@ -64,7 +65,7 @@ def command(
         from gymposium.viewer.guard import is_loopback
         from gymposium.viewer.serve import serve
     if export is not None:
-        write_pages(directory, export)
+        write_pages(directory, check_writable("--export", export))
         note(f"Written: {export / 'index.html'}")
         return
     token = os.environ.get(TOKEN) or (None if is_loopback(host) else secrets.token_urlsafe(24))

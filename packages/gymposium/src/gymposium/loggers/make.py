@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,6 +77,14 @@ def _check(name: str, given: Mapping[str, Any]) -> Any:
     if not isinstance(given, Mapping):
         raise BadOption(f"loggers.{name} is {given!r}; give a table of options, which may be empty: [loggers.{name}]")
     return read_settings(f"[loggers.{name}]", host().settings(known[name]), given)
+
+
+def check_installed(options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises `MissingExtra` where a library that one of these loggers needs is not installed; none is imported."""
+    for name in options:
+        spec = host().loggers[name]
+        if spec.needs and importlib.util.find_spec(spec.needs) is None:
+            raise MissingExtra(f"{spec.needs}, which the logger {name!r} needs,", spec.install or spec.needs)
 
 
 def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -> list[Logger]:

@@ -238,6 +238,11 @@ class LoggerSpec:
     settings: str
     """`"package.module:Class"`, a frozen dataclass: each field is an option of that table, with its type and default.
     It is imported when a config is checked, so it stands where nothing heavy is imported."""
+    needs: str = ""
+    """The package of its service that it imports when it is made, where that is no dependency: a config that names the
+    logger is refused where it is not installed."""
+    install: str = ""
+    """What to give `pip install` for it; `needs` unless said."""
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.name):

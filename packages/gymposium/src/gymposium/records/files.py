@@ -26,6 +26,11 @@ class RecordWriter:
         self.torn = self._lines.torn
         """Whether there was such a rest of a line."""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return self._lines.size
+
     def write(self, played: Played) -> Record:
         """Append a record."""
         record = Record.of(played)

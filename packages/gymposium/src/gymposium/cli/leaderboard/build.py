@@ -9,6 +9,7 @@ import typer
 
 from gymposium.cli.text import note
 from gymposium.extras import needs_extra
+from gymposium.writable import check_writable
 
 
 def build_site(
@@ -43,6 +44,6 @@ def build_site(
         from gymposium.arena.board import Board
         from gymposium.arena.site.build import REPLAYS, build
 
-    out = site or board / "site"
+    out = check_writable("--out", site or board / "site")
     built = build(Board(board), out, replays=REPLAYS if replays is None else replays)
     note(f"Written: {out / 'index.html'}, with {len(built.pages)} matches to step through")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,10 +12,13 @@ import typer
 
 from gymposium.allowed import allow
 from gymposium.cli.matches import match_bar
+from gymposium.cli.resume import plugin_files, told_how_to_go_on
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
+from gymposium.runs.folder import RUNS
 from gymposium.visible import visible
+from gymposium.writable import check_writable
 
 if TYPE_CHECKING:
     from gymposium.arena.tournament import Tournament
@@ -97,41 +99,33 @@ def run_suite(
     if suite is None:
         assert board is not None
         opened = Board(board)
+        check_writable("--out", board)
     else:
         read = read_suite(suite)
-        opened = Board.begin(board or Path("gymposium-runs") / read.name, read)
+        opened = Board.begin(check_writable("--out", board or RUNS / read.name), read)
     allow(*(add or ()))  # what is typed here is allowed to the workers too, who read it from the entry
     for player in add or ():
         opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     workers = jobs or os.cpu_count() or 1
-    with match_bar() as bar:
+    found: Tournament | None = None
+
+    def kept() -> str:
+        return f"What was played ({0 if found is None else found.played} matches this time) stands in {opened.path}."
+
+    go_on = ("leaderboard", "run", "--out", str(opened.path))
+    with told_how_to_go_on(kept, *go_on), match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
-        found: Tournament | None = None
 
         def watch(state: Tournament) -> None:
             nonlocal found
             found = state
             bar.update(task, total=state.planned, completed=state.finished)
 
-        try:
-            found = run_tournament(opened, workers, plugin_files(), watch)
-        except KeyboardInterrupt:
-            played = 0 if found is None else found.played
-            bar.stop()
-            note(f"Stopped. What was played ({played} matches this time) stands in {opened.path}. Go on with:")
-            note(f"  gymposium leaderboard run --out {shlex.quote(str(opened.path))}")
-            raise typer.Exit(130) from None
+        found = run_tournament(opened, workers, plugin_files(), watch)
     _tell(found, opened.path)
     note(opened.suite.rules())
     if not found.complete:
         raise typer.Exit(1)
-
-
-def plugin_files() -> list[Path]:
-    """The one-file plugins of this process."""
-    from gymposium.plugins.host import host
-
-    return [Path(plugin.source) for plugin in host().plugins if plugin.source.endswith(".py")]
 
 
 def _tell(found: Tournament, board: Path) -> None:

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from gymposium.arena.results import words
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.leaderboard.run import plugin_files
 from gymposium.cli.matches import match_bar
+from gymposium.cli.resume import plugin_files
 from gymposium.cli.text import note, out
 from gymposium.extras import needs_extra
 from gymposium.visible import visible

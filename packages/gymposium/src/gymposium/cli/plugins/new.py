@@ -22,6 +22,7 @@ from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
+from gymposium.writable import check_writable
 
 License = Literal["Apache-2.0", "MIT"]
 
@@ -73,6 +74,7 @@ def new_plugin(
         raise BadOption(f"{folder} is there already. Choose another name, or another place with --directory.")
     tell_complaints()
     words = fill_in(name, namespace, author, license_name)
+    check_writable("--directory", folder)
     for path, text in render(words).items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

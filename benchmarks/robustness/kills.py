@@ -1,0 +1,280 @@
+"""Commands that are killed at any moment and resumed: `run`, `leaderboard run` and `train`.
+
+A command runs in a process group of its own, which SIGKILL ends once a drawn moment of a drawn phase has come: the
+start, a share of what an uninterrupted run writes, or the end. Then the command goes on, and what it leaves is compared
+with what the uninterrupted run left: with players whose replies follow from their seeds, every file, byte for byte but
+for times. With other players, every match that was recorded before the kill is still there, and each match is there
+once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.robustness.row import Row
+
+_LIMIT = 600.0
+"""Seconds for one command; one that takes longer hangs."""
+_FICKLE = '''
+"""A player whose replies nobody can repeat."""
+from secrets import choice
+
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.protocol import Reply
+from gymposium.reading import READERS
+
+
+class Fickle:
+    name, reader, style = "fickle", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [Reply(choice(ask.legal_moves)) for ask in asks]
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="fickle", form="fickle", pattern="fickle", summary="F.", entry_point="fickle:Fickle")
+'''
+_SUITE = """
+name = "small"
+seed = 1
+groups = 12
+at_once = 8
+players = ["random", "greedy", "mcts-2"]
+
+[[games]]
+name = "tic_tac_toe"
+
+[[games]]
+name = "kuhn_poker"
+"""
+_TRAIN = (
+    *("--game", "kuhn_poker", "--steps", "3", "--seed", "3", "rollout.group_size=4", "rollout.growth=1"),
+    *("cold_start.steps=12", "cold_start.games=120", "cold_start.batch=16", "checkpoints.every=1"),
+    *("evaluation.matches=4", "evaluation.search_matches=2", 'evaluation.opponents=["random"]', "evaluation.every=2"),
+    *("evaluation.curve_matches=4", "model.small.hidden=32", "model.small.layers=1", "model.small.heads=2"),
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that is killed."""
+
+    begin: Sequence[str]
+    """Begins the run."""
+    resume: Sequence[str]
+    """Goes on with it, where `begun` is there."""
+    folder: Path
+    """What the run leaves."""
+    begun: str
+    """The file whose presence makes the run one that can go on."""
+    where: Path
+    """The current directory of the command."""
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Begin the run, or go on with it, in a process group of its own."""
+        arguments = self.resume if (self.folder / self.begun).exists() else self.begin
+        return subprocess.Popen(
+            [sys.executable, "-m", "gymposium.cli.main", *arguments],
+            cwd=self.where,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def finish(self) -> str:
+        """Let it run to its end. What it said where that is an error, else nothing."""
+        process = self.start()
+        try:
+            _, errors = process.communicate(timeout=_LIMIT)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            return f"hung: {shlex.join(self.resume)}"
+        return "" if process.returncode == 0 else errors.decode(errors="replace").strip()[-300:]
+
+    def kill_when(self, reached: Callable[[], bool], delay: float) -> bool:
+        """Kill it `delay` seconds after something is so. False where it ended before."""
+        process = self.start()
+        began = time.monotonic()
+        while process.poll() is None and not reached():
+            if time.monotonic() - began > _LIMIT:
+                break
+            time.sleep(0.001)
+        time.sleep(delay)
+        ended = process.poll() is not None
+        _kill(process)
+        return not ended
+
+    def written(self) -> int:
+        """Bytes in the folder so far."""
+        return sum(_size(path) for path in self.folder.rglob("*")) if self.folder.exists() else 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:
+        return 0
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def moment(command: Command, whole: int, share: float, rng: random.Random) -> tuple[Callable[[], bool], float]:
+    """When to kill, with that share of the tries behind: the first tenth in the start, the last in the end, when all is
+    written, and the others between, by how much of `whole` bytes is there."""
+    if share < 0.1:
+        return (lambda: True), rng.random()
+    if share >= 0.9:
+        return (lambda: command.written() >= whole), rng.random() * 0.2
+    wanted = (share - 0.1) / 0.8 * whole
+    return (lambda: command.written() > wanted), rng.random() * 0.01
+
+
+def tried(command: Command, whole: int, share: float, rng: random.Random, kept: Callable[[Path], list[str]]) -> str:
+    """Kill the command once, and let it go on. What went wrong, else nothing. `kept` finds what must outlive a kill."""
+    reached, delay = moment(command, whole, share, rng)
+    command.kill_when(reached, delay)
+    before = kept(command.folder)
+    if said := command.finish():
+        return f"at {share:.2f}: resume failed: {said}"
+    after = kept(command.folder)
+    lost = len(set(before) - set(after))
+    twice = len(after) - len({_id(line) for line in after})
+    return f"at {share:.2f}: {lost} records lost, {twice} matches twice" if lost or twice else ""
+
+
+def records(folder: Path) -> list[str]:
+    """Every whole record below a folder."""
+    files = sorted(folder.rglob("*.jsonl")) if folder.exists() else []
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True)]
+    return [line for line in lines if line.startswith('{"id":') and line.endswith("\n")]
+
+
+def _id(line: str) -> str:
+    found: str = json.loads(line)["id"]
+    return found
+
+
+def differences(whole: Path, other: Path) -> list[str]:
+    """The files that are not the same but for times."""
+    names = {path.relative_to(folder) for folder in (whole, other) for path in folder.rglob("*") if path.is_file()}
+    return sorted(str(name) for name in names if _content(whole / name) != _content(other / name))
+
+
+def _content(path: Path) -> Any:
+    if not path.is_file():
+        return None
+    if path.suffix == ".json":
+        return _without_times(json.loads(path.read_bytes()))
+    if path.suffix == ".jsonl":
+        return [_without_times(json.loads(line)) for line in path.read_bytes().splitlines()]
+    if path.suffix == ".html":
+        return re.sub(r"\d+(\.\d+)? (CPU )?s(econds)?\b", "TIME", path.read_text(encoding="utf-8"))
+    return path.read_bytes()
+
+
+def _without_times(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_without_times(one) for one in data]
+    if isinstance(data, dict):
+        return {k: _without_times(v) for k, v in data.items() if "seconds" not in k and not k.startswith("perf/")}
+    return data
+
+
+def attacks(
+    make: Callable[[Path], Command], tries: int, rng: random.Random, *, reproducible: bool = True
+) -> Iterator[str]:
+    """Kill and resume so often, each time in a new folder; yields what went wrong."""
+    with TemporaryDirectory() as home:
+        reference = make(Path(home, "whole"))
+        if said := reference.finish():
+            yield f"the uninterrupted run failed: {said}"
+            return
+        whole = reference.written()
+        for number in range(tries):
+            command = make(Path(home, f"try-{number}"))
+            if said := tried(command, whole, (number + rng.random()) / tries, rng, records):
+                yield said
+            elif reproducible and (found := differences(reference.folder, command.folder)):
+                yield f"try {number}: not the same: {', '.join(found)}"
+            elif len(records(command.folder)) != len(records(reference.folder)):
+                yield f"try {number}: {len(records(command.folder))} records"
+
+
+def a_run(home: Path) -> Command:
+    """`gymposium run` in rounds, of players whose replies follow from their seeds."""
+    home.mkdir()
+    begin = ("run", "tic_tac_toe", "--players", "random,greedy", "-n", "600", "--seed", "2", "--out", "run")
+    return Command(begin, ("run", "--resume", "run"), home / "run", "settings.json", home)
+
+
+def a_stream(home: Path) -> Command:
+    """`gymposium run` as the answers come, of a player that never answers the same."""
+    home.mkdir()
+    (home / "fickle.py").write_text(_FICKLE)
+    begin = ("run", "tic_tac_toe", "--players", "fickle,random", "-n", "600", "--schedule", "streaming", "--out", "run")
+    plugin = ("--plugin", "fickle.py")
+    return Command((*plugin, *begin), (*plugin, "run", "--resume", "run"), home / "run", "settings.json", home)
+
+
+def a_board(home: Path) -> Command:
+    """`gymposium leaderboard run` with two workers."""
+    home.mkdir()
+    (home / "small.toml").write_text(_SUITE)
+    begin = ("leaderboard", "run", "small.toml", "--out", "board", "--jobs", "2")
+    again = ("leaderboard", "run", "--out", "board", "--jobs", "2")
+    return Command(begin, again, home / "board", "entries/mcts-2/entry.json", home)
+
+
+def a_training(home: Path) -> Command:
+    """`gymposium train`, as small as it can be with all its stages."""
+    home.mkdir()
+    return Command(("train", *_TRAIN, "--out", "run"), ("train", "--resume", "run"), home / "run", "config.json", home)
+
+
+def runs(tries: int, seed: int) -> Iterator[Row]:
+    """`gymposium run`: half of the tries with reproducible players in rounds, half with others as they come."""
+    rng = random.Random(seed)
+    half = tries // 2
+    yield Row("kills", "`run` in rounds, reproducible players", half, (*attacks(a_run, half, rng),))
+    rest = tries - half
+    failures = (*attacks(a_stream, rest, rng, reproducible=False),)
+    yield Row("kills", "`run` streaming, other players", rest, failures)
+
+
+def boards(tries: int, seed: int) -> Iterator[Row]:
+    """`gymposium leaderboard run`."""
+    failures = (*attacks(a_board, tries, random.Random(seed)),)
+    yield Row("kills", "`leaderboard run`, two workers", tries, failures)
+
+
+def trainings(tries: int, seed: int) -> Iterator[Row]:
+    """`gymposium train`."""
+    failures = (*attacks(a_training, tries, random.Random(seed)),)
+    yield Row("kills", "`train`, cold start to report", tries, failures)
+
+
+def rows(seed: int) -> Iterator[Row]:
+    """All of them."""
+    yield from runs(100, seed)
+    yield from boards(100, seed)
+    yield from trainings(20, seed)

@@ -1,0 +1,125 @@
+"""`gymposium run` that is stopped: what is kept, what it says, and how it goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.gymposium.cli.conftest import Run
+
+STOPS = '''
+"""A random player that ends its process by a signal in its ninth call, once."""
+import os
+import signal
+from pathlib import Path
+
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.random import RandomPlayer
+
+
+class Stops(RandomPlayer):
+    name = "stops"
+    calls = 0
+
+    def act(self, asks):
+        self.calls += 1
+        if self.calls == 9 and not Path("stopped").exists():
+            Path("stopped").touch()
+            if os.environ["STOP"] == "error":
+                raise RuntimeError("out of ink")
+            if os.environ["STOP"] == "SIGINT":
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+            os.kill(os.getpid(), getattr(signal, os.environ["STOP"]))
+        return super().act(asks)
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="stops", form="stops", pattern="stops", summary="S.", entry_point="stops:Stops")
+'''
+ARGUMENTS = ("run", "tic_tac_toe", "--players", "stops,random", "-n", "300", "--json")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder and the output of a run that nothing stops."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "stops.py").write_text(STOPS)
+    (folder / "stopped").touch()
+    command = [sys.executable, "-m", "gymposium.cli.main", "--plugin", "stops.py", *ARGUMENTS, "--out", "run"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return folder / "run", done.stdout
+
+
+@pytest.mark.parametrize(
+    ("stop", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGKILL", -signal.SIGKILL), ("error", 1)]
+)
+def test_however_it_is_stopped_it_goes_on_to_the_same_bytes(
+    gymposium: Run, tmp_path: Path, whole: tuple[Path, str], stop: str, code: int
+) -> None:
+    (tmp_path / "stops.py").write_text(STOPS)
+    first = gymposium("--plugin", "stops.py", *ARGUMENTS, "--out", "run", env={"STOP": stop})
+    assert first.returncode == code, first.stderr
+    kept = len((tmp_path / "run" / "matches.jsonl").read_text().splitlines())
+    assert 0 < kept < 300
+    line = f"gymposium --plugin {tmp_path / 'stops.py'} run --resume run"
+    if stop != "SIGKILL":
+        assert f"{kept} of 300 matches are recorded in run. Go on with:\n  {line}\n" in first.stderr
+    assert ("Traceback" in first.stderr) == (stop == "error")
+    again = gymposium("--plugin", "stops.py", "run", "--resume", "run", "--json")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == whole[1]
+    for name in ("settings.json", "matches.jsonl"):
+        assert (tmp_path / "run" / name).read_bytes() == (whole[0] / name).read_bytes(), name
+
+
+def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: Path) -> None:
+    first = gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", "run")
+    assert first.returncode == 0, first.stderr
+    again = gymposium("run", "--resume", "run")  # nothing is left to be played
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+    for arguments, told in (
+        (("--resume", "run", "--seed", "1"), "leave out --seed"),
+        (("kuhn_poker", "--resume", "run", "-n", "8"), "leave out GAME, -n"),
+        (("--resume", "run", "--out", "other"), "leave out --out"),
+        (("--resume", "nowhere"), "there is no run of gymposium run"),
+        (("kuhn_poker",), "Name a game and its players"),
+        (("kuhn_poker", "--players", "random,random", "--out", "run"), "--resume run"),
+    ):
+        refused = gymposium("run", *arguments)
+        assert refused.returncode == 2
+        assert told in " ".join(refused.stderr.split())
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    settings["settings"]["matches"] = "many"
+    (tmp_path / "run" / "settings.json").write_text(json.dumps(settings))
+    assert "matches is 'many'; give an integer" in gymposium("run", "--resume", "run").stderr
+
+
+def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposium: Run, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m gymposium.cli.main run oware --players random,random -n 60 --out r"
+    limited = ["bash", "-c", f"ulimit -f 8; exec {command}"]
+    done = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: r/matches.jsonl cannot be written any further (File too large).")
+    lines = (tmp_path / "r" / "matches.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["error"] is None for line in lines)
+    assert gymposium("run", "--resume", "r").returncode == 0
+    assert len((tmp_path / "r" / "matches.jsonl").read_text().splitlines()) == 60
+
+
+def test_a_folder_may_name_no_module_that_the_user_does_not_allow(gymposium: Run, tmp_path: Path) -> None:
+    """The settings are a file, perhaps somebody else's; the line that goes on allows what its user typed."""
+    (tmp_path / "stops.py").write_text(STOPS.replace('pattern="stops"', 'pattern="stops", opens="a module"'))
+    plugin = ("--plugin", str(tmp_path / "stops.py"))
+    first = gymposium(*plugin, *ARGUMENTS, "--out", "run", env={"STOP": "SIGTERM"})
+    assert f"  gymposium {plugin[0]} {plugin[1]} --allow stops run --resume run\n" in first.stderr
+    refused = gymposium(*plugin, "run", "--resume", "run")
+    assert refused.returncode == 2
+    assert "--allow stops" in refused.stderr
+    assert gymposium(*plugin, "--allow", "stops", "run", "--resume", "run").returncode == 0
