@@ -321,3 +321,8 @@ def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
     assert not any("its digest is" in finding.what for finding in copy.found(only="random"))
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "random")
     assert any("its digest is" in finding.what for finding in copy.found(only="random"))
+
+
+def test_who_can_be_asked_again_must_not_say_otherwise(copy: Copy) -> None:
+    seal(copy, "greedy", repeats=None)
+    assert any("repeats was None, and here it is 'quickly'" in told.what for told in copy.found(only="greedy"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
@@ -95,6 +95,7 @@ def verify_board(
         for match, seat, _ in _claims(check, checked[number], sample, players):
             if how := check_claim(check, match, seat, board.suite.watchdog, plugins):
                 found.add([Finding("reply", f"{check.where} (match {match})", how)])
+    found.add(_attested(entry for entry in entries if only in (None, entry.slug)))
     found.add(check_files(board, entries, {check.file for check in checks}, only))
     found.notes += _notes(entries, [*checked.values()])
     _check_exact(found, board, [entry for entry in entries if only in (None, entry.slug)], rerun)
@@ -173,6 +174,16 @@ def _claims(
     for claim in claims:
         players[claim[2]].on_its_word += claim not in chosen
     return chosen
+
+
+def _attested(entries: Iterable[Entry]) -> list[Finding]:
+    """What is wrong with entries whose replies are said to stand on somebody's word. Their players are not asked again,
+    but made, where that needs no permission: one that could be asked must not say otherwise."""
+    cast = Cast()
+    for entry in entries:
+        if entry.repeats is None:
+            cast.seat(entry, asked=True)
+    return cast.findings
 
 
 def _notes(entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
