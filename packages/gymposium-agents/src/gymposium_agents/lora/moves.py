@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-OUT_OF_ROUNDING = 2.0
+OUT_OF_ROUNDING = 1.5
 """The learner's moves are compared when their variance is so many times that of rounding."""
-ROUNDING_SHARE = 1 / 40
+ROUNDING_SHARE = 1 / 60
 """Rounding's standard deviation is taken to be at least this share of the tolerance for single numbers: engine and
-learner may agree to the bit at one version and not at the next. For bfloat16 that is 0.0075 nats."""
+learner may agree to the bit at one version and not at the next. For bfloat16 that is 0.005 nats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,5 +83,7 @@ def _correlation(theirs: Tensor, ours: Tensor) -> float:
 
 def _ranks(moves: Tensor) -> Tensor:
     """The place of each move in their order; equal moves share the mean of their places."""
-    _, group, counts = moves.unique(return_inverse=True, return_counts=True)
+    group: Tensor
+    counts: Tensor
+    _, group, counts = moves.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     return (counts.cumsum(0) - (counts - 1) / 2)[group].double()
