@@ -10,9 +10,11 @@ from scipy.stats import multinomial
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
+from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
-from gymposium.players.protocol import Ask, Reply
+from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.reading import READERS, Reader
+from gymposium.records import Record
 from gymposium.scores import Estimate, Score, mean, rate
 
 
@@ -118,3 +120,19 @@ def test_a_score_counts_each_seat_it_is_given() -> None:
     assert plain["counts"]["results"] == one.results
     assert plain["results"]["draw"][1] <= plain["results"]["draw"][0] <= plain["results"]["draw"][2]
     assert one.forfeits == 0
+
+
+def test_a_score_of_records_is_that_of_the_matches() -> None:
+    """What a run prints is computed from its records."""
+    game = load_game("kuhn_poker")
+    of_matches, of_records = Score(), Score()
+    for policy in ("forfeit", "penalty(0.5,2)"):
+        on_illegal = FailurePolicy.parse(policy)
+        jobs = [MatchJob(f"m{n}", game, [make_player("random")] * 2, n, on_illegal=on_illegal) for n in range(6)]
+        for number, played in enumerate(play(jobs)):
+            if played.turns:
+                played.turns[0].usage = Usage(10, number, 0.25)
+            of_matches.add(played, number % 2)
+            of_records.add_record(Record.parse(Record.of(played).line()), game, number % 2)
+    assert of_matches == of_records
+    assert of_records.seconds
