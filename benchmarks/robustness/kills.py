@@ -52,7 +52,7 @@ def gymposium_opponents():
 _SUITE = """
 name = "small"
 seed = 1
-groups = 12
+groups = 6
 at_once = 8
 players = ["random", "greedy", "mcts-2"]
 
@@ -223,7 +223,7 @@ def attacks(
 def a_run(home: Path) -> Command:
     """`gymposium run` in rounds, of players whose replies follow from their seeds."""
     home.mkdir()
-    begin = ("run", "tic_tac_toe", "--players", "random,greedy", "-n", "600", "--seed", "2", "--out", "run")
+    begin = ("run", "tic_tac_toe", "--players", "random,greedy", "-n", "300", "--seed", "2", "--out", "run")
     return Command(begin, ("run", "--resume", "run"), home / "run", "settings.json", home)
 
 
@@ -231,7 +231,7 @@ def a_stream(home: Path) -> Command:
     """`gymposium run` as the answers come, of a player that never answers the same."""
     home.mkdir()
     (home / "fickle.py").write_text(_FICKLE)
-    begin = ("run", "tic_tac_toe", "--players", "fickle,random", "-n", "600", "--schedule", "streaming", "--out", "run")
+    begin = ("run", "tic_tac_toe", "--players", "fickle,random", "-n", "300", "--schedule", "streaming", "--out", "run")
     plugin = ("--plugin", "fickle.py")
     return Command((*plugin, *begin), (*plugin, "run", "--resume", "run"), home / "run", "settings.json", home)
 
