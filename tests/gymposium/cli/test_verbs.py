@@ -321,7 +321,7 @@ def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_pat
 
 def test_what_a_record_may_not_name_is_allowed_on_the_command_line(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("print('imported')\n")
-    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1")
+    gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--out", "here")
     path = tmp_path / RECORD
     path.write_text(path.read_text().replace('"tic_tac_toe"', '"gym:mine:Text-v0"'))
     for verb in ("verify", "replay"):
