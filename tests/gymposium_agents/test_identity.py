@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gymposium.allowed import VARIABLE
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Changed, Entry, make_entrant
 from gymposium.arena.matches import MatchesFile
@@ -26,6 +27,14 @@ from gymposium_agents.player import over
 from gymposium_agents.settings import PlayerSettings
 
 SUITE = 'name = "lm"\nplayers = ["random"]\ngroups = 2\n[[games]]\nname = "kuhn_poker"\n'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def allowed() -> Iterator[None]:
+    """The user lets entries name models."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, "lm:*\napi:*")
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +54,10 @@ def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board
     entries = {entry.player: entry for entry in found.entries()}
     for lineup in lineups(found.suite, [*entries.values()]):
         planned = jobs(lineup, [make_entrant(entries[player]) for player in lineup.players])
+        places = {job.id: place for place, job in enumerate(planned)}
+        played = sorted(play(planned, guard=Guard()), key=lambda one: places[one.job.id])
         with MatchesFile(found.matches_file(lineup)) as file:
-            file.append(map(Record.of, play(planned, guard=Guard())))
+            file.append(map(Record.of, played))
     return found
 
 
