@@ -12,8 +12,9 @@ import torch
 
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_train.config import Critic, Kl, Objective, Optimizer
+from gymposium_train.config import Critic, Kl, Objective, Optimizer, Precision
 from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner.precision import compute_type
 from gymposium_train.parallel.parts import full
 from gymposium_train.parallel.together import Together
 from gymposium_train.parallel.world import World, joined
@@ -22,6 +23,7 @@ from gymposium_train.rows import Row
 TEMPERATURE = 0.8
 RANK = 5
 """Of the LoRA: no two processes can share it out evenly."""
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 PLAIN = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9}
 
 CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
@@ -53,9 +55,9 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
 }
 
 
-def model(directory: Path, tune: str) -> LoadedModel:
+def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
     """With a LoRA that is not zero, so that every part of it has a gradient."""
-    loaded = load_model(directory)
+    loaded = load_model(directory, dtype=torch.float32 if tune == "full" else compute_type(precision))
     if tune == "full":
         return loaded
     tuned = attach_lora(loaded.model, rank=RANK, alpha=8, seed=3)
@@ -69,12 +71,13 @@ def model(directory: Path, tune: str) -> LoadedModel:
 
 def learner(directory: Path, world: World, case: tuple[str, Loss, dict[str, Any]]) -> Learner:
     tune, loss, settings = case
-    loaded, optimizer = model(directory, tune), Optimizer(**settings)
+    optimizer = Optimizer(**settings)
+    loaded = model(directory, tune, optimizer.precision)
     loss = replace(loss, temperature=TEMPERATURE)
     if world.size == 1:
         mine = Learner(loaded.model, loaded.pad, optimizer, loss=loss)
     else:
-        whole = model(directory, tune).model if world.leads else None
+        whole = model(directory, tune, optimizer.precision).model if world.leads else None
         mine = Together(loaded.model, loaded.pad, optimizer, loss=loss, world=world, whole=whole)
     if mine.critic is not None:
         with torch.no_grad():
@@ -135,6 +138,30 @@ def moving(
     return found
 
 
+def moved(directory: Path, rows: list[Row], world: World, tune: str, precision: Precision) -> dict[str, Any]:
+    """The share of the weights that small steps move, and the last step's loss."""
+    rows = deepcopy(rows)
+    mine = learner(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
+    before = weights(mine)
+    found: dict[str, Any] = {}
+
+    def work() -> None:
+        for seed in range(3):
+            mine.update(rows, learning_rate=1e-6, seed=seed)
+        found["loss"] = mine.imitate([(row.prompt, (9,)) for row in rows[:3]], 1e-6)["train/sft_loss"]
+
+    do(mine, work)
+    after = weights(mine)
+    changed = sum(int((after[name] != tensor).sum()) for name, tensor in before.items())
+    found["share"] = changed / sum(tensor.numel() for tensor in before.values())
+    found["types"] = {(p.dtype, None if p.grad is None else p.grad.dtype) for p in mine._stepper.named.values()}
+    return found
+
+
+def weights(mine: Learner) -> dict[str, torch.Tensor]:
+    return {name: t.clone() for name, t in dict(Learner.tensors(mine)).items() if name.startswith("weights|")}
+
+
 def do(mine: Learner, work: Any) -> None:
     if not isinstance(mine, Together):
         work()
@@ -149,6 +176,11 @@ def everything(directory: Path, rows: list[Row], world: World, other: dict[str, 
     """`other` is what another number of processes found: this one goes on from its checkpoints, too."""
     found: dict[str, Any] = {name: gradients(directory, rows, world, name) for name in CASES}
     found |= {name: moving(directory, rows, world, name) for name in MOVING}
+    found["moved"] = {
+        (tune, precision): moved(directory, rows, world, tune, precision)
+        for tune in ("full", "lora")
+        for precision in PRECISIONS
+    }
     for name in MOVING:
         if other is not None:
             found[f"{name}, going on"] = moving(directory, rows, world, name, other[name]["checkpoint"])

@@ -60,6 +60,7 @@ def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
     alone, (first, second) = both
+    check_precision(alone, first, second)
     for name in child.CASES:
         assert distance(first[name]["gradients"], alone[name]["gradients"]) < CLOSE, name
         assert all(torch.equal(g, second[name]["gradients"][n]) for n, g in first[name]["gradients"].items()), name
@@ -78,6 +79,19 @@ def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[s
         # from a checkpoint of one process, two go on as one would, and the other way round
         assert first[f"{name}, going on"]["step 2"] == pytest.approx(alone[name]["step 2"], rel=1e-3, abs=1e-4), name
         assert alone[f"{name}, going on"]["step 2"] == pytest.approx(first[name]["step 2"], rel=1e-3, abs=1e-4), name
+
+
+def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[str, Any]) -> None:
+    """In shards as well, as many weights move in bf16 as in fp32."""
+    for tune in ("full", "lora"):
+        shares = [found["moved"][tune, p]["share"] for found in (alone, first, second) for p in child.PRECISIONS]
+        assert shares[0] > 0.95
+        assert shares == pytest.approx([shares[0]] * 6, abs=0.01)
+        losses = [found["moved"][tune, p]["loss"] for found in (alone, first) for p in child.PRECISIONS]
+        assert losses == pytest.approx([losses[0]] * 4, rel=0.02)
+    assert losses[1] == pytest.approx(losses[3], rel=0.002)  # a LoRA computes in parts as it does whole
+    types = {one for found in (alone, first) for moved in found["moved"].values() for one in moved["types"]}
+    assert types == {(torch.float32, torch.float32)}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

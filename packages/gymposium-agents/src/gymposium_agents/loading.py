@@ -121,10 +121,13 @@ def load_model(
     adapter: str | Path | None = None,
     load: Literal["4bit"] | None = None,
     trust: Trust = NO_TRUST,
+    *,
+    dtype: torch.dtype | None = None,
 ) -> LoadedModel:
-    """A causal language model and its tokenizer, in float32 on a CPU and in the checkpoint's own type on a
-    GPU; with `adapter`, a LoRA on top of it. `name` is a directory or a hub name. With `load="4bit"` the linear layers'
-    weights are quantized as they are read, and compute in float32 on a CPU and in bfloat16 on a GPU.
+    """A causal language model and its tokenizer; with `adapter`, a LoRA on top of it. `name` is a directory or a hub
+    name. Weights are loaded as `dtype`, by default float32 on a CPU and the checkpoint's own type on a GPU. With
+    `load="4bit"` the linear layers' weights are quantized as they are read, and compute in `dtype`, by default float32
+    on a CPU and bfloat16 on a GPU.
 
     `trust` says whether the model may bring code and pickles, which are refused otherwise.
 
@@ -133,11 +136,12 @@ def load_model(
     if load not in (None, "4bit"):
         raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
     gpu = torch.cuda.is_available()
-    how: dict[str, Any] = {"dtype": "auto" if gpu else torch.float32}
+    how: dict[str, Any] = {"dtype": dtype or ("auto" if gpu else torch.float32)}
     if load == "4bit":
         from gymposium_agents.quantized import four_bits
 
-        how |= {"quantization_config": four_bits(gpu=gpu), "device_map": {"": 0 if gpu else "cpu"}}
+        computing = dtype or (torch.bfloat16 if gpu else torch.float32)
+        how |= {"quantization_config": four_bits(computing), "device_map": {"": 0 if gpu else "cpu"}}
     chat = load_chat(name, trust=trust)  # before the weights, which take long
     model = load_weights(name, trust, **how)
     if load == "4bit" and not gpu:

@@ -11,8 +11,8 @@ from transformers import BitsAndBytesConfig
 from gymposium.errors import MissingExtra
 
 
-def four_bits(*, gpu: bool) -> BitsAndBytesConfig:
-    """How transformers is to load a model in 4 bits. It computes in bfloat16 on a GPU, in float32 on a CPU.
+def four_bits(dtype: torch.dtype) -> BitsAndBytesConfig:
+    """How transformers is to load a model in 4 bits that computes in `dtype`.
 
     Raises `MissingExtra` where bitsandbytes is not installed."""
     if find_spec("bitsandbytes") is None:
@@ -21,7 +21,7 @@ def four_bits(*, gpu: bool) -> BitsAndBytesConfig:
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=torch.bfloat16 if gpu else torch.float32,
+        bnb_4bit_compute_dtype=dtype,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.prompt import prompt_for
@@ -49,10 +51,10 @@ def opening_prompts(
     return tuple(found)
 
 
-def tolerance_of(model: Any) -> float:
-    """How far the engine's log-probabilities may be from those of this model, in nats: its coarsest number type says.
-    Weights in 4 bits compute in a type of their own."""
-    types = {model.dtype}
+def tolerance_of(model: Any, dtype: torch.dtype) -> float:
+    """How far the engine's log-probabilities may be from those of this model, which computes in `dtype`, in nats: the
+    coarsest number type says. Weights in 4 bits compute in a type of their own."""
+    types = {dtype}
     if (quantized := getattr(model.config, "quantization_config", None)) is not None:
         types.add(quantized.bnb_4bit_compute_dtype)
     return max(tolerance_for(str(one).removeprefix("torch.")) for one in types)

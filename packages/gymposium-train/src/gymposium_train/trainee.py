@@ -171,5 +171,5 @@ def make_trainee(
             for game in games
             for prompt in opening_prompts(game, asking.prompt, reader(asking.reply), chat, **how)
         ]
-        canary = Canary(prompts, tolerance=tolerance_of(learner.model))
+        canary = Canary(prompts, tolerance=tolerance_of(learner.model, learner.dtype))
         yield Trainee(name, learner, Seated(publisher, chat, asking, directory), canary)

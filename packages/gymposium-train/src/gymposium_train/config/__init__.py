@@ -1,6 +1,6 @@
 """Everything that decides a run, as one typed whole of small parts."""
 
-from gymposium_train.config.learn import Credit, Critic, Entropy, Kl, Mismatch, Objective, Optimizer, Sft
+from gymposium_train.config.learn import Credit, Critic, Entropy, Kl, Mismatch, Objective, Optimizer, Precision, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
 from gymposium_train.config.model import Engine, Lora, Model
 from gymposium_train.config.play import Asking, Pool, Rollout, Stage
@@ -23,6 +23,7 @@ __all__ = [
     "Objective",
     "Optimizer",
     "Pool",
+    "Precision",
     "Rollout",
     "Samples",
     "Sft",

@@ -70,9 +70,11 @@ def missing(config: TrainConfig) -> Iterator[str]:
         if _is_model(name):
             yield from _told(where, make_player, name)
     if config.model.load == "4bit":
-        from gymposium_agents.quantized import four_bits  # brings torch
+        import torch
 
-        yield from _told("model.load", partial(four_bits, gpu=False))
+        from gymposium_agents.quantized import four_bits
+
+        yield from _told("model.load", partial(four_bits, torch.float32))
     if config.model.name is not None:
         yield from _learner(config.model, config.model.name)
     yield from _told("engine.kind = vllm", check_servable, config)

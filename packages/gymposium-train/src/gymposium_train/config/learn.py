@@ -8,6 +8,8 @@ from pydantic import Field
 
 from gymposium_train.config.part import Part
 
+Precision = Literal["auto", "bf16", "fp32"]
+
 BY_TURN = ("gae", "gigpo")
 """The kinds of credit that look at single turns, so that it matters to them when a match paid."""
 
@@ -124,6 +126,10 @@ class Mismatch(Part):
 class Optimizer(Part):
     """AdamW, its learning rate, and how a batch is cut."""
 
+    precision: Precision = "auto"
+    """What the model computes in. `bf16`: bfloat16. `fp32`: float32. `auto`: `bf16` on a GPU that has it, else `fp32`.
+    Weights that are trained, what AdamW keeps of them and sums of gradients are float32 with each of them; the frozen
+    weights beneath a LoRA are of the type that is computed in."""
     learning_rate: float = Field(default=4e-3, gt=0.0)
     """At its height; the default is for the small model, and far too high for one that is trained already."""
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)

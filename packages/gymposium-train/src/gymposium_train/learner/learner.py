@@ -31,6 +31,7 @@ from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.passes import Pair, Pass, Passes
+from gymposium_train.learner.precision import Masters, learn_in_float32
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.scoring import Entropy
 from gymposium_train.learner.stepping import Stepper
@@ -70,19 +71,25 @@ class Learner:
 
         Raises `GymposiumError` where nothing is trainable, or the model cannot be taken apart."""
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
+        learn_in_float32(model)
         self._passes = Passes(model, pad, settings, self.loss.temperature, world)
         self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
         """What is trained of the model, by name."""
+        self.dtype = self._passes.dtype
+        """What the model computes in."""
         self.whole = model
         """The model to be played and saved, with all of its weights."""
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
+        self._masters = Masters(self.named)
+        if world.size == 1 and not hasattr(model, "peft_config"):
+            self._masters.compute_in(self.dtype, model)
         self.critic = ValueHead(model, self.loss.critic.scale) if self.loss.critic is not None else None
         self.reference = Reference(self.named) if self.loss.needs_reference else None
         self.policy_version = 0
         """Optimizer steps so far."""
         self._stepper = Stepper(
-            self.named,
+            self._masters.named,
             {f"critic.{name}": p for name, p in self.critic.named_parameters()} if self.critic else {},
             max_grad_norm=settings.max_grad_norm,
             max_bad_steps=settings.max_bad_steps,
@@ -182,7 +189,14 @@ class Learner:
         self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, pair)] for pair in pairs]})
         return self._everybodys(metrics).means()
 
-    # -- what decides the next number
+    # -- what is kept
+
+    @contextmanager
+    def in_float32(self) -> Iterator[None]:
+        """Inside the block `whole` holds the weights as they are learned, to be saved; it may else hold them as it
+        computes with them, rounded."""
+        with self._masters.in_model():
+            yield
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything of the learner that a checkpoint must hold, by name; whole, whatever part of it is here."""
@@ -192,6 +206,7 @@ class Learner:
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take up what `tensors` gave. Raises `GymposiumError` where it is another learner's."""
         counts = put_back(tensors, self._stepper, self.reference)
+        self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
 
     # -- inside
@@ -252,6 +267,8 @@ class Learner:
         if math.isfinite(norm):
             metrics.add("train/grad_norm", norm)
         metrics.add("train/skipped", float(not stepped))
+        if stepped:
+            self._masters.copy_to_model()
         self.policy_version += stepped
 
     def _everybodys(self, mine: Metrics) -> Metrics:

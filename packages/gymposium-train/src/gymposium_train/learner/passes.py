@@ -18,6 +18,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.flat import Flat, flatten, strand_of
 from gymposium_train.learner.layouts import Strand
+from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.scorer import Scorer
 from gymposium_train.learner.scoring import Entropy
 from gymposium_train.learner.shares import Share, shares
@@ -62,12 +63,14 @@ class Passes:
 
         Raises `GymposiumError` for an architecture that cannot be taken apart."""
         self._scorer = Scorer(model, pad, settings.layout)
+        self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
+        """What the model is to compute in; beneath a LoRA, the type that it was loaded in."""
         self._layout, self._budget, self._temperature = settings.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
             from gymposium_train.parallel.sharding import shard  # seconds to import, for several processes alone
 
-            shard(self._scorer, model, world)
+            shard(self._scorer, model, world, self.dtype)
 
     def rows(
         self, rows: Sequence[Row], *, entropy: Entropy | None = None, tokens: bool = True, frozen: bool = False

@@ -53,6 +53,6 @@ def put_back(tensors: Mapping[str, Tensor], stepper: Stepper, reference: Referen
         )
     if reference is not None:
         reference.weights = {
-            name: laid_out(value, stepper.named[name]).clone() for name, value in kinds["reference"].items()
+            name: laid_out(value, reference.weights[name]).clone() for name, value in kinds["reference"].items()
         }
     return {name: int(value) for name, value in kinds["counts"].items()}

@@ -12,8 +12,8 @@ def full(tensor: Tensor) -> Tensor:
 
 
 def laid_out(value: Tensor, like: Tensor) -> Tensor:
-    """A whole tensor where `like` is, and in the part of it that `like` is."""
-    value = value.to(like.device)
+    """A whole tensor where `like` is, of its type, and in the part of it that `like` is."""
+    value = value.to(like.device, like.dtype)
     if isinstance(like, DTensor):
         return distribute_tensor(value, like.device_mesh, like.placements, src_data_rank=None)
     return value

@@ -8,26 +8,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 
 from gymposium.errors import GymposiumError
 from gymposium_train.parallel.world import World
 
 
-def shard(whole: nn.Module, model: Any, world: World) -> None:
+def shard(whole: nn.Module, model: Any, world: World, dtype: torch.dtype) -> None:
     """Keep this process's part of a model alone. `whole` is called once for a micro-batch and holds all of `model`
     that runs in it; what is no layer of its own (embeddings, output, the last norm) is gathered once for the call.
-    Gradients are sums over the processes, not means: each loss has its weight already.
+    Gradients are sums over the processes, not means: each loss has its weight already. They are added up in float32,
+    in which the parts of what is trained are kept. A model without a LoRA computes in `dtype`; one with a LoRA computes
+    in the types that it is kept in.
 
     Raises `GymposiumError` where something would be trained that does not run."""
     mesh = init_device_mesh(next(whole.parameters()).device.type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
+    computing = None if hasattr(model, "peft_config") else dtype
+    precision = MixedPrecisionPolicy(param_dtype=computing, reduce_dtype=torch.float32)
     for module in [*groups, whole]:
-        fully_shard(module, mesh=mesh, reshard_after_forward=True)
+        fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)  # gloo knows sums alone
     outside = [name for name, p in model.named_parameters() if p.requires_grad and not isinstance(p, DTensor)]

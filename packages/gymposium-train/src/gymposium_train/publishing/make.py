@@ -10,6 +10,7 @@ from gymposium_agents.grammar import HostingEngine
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_train.config import TrainConfig
+from gymposium_train.learner.precision import compute_type
 from gymposium_train.publishing.hosted import HostedAdapters
 from gymposium_train.publishing.protocol import Publisher
 from gymposium_train.publishing.shared import SharedAdapter
@@ -34,17 +35,17 @@ def make_publisher(
     Raises `GymposiumError` where a server does not come up, or serves another model."""
     engine, model = config.engine, config.model
     base = str(loaded.model.name_or_path)
+    dtype = compute_type(config.optimizer.precision)
     if model.tune == "full":
-        copies = (
-            [load_model(base, trust=model.trust) for _ in range(engine.staleness + 1)] if engine.kind == "own" else []
-        )
-        return WholeModels(loaded, copies, KeptModels(directory, name, model.trust))
+        number = engine.staleness + 1 if engine.kind == "own" else 0
+        copies = [load_model(base, trust=model.trust, dtype=dtype) for _ in range(number)]
+        return WholeModels(loaded, copies, KeptModels(directory, name, dtype, model.trust))
     store = AdapterStore(directory, name)
     if engine.kind == "shared":
         return SharedAdapter(loaded, store)
     host: HostingEngine
     if engine.kind == "own":
-        host = load_model(base, load=model.load, trust=model.trust).engine()
+        host = load_model(base, load=model.load, trust=model.trust, dtype=dtype).engine()
     else:
         from gymposium_train.publishing.server import server_engine  # httpx and more, which only servers need
 

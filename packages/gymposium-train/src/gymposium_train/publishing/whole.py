@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from gymposium.durable import MARK, remove_directory, sweep, whole_directory
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.transformers import TransformersEngine
@@ -50,8 +52,9 @@ class WholeModels:
 class KeptModels:
     """Models of past versions, a directory for each. One that plays is in memory until it is let go."""
 
-    def __init__(self, directory: Path, name: str, trust: Trust = NO_TRUST) -> None:
-        self._directory, self._name, self._trust = directory, name, trust
+    def __init__(self, directory: Path, name: str, dtype: torch.dtype, trust: Trust = NO_TRUST) -> None:
+        """`dtype` is what they compute in."""
+        self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
         self._engines: dict[Policy, TransformersEngine] = {}
 
     def save(self, model: LoadedModel, policy: Policy) -> None:
@@ -71,7 +74,7 @@ class KeptModels:
             place = self._place(policy)
             if not (place / MARK).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
-            self._engines[policy] = load_model(place, trust=self._trust).engine(policy)
+            self._engines[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
         return self._engines[policy]
 
     def let_go(self, policy: Policy) -> None:

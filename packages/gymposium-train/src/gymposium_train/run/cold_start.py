@@ -61,8 +61,8 @@ def start(run: UnderWay) -> None:
             run.asked.save(staging)
     if teaches:
         loaded = load(config, untaught(directory, config), whole=True)
-        _teach(run, loaded, pairs_of(run, lots, loaded, aloud=True))
-        with written_whole(directory.cold_start) as staging:
+        learner = _teach(run, loaded, pairs_of(run, lots, loaded, aloud=True))
+        with learner.in_float32(), written_whole(directory.cold_start) as staging:
             loaded.save(staging)
             run.asked.save(staging)
             directory.add_results(cold_start_cpu_seconds=time.process_time() - began)
@@ -139,7 +139,7 @@ def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[
     return of_step
 
 
-def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> None:
+def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> Learner:
     config, settings = run.config, run.config.cold_start
     learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
     run.directory.forget(COLD_START, 0)
@@ -149,3 +149,4 @@ def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) 
             run.watchers.imitated(COLD_START, int(metrics.pop("step")), metrics)
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}")
             run.interruption.stop_here()
+    return learner

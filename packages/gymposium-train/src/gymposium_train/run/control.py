@@ -49,7 +49,7 @@ def control(run: UnderWay) -> None:
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}", round(cpu) - round(before))
             run.interruption.stop_here()
     cpu = time.process_time() - began
-    with written_whole(run.directory.control) as staging:
+    with learner.in_float32(), written_whole(run.directory.control) as staging:
         loaded.save(staging)
         run.asked.save(staging)
         run.directory.add_results(control_cpu_seconds=cpu)

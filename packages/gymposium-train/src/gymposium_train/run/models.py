@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
 from gymposium.streams import stream
 from gymposium_agents.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
+from gymposium_train.learner.precision import compute_type
 from gymposium_train.run.under_way import asked
 
 
@@ -32,8 +35,11 @@ def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, P
 
 
 def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False) -> LoadedModel:
-    """A model of the run, quantized where the config says so, unless it is to be `whole`."""
-    loaded = load_model(name, adapter, None if whole else config.model.load, config.model.trust)
+    """A model of the run, in the type that the run computes in and quantized where the config says so. One that is
+    `whole`, to train all of its weights, is in float32."""
+    load, trust = (None if whole else config.model.load), config.model.trust
+    dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
+    loaded = load_model(name, adapter, load, trust, dtype=dtype)
     if config.asking.thinking:
         loaded.chat = load_chat(name, thinking=True, trust=config.model.trust)
     return loaded
@@ -41,7 +47,7 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
 
 def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
     """The model at `name` as reinforcement learning takes it up, with a LoRA where one is to be trained."""
-    loaded = load(config, name)
+    loaded = load(config, name, whole=config.model.tune == "full")
     if config.model.tune == "lora":
         lora, seed = config.model.lora, stream(config.seed, "lora").getrandbits(48)
         loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)

@@ -59,7 +59,7 @@ def reinforce(run: UnderWay) -> None:
         cpu = _steps(run, training, learner, done, cpu)
         for remark in training.reward.remarks():
             say(remark, style="yellow")
-    with written_whole(result) as staging:
+    with learner.in_float32(), written_whole(result) as staging:
         if adapter is None:
             loaded.save(staging)
         else:

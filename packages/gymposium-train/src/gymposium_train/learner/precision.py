@@ -1,0 +1,87 @@
+"""Number types: what a model computes in, and what its weights are learned in.
+
+Weights are learned in float32 ("master weights": Micikevicius et al., 2018, arXiv 1710.03740). bfloat16 has 8
+significant bits, so a weight of 0.02 has neighbours at a distance of 1e-4, and an optimizer step of 1e-5 is rounded
+away. The model may compute in bfloat16 nevertheless: it then holds rounded copies of the weights, its gradients are
+added up in float32, and each optimizer step rounds the copies anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from gymposium_train.config import Precision
+
+
+def compute_type(precision: Precision) -> torch.dtype:
+    """The type that a model computes in on this machine."""
+    if precision == "auto":
+        has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        precision = "bf16" if has_bf16 else "fp32"
+    return torch.bfloat16 if precision == "bf16" else torch.float32
+
+
+def learn_in_float32(model: Any) -> None:
+    """Convert what is trained of a model to float32."""
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+
+
+class Masters:
+    """The float32 weights that an optimizer steps on, where the model computes with copies in another type."""
+
+    def __init__(self, named: Mapping[str, nn.Parameter]) -> None:
+        """`named` are float32 parameters, which are both until `compute_in` separates them."""
+        self.named = dict(named)
+        """What the optimizer steps on."""
+        self._copies: list[tuple[nn.Parameter, nn.Parameter]] = []
+        """A parameter of the model, and its master."""
+
+    def compute_in(self, dtype: torch.dtype, model: Any) -> None:
+        """Let `model`, whose parameters these are, compute in `dtype`. What its architecture wants in float32 stays."""
+        stays = [pattern.replace("*", ".*") for pattern in getattr(model, "_keep_in_fp32_modules_strict", None) or ()]
+        for name, parameter in model.named_parameters():
+            if parameter.dtype == dtype or any(re.search(pattern, name) for pattern in stays):
+                continue
+            if name in self.named:
+                master = nn.Parameter(parameter.detach())
+                self.named[name] = master
+                self._copies.append((parameter, master))
+                parameter.register_post_accumulate_grad_hook(partial(_hand_over, master))
+            parameter.data = parameter.detach().to(dtype)
+
+    @torch.no_grad()
+    def copy_to_model(self) -> None:
+        """Round the weights as they are now for the model to compute with."""
+        for copy, master in self._copies:
+            copy.copy_(master)
+
+    @contextmanager
+    def in_model(self) -> Iterator[None]:
+        """The model holds the weights themselves, inside the block, and computes in float32."""
+        rounded = [copy.data for copy, _ in self._copies]
+        for copy, master in self._copies:
+            copy.data = master.data
+        try:
+            yield
+        finally:
+            for (copy, _), data in zip(self._copies, rounded, strict=True):
+                copy.data = data
+
+
+def _hand_over(master: nn.Parameter, copy: nn.Parameter) -> None:
+    """Add the gradient of a micro-batch to that of the master, in float32."""
+    gradient, copy.grad = copy.grad, None
+    assert gradient is not None
+    if master.grad is None:
+        master.grad = gradient.float()
+    else:
+        master.grad.add_(gradient)

@@ -1,0 +1,62 @@
+"""A whole run that computes in bfloat16 learns, and keeps, what one in float32 would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from gymposium_train.directory import RunDirectory
+from gymposium_train.run import start_run
+from gymposium_train.run.models import trainable
+
+OVERRIDES = (
+    "model.tune=full",
+    "credit.kind=rae",
+    "steps=2",
+    "cold_start.steps=10",
+    "cold_start.learning_rate=1e-6",
+    "cold_start.games=40",
+    "optimizer.learning_rate=1e-6",
+    "optimizer.warmup_steps=0",
+    'evaluation={opponents=["random"],matches=4}',
+)
+
+
+def moved(before: Path, after: Path) -> float:
+    """The share of weights that two model directories do not have in common."""
+    found = [load_file(place / "model.safetensors") for place in (before, after)]
+    assert {tensor.dtype for tensors in found for tensor in tensors.values()} == {torch.float32}
+    changed = sum(int((found[1][name] != tensor).sum()) for name, tensor in found[0].items())
+    return changed / sum(tensor.numel() for tensor in found[0].values())
+
+
+def test_stages_hand_on_all_that_was_learned(quick_config: Any, tmp_path: Path) -> None:
+    shares = {}
+    for precision in ("fp32", "bf16"):
+        config = quick_config(*OVERRIDES, f"optimizer.precision={precision}", without=("model.lora",))
+        run: RunDirectory = start_run(tmp_path / precision, config)
+        shares[precision] = [moved(run.base, run.cold_start), moved(run.cold_start, run.model)]
+    assert shares["fp32"][0] > 0.95
+    assert shares["fp32"][1] > 0.95
+    assert shares["bf16"] == pytest.approx(shares["fp32"], abs=0.01)
+
+
+def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Path) -> None:
+    config = quick_config(
+        "steps=1",
+        "credit.kind=rae",
+        "cold_start.steps=10",
+        "cold_start.games=40",
+        "optimizer.precision=bf16",
+        "engine.kind=own",
+    )
+    run = start_run(tmp_path / "run", config)
+    weights = load_file(run.adapter / "adapter_model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
+    assert any(float(tensor.abs().max()) > 0 for name, tensor in weights.items() if "lora_B" in name)
+    types = {name: p.dtype for name, p in trainable(config, run.cold_start).model.named_parameters()}
+    assert {dtype for name, dtype in types.items() if "lora_" not in name} == {torch.bfloat16}
