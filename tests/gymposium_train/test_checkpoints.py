@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from gymposium.durable import MARK
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora, load_lora
+from gymposium_train import checkpoints
 from gymposium_train.checkpoints import (
     complete_checkpoints,
     keep_newest,
@@ -48,9 +50,9 @@ def test_going_on_from_a_checkpoint_is_never_having_stopped(model_directory: Pat
     assert load_checkpoint(saved, again) == state
     teach(other, again, 2)
     assert again.policy_version == learner.policy_version == 5
-    expected = learner.tensors()
-    assert again.tensors().keys() == expected.keys()
-    for name, tensor in again.tensors().items():
+    expected = dict(learner.tensors())
+    assert dict(again.tensors()).keys() == expected.keys()
+    for name, tensor in again.tensors():
         assert torch.equal(tensor, expected[name]), name
 
 
@@ -124,9 +126,34 @@ def test_nothing_is_pickled(model_directory: Path, tmp_path: Path) -> None:
     assert (saved / MARK).is_file()
 
 
+def test_tensors_lie_in_files_of_bounded_size(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One by one they are taken from the learner, and no more than a file's worth is held."""
+    loaded = load_model(model_directory)
+    learner = Learner(loaded.model, loaded.pad, Optimizer())
+    teach(loaded, learner, 1)
+    largest = max(tensor.nbytes for _, tensor in learner.tensors())
+    monkeypatch.setattr(checkpoints, "PART", largest)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    files = sorted(saved.glob("learner-*.safetensors"))
+    assert files[0].name == "learner-00001.safetensors"
+    assert len(files) > 2
+    sizes = [sum(tensor.nbytes for tensor in load_file(file).values()) for file in files]
+    assert max(sizes) <= largest
+    assert sum(sizes) == sum(tensor.nbytes for _, tensor in learner.tensors())
+
+    other = load_model(model_directory)
+    again = Learner(other.model, other.pad, Optimizer())
+    assert load_checkpoint(saved, again) == {"step": 1}
+    expected = dict(learner.tensors())
+    for name, tensor in again.tensors():
+        assert torch.equal(tensor, expected[name]), name
+
+
 def test_what_it_needs_and_is_missing_is_an_error(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
-    (saved / "learner.safetensors").unlink()
+    (saved / "learner-00001.safetensors").unlink()
     with pytest.raises(FileNotFoundError):
         load_checkpoint(saved, learner)

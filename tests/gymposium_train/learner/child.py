@@ -126,7 +126,7 @@ def moving(
             found["imitated"] = mine.imitate([(row.prompt, (9,)) for row in rows[:3]], 1e-3)
             step(1)
             mine.refresh_reference()
-            found["checkpoint"] = {name: tensor.clone() for name, tensor in mine.tensors().items()}
+            found["checkpoint"] = {name: tensor.clone() for name, tensor in mine.tensors()}
         else:
             mine.load(going_on)
         step(2)
@@ -134,7 +134,7 @@ def moving(
             found["whole"] = {n: p.detach().clone() for n, p in mine.whole.named_parameters() if p.requires_grad}
 
     do(mine, work)
-    found["tensors"] = Learner.tensors(mine)
+    found["tensors"] = weights(mine)
     return found
 
 
@@ -159,7 +159,8 @@ def moved(directory: Path, rows: list[Row], world: World, tune: str, precision: 
 
 
 def weights(mine: Learner) -> dict[str, torch.Tensor]:
-    return {name: t.clone() for name, t in dict(Learner.tensors(mine)).items() if name.startswith("weights|")}
+    """What the optimizer has made of the weights, whole in every process."""
+    return {f"weights|{name}": full(p.detach()).clone() for name, p in mine._stepper.named.items()}
 
 
 def do(mine: Learner, work: Any) -> None:
@@ -193,4 +194,6 @@ if __name__ == "__main__":
     given = torch.load(place / "given.pt", weights_only=False)
     with joined() as processes:
         result = everything(directory, given["rows"], processes, given["alone"])
+        group = torch.distributed.distributed_c10d._get_default_group()
+        result["limit"] = group._get_backend(torch.device("cpu")).options._timeout
         torch.save(result, place / f"found-{processes.rank}.pt")

@@ -36,7 +36,7 @@ def full(directory: Path, precision: Precision, **settings: object) -> tuple[Loa
 def weights(learner: Learner) -> dict[str, Tensor]:
     return {
         name: tensor.clone()
-        for name, tensor in dict(learner.tensors()).items()
+        for name, tensor in learner.tensors()
         if name.startswith("weights|") and "critic" not in name
     }
 
@@ -168,7 +168,7 @@ def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path
     again.imitate(pairs, 1e-5)
     assert again.score(pairs) == learner.score(pairs)
     expected = dict(learner.tensors())
-    for name, tensor in dict(again.tensors()).items():
+    for name, tensor in again.tensors():
         assert tensor.dtype == expected[name].dtype, name
         assert torch.equal(tensor, expected[name]), name
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch.distributed import DistStoreError, HashStore
 
 from gymposium.errors import BadOption
 from gymposium_agents.loading import LoadedModel
+from gymposium_train import checkpoints
 from gymposium_train.config import Optimizer
 from gymposium_train.learner.layouts import Strand
 from gymposium_train.learner.shares import shares
 from gymposium_train.parallel.together import Together
-from gymposium_train.parallel.world import ALONE, World
+from gymposium_train.parallel.world import ALONE, TOGETHER, World
 from gymposium_train.rows import Row
 
 from . import child
@@ -61,6 +66,7 @@ def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
     alone, (first, second) = both
     check_precision(alone, first, second)
+    assert [first["limit"], second["limit"]] == [TOGETHER] * 2  # of each collective operation
     for name in child.CASES:
         assert distance(first[name]["gradients"], alone[name]["gradients"]) < CLOSE, name
         assert all(torch.equal(g, second[name]["gradients"][n]) for n, g in first[name]["gradients"].items()), name
@@ -109,3 +115,32 @@ def test_every_strand_counts_once_and_all_run_equally_often(size: int, layout: s
 def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> None:
     with pytest.raises(BadOption, match="all must run the model equally often"):
         Together(loaded.model, loaded.pad, Optimizer(), world=World(0, 2))
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells how much memory a process had")
+def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
+    """Of a model of more than 200 MB with its optimizer."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    file = str(Path(child.__file__).with_name("large.py"))
+    done = subprocess.run([*torchrun, file, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, second = (json.loads((tmp_path / f"found-{rank}.json").read_text()) for rank in range(2))
+    assert second["whole"] > 200e6
+    assert second["shard"] == pytest.approx(1.5 * second["whole"], rel=0.01)  # half, and twice that of AdamW's
+    assert second["save"] <= 0.2 * second["shard"]
+    assert second["load"] <= 1.2 * second["shard"]
+    assert first["save"] <= 4 * checkpoints.PART
+    assert first["equal"]
+    assert second["equal"]
+
+
+def test_the_first_process_may_play_for_longer_than_anything_else_may_take() -> None:
+    """The others wait for its call, while whatever else they ask of the store fails in time."""
+    store = HashStore()
+    store.set_timeout(timedelta(milliseconds=50))
+    with ThreadPoolExecutor(1) as second:
+        heard = second.submit(World(1, 2, store).called)
+        with pytest.raises(DistStoreError):
+            store.get("what nobody sets")  # so long has passed
+        World(0, 2, store).called("go on")  # type: ignore[arg-type] # what the other hears
+        assert heard.result() == "go on"

@@ -1,28 +1,33 @@
 """Checkpoints: staged, synced, renamed, marked complete. Weights are safetensors, nothing is pickled.
 
 A checkpoint is a directory `step-00040` with everything that decides the next number: what the learner holds, by name
-(`learner.safetensors`: weights, optimizer, critic, reference), and all else as `state.json` (steps done, who plays,
-credit's moving means, CPU seconds). Where a LoRA is trained, it lies there as PEFT and vLLM load it, too. A checkpoint
-counts only with its `COMPLETE` mark; a half-written one is named and removed.
+(weights, optimizer, critic, reference, in `learner-00001.safetensors` and so on), and all else as `state.json` (steps
+done, who plays, credit's moving means, CPU seconds, the number of those files). The tensors are written and read one by
+one. Where a LoRA is trained, it lies there as PEFT and vLLM load it, too. A checkpoint counts only with its `COMPLETE`
+mark; a half-written one is named and removed.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save_file
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 
 from gymposium.durable import remove_directory, sweep, whole_directory
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.directory import is_whole
 from gymposium_train.learner import Learner
 
-TENSORS = "learner.safetensors"
 STATE = "state.json"
+PART = 2**28
+"""Bytes of tensors in a file, unless one alone has more. So much is in memory at once, beside the learner."""
 
 
 def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int) -> Path:
@@ -35,8 +40,8 @@ def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any],
     with whole_directory(target) as staging:
         if hasattr(learner.whole, "peft_config"):
             save_lora(learner.whole, staging)
-        save_file(learner.tensors(), staging / TENSORS)
-        (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        files = _write(learner.tensors(), staging)
+        (staging / STATE).write_text(json.dumps({**state, "files": files}, indent=2) + "\n", encoding="utf-8")
     keep_newest(directory, keep)
     return target
 
@@ -72,6 +77,43 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     """Put what a checkpoint holds of the learner into `learner`, and return its state.
 
     Raises `GymposiumError` where it is another learner's."""
-    learner.load(load_file(checkpoint / TENSORS))
     state: dict[str, Any] = json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
+    with ExitStack() as opened:
+        files = [checkpoint / _name(number) for number in range(state.pop("files"))]
+        learner.load(_Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files]))
     return state
+
+
+class _Tensors(Mapping[str, Tensor]):
+    """The tensors of some files by name, each read when it is asked for."""
+
+    def __init__(self, files: Iterable[Any]) -> None:
+        self._files = {name: file for file in files for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+
+    def __getitem__(self, name: str) -> Tensor:
+        tensor: Tensor = self._files[name].get_tensor(name)
+        return tensor
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def _write(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> int:
+    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`; returns the number of files."""
+    files = 0
+    part: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        if part and tensor.nbytes + sum(one.nbytes for one in part.values()) > PART:
+            save_file(part, directory / _name(files))
+            files += 1
+            part = {}
+        part[name] = tensor
+    save_file(part, directory / _name(files))
+    return files + 1
+
+
+def _name(number: int) -> str:
+    return f"learner-{number + 1:05d}.safetensors"

@@ -198,14 +198,17 @@ class Learner:
         with self._masters.in_model():
             yield
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything of the learner that a checkpoint must hold, by name; whole, whatever part of it is here."""
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Everything of the learner that a checkpoint must hold, tensor by tensor, with names. What several processes
+        have in parts is whole, in the first of them."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
-        return gather(self._stepper, self.reference, counts)
+        return gather(self._stepper, self.reference, counts, self.world)
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take up what `tensors` gave. Raises `GymposiumError` where it is another learner's."""
-        counts = put_back(tensors, self._stepper, self.reference)
+    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+        """Take up what `tensors` gave, one by one; None in all processes but the first.
+
+        Raises `GymposiumError` where it is another learner's."""
+        counts = put_back(tensors, self._stepper, self.reference, self.world)
         self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
 

@@ -57,14 +57,18 @@ class Together(Learner):
         try:
             yield
         except KeyboardInterrupt:
-            self.world.told()
+            self.world.called()
             raise
-        self.world.told()
+        self.world.called()
 
     def follow(self) -> None:
-        """Do what the first process's learner does, until it is through."""
-        asked: tuple[str, tuple[Any, ...], dict[str, Any]] | None
-        while (asked := self.world.told()) is not None:
+        """Do what the first process's learner does, until it is through. Between what it asks for it plays, and may be
+        long."""
+        while True:
+            called: bool | None = self.world.called()
+            if not called:
+                return
+            asked: tuple[str, tuple[Any, ...], dict[str, Any]] = self.world.told()
             name, arguments, more = asked
             getattr(self, name)(*arguments, **more)
 
@@ -115,17 +119,23 @@ class Together(Learner):
         self._renew()
         return metrics
 
-    def tensors(self) -> dict[str, Tensor]:
-        self._tell("tensors")
-        return super().tensors()
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        self._tell("send_tensors")
+        yield from super().tensors()
+
+    def send_tensors(self) -> None:
+        """What the other processes do while the first runs through `tensors`."""
+        for _ in super().tensors():
+            pass
 
     def load(self, tensors: Mapping[str, Tensor] | None = None) -> None:
         self._tell("load")
-        super().load(self.world.handed(tensors))
+        super().load(tensors)
         self._renew()
 
     def _tell(self, name: str, *arguments: Any, **more: Any) -> None:
         if self.world.leads:
+            self.world.called(True)
             self.world.told((name, arguments, more))
 
     @torch.no_grad()

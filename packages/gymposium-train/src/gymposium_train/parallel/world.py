@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,8 +21,11 @@ from gymposium_train.parallel.environment import processes
 
 T = TypeVar("T")
 
-PATIENCE = timedelta(days=7)
-"""So long a process waits for another. While the first one plays and measures, the others have nothing to do."""
+IDLE = timedelta(days=7)
+"""So long the others wait for the first process's next call, at the store at which they met: it plays and measures."""
+TOGETHER = timedelta(minutes=30)
+"""So long a process waits for the others in what they do together: to meet, to hear a call, and in every collective
+operation of gloo or NCCL. Where one hangs, the run ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +68,15 @@ class World:
         call = f"call {next(self._calls)}"
         if self.leads:
             self.store.set(call, pickle.dumps(to))  # type: ignore[arg-type] # bytes as well, where its stub says str
-            self.store.wait([f"{call}, heard by {other}" for other in range(1, self.size)])
+            heard = [f"{call}, heard by {other}" for other in range(1, self.size)]
+            self.store.wait(heard, TOGETHER)
+            for key in (call, *heard):
+                self.store.delete_key(key)
+            return to  # type: ignore[return-value] # it says what T is
+        self.store.wait([call], IDLE)
         found: T = pickle.loads(self.store.get(call))  # noqa: S301 (of this run's own processes, as gloo's objects are)
         self.store.set(f"{call}, heard by {self.rank}", "")
         return found
-
-    def handed(self, tensors: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
-        """The first process's tensors, whole, in everybody's memory."""
-        here = {} if tensors is None else {name: tensor.detach().cpu() for name, tensor in tensors.items()}
-        outlines = self.told({name: tensor.to("meta") for name, tensor in here.items()})
-        for name, outline in outlines.items():
-            if not self.leads:
-                here[name] = torch.empty_like(outline, device="cpu")
-            if self.size > 1:
-                dist.broadcast(here[name], src=0)
-        return here
 
     def add_up(self, tensors: Iterable[Tensor]) -> None:
         """Let each of the tensors be the sum of what the processes have of it."""
@@ -104,10 +101,9 @@ def joined() -> Iterator[World]:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
-    store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
-    store.set_timeout(PATIENCE)
+    store, rank, size = next(rendezvous("env://", timeout=TOGETHER))
     groups, calls = PrefixStore("groups", store), PrefixStore("calls", store)
-    dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=PATIENCE)
+    dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=TOGETHER)
     try:
         yield World(rank, size, calls)
     finally:

@@ -1,0 +1,83 @@
+"""Two processes, which torchrun starts, save a model of more than 200 MB; how much memory that takes the second."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch.distributed.tensor import DTensor
+from transformers import Qwen3Config, Qwen3ForCausalLM
+
+from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
+from gymposium_train.config import Optimizer
+from gymposium_train.parallel.together import Together
+from gymposium_train.parallel.world import World, joined
+
+PAIRS = [((1, 2), (3,))]
+
+
+def made(world: World) -> Together:
+    config = Qwen3Config(
+        vocab_size=16_384,
+        hidden_size=512,
+        intermediate_size=2_048,
+        num_hidden_layers=12,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        head_dim=64,
+        tie_word_embeddings=True,
+    )
+    torch.manual_seed(0)
+    return Together(Qwen3ForCausalLM(config).eval(), 0, Optimizer(layout="packed"), world=world)
+
+
+def memory(what: str) -> int:
+    """Bytes: `VmRSS`, as they are, or `VmHWM`, at their height since `forget_height`."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
+    return int(line.split()[1]) * 1024
+
+
+def forget_height() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def do(learner: Together, work: Callable[[], object]) -> int:
+    """What the first process does with the learner; the other follows. Returns by how much this one's memory rose."""
+    forget_height()
+    before = memory("VmRSS")
+    if learner.world.leads:
+        with learner.leading():
+            work()
+    else:
+        learner.follow()
+    return memory("VmHWM") - before
+
+
+def main(place: Path) -> None:
+    torch.set_num_threads(1)
+    with joined() as world:
+        learner = made(world)
+        do(learner, lambda: learner.imitate(PAIRS, 1e-3))
+        slots = [value for slots in learner._stepper.optimizer.state.values() for value in slots.values()]
+        parts = [one.to_local() for one in (*learner.named.values(), *slots) if isinstance(one, DTensor)]
+        expected = [part.clone() for part in parts]
+        found = {
+            "whole": sum(parameter.numel() * parameter.itemsize for parameter in learner.named.values()),
+            "shard": sum(part.nbytes for part in parts),
+            "save": do(learner, lambda: save_checkpoint(place, learner, {"step": 1}, keep=1)),
+        }
+        for part in parts:
+            part.detach().zero_()
+        del part, parts, slots
+        found["load"] = do(learner, lambda: load_checkpoint(place / "step-00001", learner))
+        slots = [value for slots in learner._stepper.optimizer.state.values() for value in slots.values()]
+        parts = [one.to_local() for one in (*learner.named.values(), *slots) if isinstance(one, DTensor)]
+        found["equal"] = all(map(torch.equal, parts, expected))
+        (place / f"found-{world.rank}.json").write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
