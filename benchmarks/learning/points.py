@@ -14,7 +14,7 @@ from gymposium.players.protocol import Player
 from gymposium_agents.loading import load_model
 from gymposium_agents.player import over
 from gymposium_train.callbacks import Callback
-from gymposium_train.checkpoints import STATE, TENSORS
+from gymposium_train.checkpoints import STATE
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.run.under_way import asked
@@ -43,8 +43,12 @@ class Points(Callback):
         if self._config.model.tune == "lora":
             return make_player(f"lm:{self._run.cold_start}@{checkpoint}?temperature=1")
         loaded = load_model(self._run.cold_start)
-        tensors = load_file(checkpoint / TENSORS)
-        weights = {name.removeprefix(WEIGHTS): w for name, w in tensors.items() if name.startswith(WEIGHTS)}
+        weights = {
+            name.removeprefix(WEIGHTS): tensor
+            for file in checkpoint.glob("learner-*.safetensors")
+            for name, tensor in load_file(file).items()
+            if name.startswith(WEIGHTS)
+        }
         loaded.model.load_state_dict(weights, strict=False)  # tied weights have one name there
         return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, asked(self._config, 1.0))
 

@@ -99,7 +99,7 @@ def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Pa
 def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp_path: Path) -> None:
     settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": Credit(kind="rae")}
     with training(model_directory, tmp_path / "a", **settings) as mine:
-        first, tensors, state = steps(mine, 0), mine.trainee.learner.tensors(), mine.state()
+        first, tensors, state = steps(mine, 0), dict(mine.trainee.learner.tensors()), mine.state()
         tensors = {name: tensor.clone() for name, tensor in tensors.items()}
         expected = steps(mine, 1, 2)
     with training(model_directory, tmp_path / "b", **settings) as again:

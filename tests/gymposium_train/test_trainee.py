@@ -147,7 +147,7 @@ def test_the_learner_learns_as_if_nobody_played(model_directory: Path, tmp_path:
                     assert before == (it.loaded.model.training, [p.requires_grad for p in it.learner.named.values()])
                 learn(it.learner, it.loaded)
             assert torch.equal(torch.random.get_rng_state(), drawn)
-            return {name: tensor.clone() for name, tensor in it.learner.tensors().items()}
+            return {name: tensor.clone() for name, tensor in it.learner.tensors()}
 
     alone, crowded = weights(False), weights(True)
     assert alone.keys() == crowded.keys()
@@ -181,7 +181,7 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
         it.who.publish()
         first = it.who.cast.keep()
         past, second = it.played(), it.step()
-        checkpoint = {name: tensor.clone() for name, tensor in it.learner.tensors().items()}
+        checkpoint = {name: tensor.clone() for name, tensor in it.learner.tensors()}
         at_checkpoint = it.played()
         for _ in range(2):
             third = it.step()

@@ -288,20 +288,20 @@ def test_from_its_tensors_it_goes_on_to_the_bit(model_directory: Path, rows: lis
     stopped = fresh()
     go_on(stopped, range(2))
     resumed = fresh()
-    resumed.load({name: tensor.clone() for name, tensor in stopped.tensors().items()})
+    resumed.load({name: tensor.clone() for name, tensor in stopped.tensors()})
     assert go_on(resumed, range(2, 4)) == expected
     assert resumed.policy_version == straight.policy_version
-    there = straight.tensors()
-    assert resumed.tensors().keys() == there.keys()
-    assert all(torch.equal(tensor, there[name]) for name, tensor in resumed.tensors().items())
+    there = dict(straight.tensors())
+    assert dict(resumed.tensors()).keys() == there.keys()
+    assert all(torch.equal(tensor, there[name]) for name, tensor in resumed.tensors())
 
 
 def test_another_learners_tensors_are_refused(loaded: LoadedModel, model_directory: Path) -> None:
-    other = learner(load_model(model_directory)).tensors()
+    other = dict(learner(load_model(model_directory)).tensors())
     with pytest.raises(GymposiumError, match="another learner's"):
         learner(loaded).load(other)
     with pytest.raises(GymposiumError, match="reference policy"):
-        learner(loaded, kl=Kl(weight=0.1)).load(learner(loaded).tensors())
+        learner(loaded, kl=Kl(weight=0.1)).load(dict(learner(loaded).tensors()))
 
 
 class _Largest(TorchDispatchMode):
