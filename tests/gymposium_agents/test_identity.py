@@ -98,7 +98,7 @@ def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -
         data = json.loads(lines[0])
         turn = next(turn for turn in data["turns"] if "tokens" in turn)
         turn["tokens"][1] += 1
-        file.write_text("\n".join([json.dumps(data), *lines[1:]]) + "\n")
+        file.write_text("\n".join([json.dumps(data, separators=(",", ":")), *lines[1:]]) + "\n")
         assert verify_board(board).findings == [], "nobody asked it"
         [finding] = verify_board(board, rerun=4).findings
     assert finding.about == "reply"
