@@ -260,6 +260,8 @@ def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
         ({"game": "kuhn_pokr"}, "kuhn_poker"),
         ({"game": "tic_tac_toe", "opponent": "rndom"}, "There is no player called 'rndom'. Did you mean 'random'"),
         ({"game": "tic_tac_toe", "opponent": "human"}, "write another opponent"),
+        ({"game": "tic_tac_toe", "opponent": "lm:runs/mine"}, "gymposium --allow lm:runs/mine"),
+        ({"game": "tic_tac_toe", "opponent": "api:x?base_url=http://a.test&key=HOME"}, "needs your permission"),
         ({"game": "tic_tac_toe", "opponent": ""}, "Write who plays against you"),
         ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "the game has one other seat"),
         ({"game": "tic_tac_toe", "seat": "2"}, "Write a seat from 0 to 1, or random."),

@@ -1,10 +1,10 @@
 """What a file may name, and what only the user may.
 
-A record, a suite or an entry is a file, perhaps somebody else's. A game or player that it names must not import a
-module, read a path, ask a server or wait at the terminal unless the user has allowed that name: with
-`gymposium --allow NAME`, or in the environment variable `GYMPOSIUM_ALLOW` (one name a line), which worker processes
-inherit. A name that ends in `*` allows all names that begin so. Names that the user types himself, or passes from
-Python to `load_game` and `make_player`, need no permission.
+A record, a suite or an entry is a file, perhaps somebody else's, and a link can fill in the viewer's form. A game or
+player that one of them names must not import a module, read a path, ask a server or wait at the terminal unless the
+user has allowed that name: with `gymposium --allow NAME`, or in the environment variable `GYMPOSIUM_ALLOW` (one name a
+line), which worker processes inherit. A name that ends in `*` allows all names that begin so. Names that the user types
+on the command line, or passes from Python to `load_game` and `make_player`, need no permission.
 """
 
 from __future__ import annotations

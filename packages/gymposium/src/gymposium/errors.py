@@ -46,12 +46,12 @@ class WrongType(GymposiumError, TypeError):
 
 
 class NotAllowed(GymposiumError):
-    """A file names a game or player that only the user may name, and the user has not allowed it."""
+    """A file or a web form names a game or player that only the user may name, and the user has not allowed it."""
 
     def __init__(self, name: str, why: str, flag: str) -> None:
         """`why` says in a clause what is wrong with it, `flag` how it is allowed on the command line."""
         super().__init__(
-            f"A file names {name!r}, which needs your permission: {why}. If you trust the file, allow it:  "
+            f"A file or a web form names {name!r}, which needs your permission: {why}. If you trust it, allow it:  "
             f"gymposium {flag} …  (or in the environment variable GYMPOSIUM_ALLOW)"
         )
         self.name = name

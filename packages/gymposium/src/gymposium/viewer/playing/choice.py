@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from gymposium.allowed import check_named_player
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.names import format_name, parse_name
@@ -75,7 +76,7 @@ def _game(form: Form) -> Game:
     params = {key: value for key, value in form.under(PARAMETER).items() if value.strip()}
     if params and is_registered(parse_name(name)[0]):
         name = format_name(parse_name(name)[0], params)
-    return load_named_game(name)  # a form may have been filled in by an address
+    return load_named_game(name)  # an address may have filled in the form
 
 
 def _opponents(form: Form, others: int) -> tuple[str, ...]:
@@ -93,6 +94,7 @@ def _opponents(form: Form, others: int) -> tuple[str, ...]:
         given[place] = given[place] or given[place - 1]
         if check_player(given[place])[0].name == "human":
             raise BadOption("human is a person at a terminal, who cannot be asked from here: write another opponent.")
+        check_named_player(given[place])  # an address may have filled in the form
     return tuple(given)
 
 
