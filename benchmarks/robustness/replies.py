@@ -82,6 +82,7 @@ def tagged(rng: random.Random, text: str, other: str) -> Attack:
     """A reply in tags, well formed or not."""
     thought = rng.choice([garbage(rng), other, f"<move>{other}</move>", "<think>", "a\n" * rng.randrange(300)])
     whole = "<move>" not in text and "</move>" not in text
+    bare = text.replace("<move>", "").replace("</move>", "")  # a tag in it would complete a tag that is missing
     right = {"tags": text} if whole else {}
     thinks = right if "</think>" not in thought else {}
     return rng.choice(
@@ -91,8 +92,8 @@ def tagged(rng: random.Random, text: str, other: str) -> Attack:
             Attack(f" \n<think>{thought}</think>\n<move>{text}</move>\n", thinks),
             Attack(f"<move>{text}</move><move>{other}</move>"),
             Attack(f"<move>{text}<move>{other}</move></move>"),
-            Attack(f"<move>{text}"),
-            Attack(f"{text}</move>"),
+            Attack(f"<move>{bare}"),
+            Attack(f"{bare}</move>"),
             Attack(f"<MOVE>{text}</MOVE>"),
             Attack(f"My move: <move>{text}</move>"),
             Attack(f"<move>{text}</move> I win."),
