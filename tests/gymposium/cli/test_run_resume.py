@@ -77,6 +77,31 @@ def test_however_it_is_stopped_it_goes_on_to_the_same_bytes(
         assert (tmp_path / "run" / name).read_bytes() == (whole[0] / name).read_bytes(), name
 
 
+STOPS_EARLY = '''
+"""A player that is interrupted while it is made."""
+import signal
+
+from gymposium import OpponentSpec, hookimpl
+
+
+def make():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    signal.raise_signal(signal.SIGINT)
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="early", form="early", pattern="early", summary="E.", entry_point="early:make")
+'''
+
+
+def test_a_stop_before_anything_is_played_says_so_and_leaves_no_folder(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "early.py").write_text(STOPS_EARLY)
+    done = gymposium("--plugin", "early.py", "run", "tic_tac_toe", "--players", "early,random", "--out", "run")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
+    assert not (tmp_path / "run").exists()
+
+
 def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: Path) -> None:
     first = gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", "run")
     assert first.returncode == 0, first.stderr

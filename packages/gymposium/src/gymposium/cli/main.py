@@ -60,6 +60,15 @@ class Verbs(TyperGroup):
             raise MissingExtra(f"The command {verb!r}", _ELSEWHERE[verb])
         raise UnknownName("command", verb, {*host().commands, *_ELSEWHERE})
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:  # before anything of a run was there to go on with, which says more
+            from gymposium.cli.resume import exit_code
+
+            note("Stopped.")
+            raise typer.Exit(exit_code(stop)) from None
+
     def main(self, *args: Any, **options: Any) -> Any:
         try:
             return super().main(*args, **options)
