@@ -188,7 +188,9 @@ def _content(path: Path) -> Any:
     if path.suffix == ".jsonl":
         return [_without_times(json.loads(line)) for line in path.read_bytes().splitlines()]
     if path.suffix == ".html":
-        return re.sub(r"\d+(\.\d+)? (CPU )?s(econds)?\b", "TIME", path.read_text(encoding="utf-8"))
+        # one figure draws all metrics of training, times among them; the file of metrics is compared itself
+        text = re.sub(r"(?s)(<h2>Training</h2>)\s*<svg.*?</svg>", r"\1", path.read_text(encoding="utf-8"))
+        return re.sub(r"\d+(\.\d+)? (CPU )?s(econds)?\b", "TIME", text)
     return path.read_bytes()
 
 
