@@ -102,7 +102,8 @@ def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -
         assert verify_board(board).findings == [], "nobody asked it"
         [finding] = verify_board(board, rerun=4).findings
     assert finding.about == "reply"
-    assert f"{turn['tokens'][1]} out), but asked again replies {turn['text']!r}" in finding.what
+    assert f"{turn['tokens'][1]} out" in finding.what
+    assert f"but asked again replies {turn['text']!r}" in finding.what
 
 
 def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, folder: Path) -> None:

@@ -135,8 +135,7 @@ def test_groups_that_are_tied_are_kept_as_such_with_no_weight(model_directory: P
     with training(model_directory, tmp_path, lambda group: [Reward(0.5) for _ in group]) as mine:
         mine.keep = SamplesFile(file, Samples(), 4, mine.trainee.player.chat.pieces).keep
         steps(mine, 0)
-    _, *lines = file.read_text(encoding="utf-8").splitlines()
-    groups = [json.loads(line) for line in lines]
+    groups = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [group["tied"] for group in groups] == [True] * 4
     weights = {t["weight"] for g in groups for one in g["trajectories"] for row in one["rows"] for t in row["turns"]}
     assert weights == {0.0}

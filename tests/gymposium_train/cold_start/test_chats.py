@@ -98,14 +98,14 @@ def test_a_chat_that_the_template_refuses_is_named(tmp_path: Path, tiny: LoadedM
 
 @pytest.mark.parametrize("context", ["state", "full"])
 def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
-    out = tmp_path / "moves.jsonl"
+    out = tmp_path / "moves"
     command = ["-m", "gymposium.cli.main", "synth", "--game", "tic_tac_toe", "--players", "random,random", "-n", "6"]
     subprocess.run(
         [sys.executable, *command, "--keep", "win", "--context", context, "--out", str(out)],
         check=True,
         capture_output=True,
     )
-    lessons = read_chats([out], thinking=False)
+    lessons = read_chats([out / "data.jsonl"], thinking=False)
     assert lessons
     assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
     assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
