@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
@@ -163,10 +163,9 @@ def command(
             from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
 
             session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
-        made = folder or RunFolder.create(out_dir, "eval", asdict(given))
-        with nullcontext() if folder else made.removed_on_error():
-            session.play(players, made)
-        folder = made
+        folder = folder or RunFolder.create(out_dir, "eval", asdict(given))
+        with folder.removed_on_error():
+            session.play(players, folder)
         note_remarks(players.values())
     if as_json:
         data = {**_settings(plan, protocol, given.schedule), "games": session.as_data(), "record": str(folder.matches)}

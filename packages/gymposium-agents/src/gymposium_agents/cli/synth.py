@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b, sha256
 from importlib.metadata import version
@@ -192,7 +191,7 @@ def command(
         else:
             folder = RunFolder(resume, "synth", asdict(given))
             folder.write_settings()
-        with nullcontext() if resume else folder.removed_on_error():
+        with folder.removed_on_error():
             made = session.play(seated, folder)
         note_remarks(seated.values())
     if as_json:

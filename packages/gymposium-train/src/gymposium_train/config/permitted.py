@@ -7,7 +7,6 @@ setting, or allowed the name with `gymposium --allow NAME`.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import shlex
 from collections.abc import Collection, Iterator
@@ -15,6 +14,7 @@ from urllib.parse import unquote_plus, urlsplit
 
 from gymposium.allowed import is_allowed
 from gymposium.errors import NotAllowed
+from gymposium_agents.engines.vllm.settings import is_loopback
 from gymposium_train.config.overrides import Override
 from gymposium_train.config.whole import TrainConfig
 
@@ -44,15 +44,7 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
         if found := _OPTION.search(unquote_plus(name)):
             yield path, name, f"it says {found[1]}="
     url = config.engine.url
-    if url is not None and not _is_this_machine(url):
+    if url is not None and not is_loopback(urlsplit(url).hostname or ""):
         yield ("engine", "url"), url, "prompts and the server's key would be sent there"
     for setting, given in config.model.trust.facts().items():
         yield ("model", setting), config.model.name or "", f"the file says {setting} = {str(given).lower()}"
-
-
-def _is_this_machine(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -113,10 +112,9 @@ def command(
         settings = Settings(game, players, matches, seed, swap, on_illegal, watchdog, schedule)
         check_new(out_dir)
     session = _Session(settings)
-    made = folder or RunFolder.create(out_dir, "run", asdict(settings))
-    with nullcontext() if folder else made.removed_on_error():
-        session.play(made)
-    folder = made
+    folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
+    with folder.removed_on_error():
+        session.play(folder)
     if as_json:
         print_json({**session.as_data(), "record": str(folder.matches)})
     else:

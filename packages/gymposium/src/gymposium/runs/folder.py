@@ -70,6 +70,8 @@ class RunFolder:
     command: str
     settings: Mapping[str, Any]
     """What it was told to do."""
+    is_new: bool = False
+    """Whether this process made the folder; one that goes on did not."""
 
     @classmethod
     def create(cls, path: Path | None, command: str, settings: Mapping[str, Any]) -> RunFolder:
@@ -79,7 +81,7 @@ class RunFolder:
         check_new(path)
         path = path or new_folder(command)
         path.mkdir(parents=True, exist_ok=True)
-        made = cls(path, command, settings)
+        made = cls(path, command, settings, is_new=True)
         made.write_settings()
         return made
 
@@ -114,11 +116,11 @@ class RunFolder:
 
     @contextmanager
     def removed_on_error(self) -> Iterator[None]:
-        """Where an error of ours ends the block before anything was recorded, take the folder away."""
+        """Remove a new folder if an error of ours ends the block before anything is recorded."""
         try:
             yield
         except GymposiumError:
-            if not self.matches.exists() or not self.matches.stat().st_size:
+            if self.is_new and not (self.matches.exists() and self.matches.stat().st_size):
                 for file in (self.matches, self.path / "settings.json"):
                     file.unlink(missing_ok=True)
                 self.path.rmdir()

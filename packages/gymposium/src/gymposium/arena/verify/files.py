@@ -6,12 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.verify.findings import Finding
 from gymposium.errors import BadRecord
+from gymposium.strict_json import each_key_once
 
 _BESIDE = frozenset([".git", ".gitattributes", ".github", ".gitignore", "LICENSE", "README.md"])
 """What may stand beside the suite, in a repository that is a board."""
@@ -70,15 +70,7 @@ def read_plain(path: Path) -> str:
         raise BadRecord(f"{path} is no plain file")
     try:
         text = path.read_text(encoding="utf-8")
-        json.loads(text, object_pairs_hook=_once)
+        json.loads(text, object_pairs_hook=each_key_once)
     except (OSError, ValueError, RecursionError) as error:
         raise BadRecord(f"{path} is no JSON: {error}") from error
     return text
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        raise ValueError(f"{twice!r} stands there twice")
-    return found
