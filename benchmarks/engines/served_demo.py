@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
-from gymposium.driver import Played, play
+from gymposium.driver import MatchResult, play
 from gymposium.failures import FailurePolicy
 from gymposium.seating import seated_jobs
 from gymposium_agents.engines.vllm.engine import VllmEngine
@@ -73,9 +73,9 @@ class Outcome:
     policies: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
     restarts: int = 0
-    played: list[Played] = field(default_factory=list)
+    played: list[MatchResult] = field(default_factory=list)
 
-    def add(self, played: Played, seat: int) -> None:
+    def add(self, played: MatchResult, seat: int) -> None:
         self.played.append(played)
         self.results[played.result(seat)] += 1
         for turn in played.turns:

@@ -57,7 +57,7 @@ class Request:
         self.send(json.dumps({"error": {"message": message}}).encode(), status, *headers)
 
 
-Fault = Callable[[Request], None]
+PlayerFailure = Callable[[Request], None]
 
 
 def _reset(request: Request) -> None:
@@ -71,7 +71,7 @@ def _drip(request: Request) -> None:
         time.sleep(0.1)
 
 
-def _endless(start: bytes, chunk: bytes) -> Fault:
+def _endless(start: bytes, chunk: bytes) -> PlayerFailure:
     """Send the start and then the chunk until the client hangs up, or 512 MiB are sent."""
 
     def send(request: Request) -> None:
@@ -82,18 +82,18 @@ def _endless(start: bytes, chunk: bytes) -> Fault:
     return send
 
 
-def _bomb(encoding: str) -> Fault:
+def _bomb(encoding: str) -> PlayerFailure:
     """256 MiB of blanks, compressed."""
     compress = zlib.compressobj(9, wbits=31 if encoding == "gzip" else 15)
     body = b"".join(compress.compress(b" " * MEBIBYTE) for _ in range(256)) + compress.flush()
     return lambda request: request.send(body, "200 OK", f"Content-Encoding: {encoding}")
 
 
-def _raw(body: bytes, *headers: str) -> Fault:
+def _raw(body: bytes, *headers: str) -> PlayerFailure:
     return lambda request: request.send(body, "200 OK", *headers)
 
 
-def _at_first(fault: Fault) -> Fault:
+def _at_first(fault: PlayerFailure) -> PlayerFailure:
     """Every other request meets the fault; the next one is answered."""
     return lambda request: fault(request) if request.number % 2 == 0 else request.answer()
 
@@ -102,7 +102,7 @@ def _loop(request: Request) -> None:
     request.refuse("307 Temporary Redirect", "elsewhere", "Location: /v1/chat/completions")
 
 
-FAULTS: dict[str, Fault] = {
+FAULTS: dict[str, PlayerFailure] = {
     "hangs up": lambda request: None,
     "hangs up once, then answers": _at_first(lambda request: None),
     "resets the connection": _reset,
@@ -175,7 +175,7 @@ FAULTS: dict[str, Fault] = {
 
 
 @contextmanager
-def faulty_server(fault: Fault) -> Iterator[str]:
+def faulty_server(fault: PlayerFailure) -> Iterator[str]:
     """A server on this machine whose every request meets the fault; its address."""
     numbers = itertools.count()
     listener = socket.create_server(("127.0.0.1", 0))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
@@ -49,13 +49,15 @@ class Clumsy:
         return Reply(self.reader.answer(legal[index]))
 
 
-def matches(game: str, policy: str = "forfeit", n: int = 5, share: float = 0.3, reader: str = "move") -> list[Played]:
+def matches(
+    game: str, policy: str = "forfeit", n: int = 5, share: float = 0.3, reader: str = "move"
+) -> list[MatchResult]:
     players = [Clumsy(share, READERS[reader])] * 2
     on_illegal = FailurePolicy.parse(policy)
     return list(play(MatchJob(f"m{i}", load_game(game), players, i, 100 + i, on_illegal) for i in range(n)))
 
 
-def parsed(played: Played) -> Record:
+def parsed(played: MatchResult) -> Record:
     return Record.parse(Record.of(played).line())
 
 
@@ -82,13 +84,13 @@ def test_joint_failures_verify_under_every_policy() -> None:
 # -- tampering
 
 
-def tampered(played: Played, change: Callable[[dict[str, Any]], None]) -> str | None:
+def tampered(played: MatchResult, change: Callable[[dict[str, Any]], None]) -> str | None:
     data = json.loads(Record.of(played).line())
     change(data)
     return first_difference(Record.parse(json.dumps(data)))
 
 
-def clean(game: str, seed: int = 5) -> Played:
+def clean(game: str, seed: int = 5) -> MatchResult:
     [played] = play([MatchJob("m", load_game(game), [make_player("random")] * 2, seed)])
     return played
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Usage
@@ -38,7 +38,7 @@ class Counted:
         return replies
 
 
-def match(*usages: Usage | None, seed: int = 0) -> Played:
+def match(*usages: Usage | None, seed: int = 0) -> MatchResult:
     [played] = play([MatchJob("m", load_game("connect_four"), [Counted(*usages), RANDOM], seed)])
     return played
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Concurrent, Reply, Sitting
+from gymposium.players.protocol import Concurrent, MatchContext, Reply
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium_agents.api_player import ApiPlayer, ChatTurn, api_player, read_options
 from gymposium_agents.chat import Chat
@@ -47,7 +47,7 @@ def first_move(prompt: str) -> str:
     return line.removeprefix("Legal moves: ").split(", ")[0]
 
 
-def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, **job: object) -> Played:
+def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, **job: object) -> MatchResult:
     loaded = load_game(game)
     players = [player, *[make_player("random")] * (loaded.seats - 1)]
     (played,) = play([MatchJob("m", loaded, players, seed, **job)])  # type: ignore[arg-type]
@@ -155,9 +155,9 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
         player = api_player("tiny", f"base_url={server.url}&at_once=1")
         assert isinstance(player, Concurrent)
         game = load_game("kuhn_poker")
-        first: Future[Reply] = player.submit(Sitting(game.new(0), "a", 0).ask(0))
+        first: Future[Reply] = player.submit(MatchContext(game.new(0), "a", 0).ask(0))
         assert here.wait(30)
-        second = player.submit(Sitting(game.new(1), "b", 1).ask(0))
+        second = player.submit(MatchContext(game.new(1), "b", 1).ask(0))
         assert first.cancel()  # or else the second would wait for its slot
         assert second.result(30).text == "pass"
         never.set()

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium.driver import MatchJob, Played, Schedule, Turn, play
+from gymposium.driver import MatchJob, MatchResult, Schedule, Turn, play
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Concurrent
@@ -26,7 +26,7 @@ GAMES = ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "leduc_poker"]
 CONTEXTS = ["full", "truncated", "last-1", "last-3", "state"]
 
 
-def turns_in_order(played: Played) -> Iterator[tuple[Turn, list[Exchange], Exchange]]:
+def turns_in_order(played: MatchResult) -> Iterator[tuple[Turn, list[Exchange], Exchange]]:
     """Each turn of a match with what its seat was told and said before, and what it is told now: all from the record,
     by playing the match again."""
     job = played.job
@@ -56,7 +56,7 @@ def turns_in_order(played: Played) -> Iterator[tuple[Turn, list[Exchange], Excha
         match.apply({seat: made[seat].pop(0) for seat in seats})
 
 
-def check_prompts(played: Played, chat: Chat) -> int:
+def check_prompts(played: MatchResult, chat: Chat) -> int:
     """Every prompt of a match says what its seat's conversation says and nothing more. Returns how many there were."""
     count = 0
     for turn, past, now in turns_in_order(played):

@@ -13,7 +13,7 @@ import torch
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 from gymposium.prompt import prompt_for
 from gymposium.reading import read, reader
 from gymposium_agents.distribution import estimate_distributions, move_distributions
@@ -37,7 +37,7 @@ def asks(game: Game, count: int) -> Iterator[Ask]:
             if moved.to_move():
                 match = moved
         (seat,) = match.to_move()
-        yield Sitting(match, f"m{seed}", seed).ask(seat)
+        yield MatchContext(match, f"m{seed}", seed).ask(seat)
 
 
 @pytest.fixture(scope="module")
@@ -172,11 +172,11 @@ def test_what_depends_on_the_past_is_refused_without_it(taught: LoadedModel, con
     player = LanguageModelPlayer(
         "lm:taught", taught.engine(), taught.chat, sampling=Sampling(1.0, 2), context=context, reply="move"
     )
-    sitting = Sitting(GAME.new(0), "m", 0)
+    sitting = MatchContext(GAME.new(0), "m", 0)
     player.distribution(sitting.ask(0))
     with pytest.raises(GymposiumError, match=f"context={context}"):
         player.distribution(sitting.ask(0))
-    again = Sitting(GAME.new(0), "m", 0)
+    again = MatchContext(GAME.new(0), "m", 0)
     player.act([again.ask(0)])
     player.distribution(again.ask(0))
 
@@ -192,7 +192,7 @@ def test_asking_for_a_distribution_changes_nothing(taught: LoadedModel) -> None:
 
 
 def test_free_text_has_no_distribution(taught: LoadedModel) -> None:
-    ask = Sitting(load_game("trace").new(0), "m", 0).ask(0)
+    ask = MatchContext(load_game("trace").new(0), "m", 0).ask(0)
     for ask_for in (move_distributions, estimate_distributions):
         with pytest.raises(GymposiumError, match="takes free text"):
             ask_for(player_of(taught, 1.0), [ask])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium.driver import Played, Schedule
+from gymposium.driver import MatchResult, Schedule
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
@@ -12,7 +12,7 @@ from gymposium_agents.evaluate import evaluate
 
 
 def test_seats_are_swapped_over_common_deals() -> None:
-    finished: list[Played] = []
+    finished: list[MatchResult] = []
     evaluation = evaluate(
         make_player("mcts-20"),
         make_player("random"),

@@ -17,7 +17,7 @@ from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Concurrent, Sitting
+from gymposium.players.protocol import Concurrent, MatchContext
 from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.grammar import in_process, policy_of
 from gymposium_agents.loading import load_model
@@ -140,7 +140,7 @@ def test_players_of_one_model_share_its_weights_and_play_with_their_own_adapters
     assert tuned.policy == again.policy
     assert len({tuned.policy, plain.policy, other.policy}) == 3
     assert plain.policy == BASE
-    asks = [Sitting(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
+    asks = [MatchContext(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
     said = []
     for player, adapter in ((tuned, adapter_directory), (plain, None), (other, other_adapter)):
         alone = load_model(model_directory, adapter)
@@ -210,7 +210,7 @@ def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_
     assert small.engine is tuned.engine is not plain.engine
     layer = base_of(small.engine.model).model.layers[0].mlp.up_proj  # type: ignore[attr-defined]
     assert layer.weight.dtype == torch.uint8
-    ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
+    ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     prompt = small.prompt(ask)
     pairs = [(prompt, small.chat.reply(move)) for move in ask.legal_moves or ()]
     scores = [

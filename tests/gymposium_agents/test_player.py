@@ -15,7 +15,7 @@ from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Concurrent, Player, Sitting
+from gymposium.players.protocol import Concurrent, MatchContext, Player
 from gymposium.records import RecordWriter, verify_file
 from gymposium.trajectories import Trajectory
 from gymposium_agents.engines.transformers import TransformersEngine
@@ -224,7 +224,7 @@ def test_a_reply_that_nobody_waits_for_any_more_is_given_up(tiny: LoadedModel) -
     pool, free = Pool(tiny), Event()
     player = over("lm:x", pool, tiny.chat, PlayerSettings())
     assert isinstance(player, Concurrent)
-    asks = [Sitting(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
+    asks = [MatchContext(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
     holding = pool.thread.submit(free.wait)
     first, second, third = (player.submit(ask) for ask in asks)
     assert second.cancel()

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError, UnknownName
 from gymposium.games.protocol import Game, Match
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 from gymposium_2048.expectimax import ExpectimaxPlayer, board_of
 from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, Rows, rows
 from gymposium_2048.search import END, values
@@ -160,7 +160,7 @@ class Position:
 
 
 def ask(position: Position) -> Ask:
-    return Ask(Sitting(cast(Match, position), "m", 0), 0, 0)
+    return Ask(MatchContext(cast(Match, position), "m", 0), 0, 0)
 
 
 def test_its_moves_are_legal_up_to_the_greatest_tiles() -> None:
@@ -189,7 +189,7 @@ def test_equal_moves_are_settled_in_the_order_of_the_engine() -> None:
     assert reply.text == "up"
 
 
-def matches(game: str, player: Any, count: int) -> Iterator[Played]:
+def matches(game: str, player: Any, count: int) -> Iterator[MatchResult]:
     loaded = load_game(game)
     return play(MatchJob(str(seed), loaded, [player] * loaded.seats, seed) for seed in range(count))
 
@@ -200,7 +200,7 @@ def test_equal_seeds_give_equal_matches_whatever_is_played_beside_them() -> None
     assert next(iter(play([job]))).events in together
 
 
-def greatest(played: Played) -> int:
+def greatest(played: MatchResult) -> int:
     assert played.forfeit is None
     return int(played.job.game.load(played.events).tensor(0).max())
 

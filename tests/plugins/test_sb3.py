@@ -24,11 +24,11 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.players.identity import file_digest
-from gymposium.players.protocol import Ask, Identified, Player, Reply, Sitting, repeats_of
+from gymposium.players.protocol import Ask, Identified, MatchContext, Player, Reply, repeats_of
 from gymposium.records import RecordWriter, verify_file
 from gymposium_sb3.cli import out_path
 from gymposium_sb3.player import Sb3Player
@@ -64,12 +64,12 @@ def asks_of(game: Game, matches: int = 10) -> list[Ask]:
         match = game.new(seed)
         while seats := match.to_move():
             here = match.fork(random.Random(0))
-            found += [Sitting(here, f"m{seed}", seed).ask(seat) for seat in seats]
+            found += [MatchContext(here, f"m{seed}", seed).ask(seat) for seat in seats]
             match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in seats})
     return found
 
 
-def one(game: str, *players: Player, seed: int = 0) -> Played:
+def one(game: str, *players: Player, seed: int = 0) -> MatchResult:
     return next(play([MatchJob("m", load_game(game), players, seed)]))
 
 

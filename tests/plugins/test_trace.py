@@ -17,7 +17,7 @@ import gymnasium
 import pytest
 
 from gymposium import load_game
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, MissingExtra, NoSampler, WrongSeat
 from gymposium.games.names import parse_name
 from gymposium.games.protocol import CHANCE, Event, Game
@@ -56,7 +56,7 @@ class Writes:
         return [Reply(self.reply) for _ in asks]
 
 
-def played(game: Game, seed: int, reply: str, reader: str = "move") -> Played:
+def played(game: Game, seed: int, reply: str, reader: str = "move") -> MatchResult:
     [one] = play([MatchJob("m", game, [Writes(reply, reader)], seed)])  # type: ignore[list-item]
     return one
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.failures import FailurePolicy
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
@@ -65,7 +65,7 @@ def killing(server: Server, model_directory: Path, adapters: dict[Policy, Path],
         yield made
 
 
-def matches_of(engine: VllmEngine, model: Path) -> list[Played]:
+def matches_of(engine: VllmEngine, model: Path) -> list[MatchResult]:
     player = LanguageModelPlayer("lm", engine, load_chat(model), sampling=Sampling(0.6, 8))
     search = make_player("mcts-5")
     policy, game = FailurePolicy.parse("random"), load_game("tic_tac_toe")

@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Concurrent, Sitting
+from gymposium.players.protocol import Concurrent, MatchContext
 from gymposium_agents.distribution import estimate_distributions
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.player import LanguageModelPlayer
@@ -54,7 +54,7 @@ def test_two_adapters_on_one_server_play_as_they_do_in_process(
 def test_its_distribution_is_that_of_the_engine_in_process(server: Server, model_directory: Path) -> None:
     served = seated(f"lm:{model_directory}?engine={server.url}&temperature=1")
     here = seated(f"lm:{model_directory}?temperature=1")
-    ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
+    ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     mine, theirs = served.distribution(ask), here.distribution(ask)
     assert mine.moves == theirs.moves
     assert mine.probabilities == pytest.approx(theirs.probabilities, abs=1e-3)
@@ -65,7 +65,7 @@ def test_at_another_temperature_the_server_cannot_score_and_samples_can_be_count
     server: Server, model_directory: Path
 ) -> None:
     player = seated(f"lm:{model_directory}?engine={server.url}&temperature=0.5&max_tokens=4")
-    ask = Sitting(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
+    ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     with pytest.raises(GymposiumError, match="at temperature 1 only"):
         player.distribution(ask)
     assert estimate_distributions(player, [ask], samples=8)[0].samples == 8

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, Schedule, play
+from gymposium.driver import MatchJob, MatchResult, Schedule, play
 from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
@@ -36,7 +36,7 @@ class Short:
         return [Reply("", "context") if ask.turn >= self._after else RANDOM.act([ask])[0] for ask in asks]
 
 
-def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "rounds", seat: int = 1) -> Played:
+def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "rounds", seat: int = 1) -> MatchResult:
     players = [RANDOM, Short(after)] if seat else [Short(after), RANDOM]
     job = MatchJob("m", load_game(game), players, 4, on_illegal=FailurePolicy.parse(policy))
     [played] = play([job], schedule=schedule)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import SCHEDULES, Guard, MatchJob, Played, Schedule, play
+from gymposium.driver import SCHEDULES, Guard, MatchJob, MatchResult, Schedule, play
 from gymposium.errors import EngineError, GymposiumError, IllegalMove
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Player, Reply, Usage
@@ -58,12 +58,12 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return fail
 
 
-def matches(player: Player, game: str, schedule: Schedule = "rounds", **how: Any) -> dict[str, Played]:
+def matches(player: Player, game: str, schedule: Schedule = "rounds", **how: Any) -> dict[str, MatchResult]:
     jobs = [MatchJob(str(n), load_game(game), (player, RANDOM), n, 100 + n) for n in range(12)]
     return {one.job.id: one for one in play(jobs, schedule=schedule, guard=Guard(), **how)}
 
 
-def plays(found: dict[str, Played]) -> dict[str, Any]:
+def plays(found: dict[str, MatchResult]) -> dict[str, Any]:
     return {name: (one.events, one.utilities) for name, one in found.items() if name not in BAD}
 
 

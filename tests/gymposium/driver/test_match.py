@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Event, Style
 from gymposium.players.protocol import Ask, Player, Reply
@@ -53,13 +53,15 @@ def keyed(ask: Ask) -> str:
     return (ask.legal_moves or [])[int(ask.rng.random() * len(ask.legal_moves or []))]
 
 
-def one(game: str, *players: Player, seed: int = 0, policy: str = "forfeit", player_seed: int | None = None) -> Played:
+def one(
+    game: str, *players: Player, seed: int = 0, policy: str = "forfeit", player_seed: int | None = None
+) -> MatchResult:
     job = MatchJob("m", load_game(game), players, seed, player_seed, on_illegal=FailurePolicy.parse(policy))
     [played] = play([job])
     return played
 
 
-def told(played: Played) -> object:
+def told(played: MatchResult) -> object:
     return (played.job.id, played.events, played.turns, played.returns, played.forfeit, played.penalties)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, opened, play
+from gymposium.driver import MatchJob, open_match, play
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.records import Record, first_difference
@@ -25,12 +25,12 @@ def record(game: str, opening: int, seed: int = 3) -> Record:
 @given(st.sampled_from(GAMES), st.integers(0, 12), st.integers(0, 2**48))
 @settings(max_examples=60, deadline=None)
 def test_an_opening_follows_from_the_seed_and_leaves_a_match_to_play(game: str, plies: int, seed: int) -> None:
-    match, drawn = opened(load_game(game), seed, plies)
+    match, drawn = open_match(load_game(game), seed, plies)
     assert match.to_move()
     assert drawn <= plies
-    again, _ = opened(load_game(game), seed, drawn)
+    again, _ = open_match(load_game(game), seed, drawn)
     assert again.events == match.events
-    longer, most = opened(load_game(game), seed, plies + 1)
+    longer, most = open_match(load_game(game), seed, plies + 1)
     assert most - drawn in (0, 1)
     assert longer.events[: len(match.events)] == match.events
 
@@ -53,7 +53,7 @@ def test_a_match_that_the_next_ply_would_end_is_left_before_it() -> None:
 
 def test_free_text_has_no_opening() -> None:
     with pytest.raises(BadOption, match="opening=0"):
-        opened(load_game("trace"), 0, 1)
+        open_match(load_game("trace"), 0, 1)
 
 
 @pytest.mark.parametrize("game", GAMES)

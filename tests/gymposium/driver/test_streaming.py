@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, Schedule, play
+from gymposium.driver import MatchJob, MatchResult, Schedule, play
 from gymposium.errors import BadOption, EngineError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
@@ -92,7 +92,7 @@ def jobs(game: str, players: Sequence[Player], n: int, policy: str = "forfeit") 
     return (MatchJob(str(i), loaded, players, i % 5, player_seed=i, on_illegal=on_illegal) for i in range(n))
 
 
-def told(matches: Iterator[Played]) -> dict[str, object]:
+def told(matches: Iterator[MatchResult]) -> dict[str, object]:
     """All that is in the records, but for who played."""
     found = {}
     for played in matches:
@@ -307,7 +307,7 @@ def test_what_a_player_raises_comes_out_and_nothing_stays_behind() -> None:
 def test_what_a_future_or_submit_raises_comes_out(error: Any) -> None:
     game = load_game("tic_tac_toe")
     if error is EngineError:
-        error = EngineError(Played(MatchJob("other", game, (RANDOM, RANDOM), 0), [], [], ()), ValueError("x"))
+        error = EngineError(MatchResult(MatchJob("other", game, (RANDOM, RANDOM), 0), [], [], ()), ValueError("x"))
 
     def breaks(ask: Ask, future: Future[Reply]) -> None:
         future.set_exception(error) if ask.turn == 1 else at_once(ask, future)

@@ -13,7 +13,7 @@ import pytest
 from gymnasium.spaces import Discrete, Text
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.spaces import UnicodeText
 from gymposium.errors import BadParameter, BadRecord, EngineError, IllegalMove, NoSampler, UnknownName, WrongSeat
@@ -89,7 +89,7 @@ def registered() -> Iterator[None]:
         del gymnasium.registry[env_id]
 
 
-def played(game: Game, seeds: range, player: str = "random") -> list[Played]:
+def played(game: Game, seeds: range, player: str = "random") -> list[MatchResult]:
     one = make_player(player)
     return list(play(MatchJob(f"m{seed}", game, [one], seed) for seed in seeds))
 

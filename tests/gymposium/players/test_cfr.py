@@ -11,7 +11,7 @@ from gymposium.exact import TooLarge, exploitability, tabulate
 from gymposium.exact.equilibrium import average_policy
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.players.cfr import CfrPlayer
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 
 
 def solved(engine: pyspiel.Game, iterations: int) -> pyspiel.TabularPolicy:
@@ -59,7 +59,7 @@ def test_it_plays_by_its_odds_and_gains_on_random_play(name: str) -> None:
     match = game.new(3)
     while 0 not in match.to_move():
         match.apply({seat: (match.legal_moves(seat) or [])[0] for seat in match.to_move()})
-    asks = [Ask(Sitting(match, "m", seed), 0, 0) for seed in range(600)]
+    asks = [Ask(MatchContext(match, "m", seed), 0, 0) for seed in range(600)]
     (odds, *_) = cfr.distributions(asks)
     replies = [reply.text for reply in cfr.act(asks)]
     for move, probability in zip(odds.moves, odds.probabilities, strict=True):
@@ -82,4 +82,4 @@ def test_what_it_does_not_play(game: str, reason: str, monkeypatch: pytest.Monke
     monkeypatch.setattr("gymposium.exact.equilibrium.MOST_HISTORIES", 5_000)
     match = load_game(game).new(0)
     with pytest.raises(TooLarge, match=reason):
-        CfrPlayer(10).act([Ask(Sitting(match, "m", 0), match.to_move()[0], 0)])
+        CfrPlayer(10).act([Ask(MatchContext(match, "m", 0), match.to_move()[0], 0)])

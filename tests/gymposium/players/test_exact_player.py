@@ -13,7 +13,7 @@ from gymposium.errors import GymposiumError
 from gymposium.exact import TooLarge, exploitability, tabulate, value
 from gymposium.exact.minimax import Minimax
 from gymposium.players.exact import ExactPlayer
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 
 
 def test_nobody_gets_anything_from_it_at_tic_tac_toe() -> None:
@@ -55,7 +55,7 @@ def test_of_equal_moves_any_is_played() -> None:
     for played in play(MatchJob(str(i), loaded, [exact, exact], i) for i in range(200)):
         first[played.events[0].move] += 1
     assert len(first) == 9  # all nine draw
-    ask = Ask(Sitting(loaded.new(0), "m", 0), 0, 0)
+    ask = Ask(MatchContext(loaded.new(0), "m", 0), 0, 0)
     (found,) = exact.distributions([ask])
     assert found.probabilities == pytest.approx([1 / 9] * 9)
 
@@ -76,7 +76,7 @@ def test_what_it_does_not_play(game: str, reason: str) -> None:
     match = loaded.new(0)
     (seat, *_) = match.to_move()
     with pytest.raises(TooLarge, match=reason):
-        ExactPlayer().act([Ask(Sitting(match, "m", 0), seat, 0)])
+        ExactPlayer().act([Ask(MatchContext(match, "m", 0), seat, 0)])
 
 
 def test_a_game_with_too_many_positions_is_refused() -> None:
@@ -89,4 +89,4 @@ def test_where_one_seat_does_not_lose_what_the_other_gets(monkeypatch: pytest.Mo
     loaded = load_game("tic_tac_toe")
     monkeypatch.setattr(loaded, "spec", replace(loaded.spec, utility="general_sum"))
     with pytest.raises(GymposiumError, match="not what the other loses"):
-        ExactPlayer().act([Ask(Sitting(loaded.new(0), "m", 0), 0, 0)])
+        ExactPlayer().act([Ask(MatchContext(loaded.new(0), "m", 0), 0, 0)])

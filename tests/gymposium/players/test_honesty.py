@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings, strategies as st
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.players.mcts import MctsPlayer
-from gymposium.players.protocol import Ask, Reply, Sitting
+from gymposium.players.protocol import Ask, MatchContext, Reply
 from gymposium.players.search.tree import search
 from gymposium.players.search.viewlog import Witness
 from gymposium.players.search.worlds import Worlds
@@ -58,7 +58,7 @@ def others(match: Match, seat: int, rng: random.Random) -> list[Match]:
 
 
 def ask(match: Match, seat: int, seed: int) -> Ask:
-    return Ask(Sitting(match, "m", seed), seat, 0)
+    return Ask(MatchContext(match, "m", seed), seat, 0)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -124,7 +124,7 @@ def searched(game: Game, events: Sequence[Event], seat: int, seed: int) -> list[
     """What search answers at each decision of the seat along these events, remembering its worlds from one to the
     next as in play."""
     retold: Any = Retold(game, events)
-    sitting, player, answers = Sitting(retold, "m", seed), MctsPlayer(12), []
+    sitting, player, answers = MatchContext(retold, "m", seed), MctsPlayer(12), []
     while True:
         if seat in retold.to_move():
             answers.append(player.act([sitting.ask(seat)])[0].text)

@@ -19,7 +19,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.poker.kuhn_poker import KuhnPoker
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.players.mcts import MctsPlayer, Thought
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 from gymposium.players.search import engine
 from gymposium.records import Record
 from gymposium.scores import Score
@@ -36,7 +36,7 @@ SEARCHED = [
 
 
 def asked(match: Match, seat: int, seed: int) -> Ask:
-    return Ask(Sitting(match, "m", seed), seat, 0)
+    return Ask(MatchContext(match, "m", seed), seat, 0)
 
 
 @pytest.mark.parametrize("game", [*SEARCHED, "gin_rummy(hand_size=3)"])

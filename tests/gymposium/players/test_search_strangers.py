@@ -17,7 +17,7 @@ from gymposium.driver import MatchJob, play
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style
 from gymposium.players.mcts import MctsPlayer, Thought
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 from gymposium.players.random import RandomPlayer
 from gymposium.players.search.viewlog import Witness
 from gymposium.players.search.worlds import Worlds
@@ -212,7 +212,7 @@ def test_it_swaps_a_low_card_and_keeps_a_high_one() -> None:
     def chosen(cards: str) -> list[str]:
         deal = [Event(CHANCE, f"card {card} for {seat}") for seat, card in enumerate(cards)]
         match = Showdown().load(deal)
-        return [MctsPlayer(200).act([Ask(Sitting(match, "m", seed), 0, 0)])[0].text for seed in range(6)]
+        return [MctsPlayer(200).act([Ask(MatchContext(match, "m", seed), 0, 0)])[0].text for seed in range(6)]
 
     assert set(chosen("13")) == {"swap"}
     assert set(chosen("62")) == {"keep"}
@@ -234,7 +234,7 @@ def test_what_is_hidden_does_not_change_a_move() -> None:
         logs = {tuple(Witness(match, 0).log().items) for match in stories}
         assert len(logs) == 1
         for seed in range(4):
-            moves = {player.act([Ask(Sitting(match, "m", seed), 0, 1)])[0].text for match in stories}
+            moves = {player.act([Ask(MatchContext(match, "m", seed), 0, 1)])[0].text for match in stories}
             assert len(moves) == 1
             compared += len(stories)
     assert compared > 100
@@ -249,7 +249,7 @@ def test_without_a_world_it_plays_at_random_and_counts() -> None:
 
     player, texts = MctsPlayer(20), set()
     for seed in range(8):
-        [reply] = player.act([Ask(Sitting(Showdown(match=Dated).new(seed), "m", seed), 0, 0)])
+        [reply] = player.act([Ask(MatchContext(Showdown(match=Dated).new(seed), "m", seed), 0, 0)])
         assert reply.trace == Thought("views", 0, 0)
         texts.add(reply.text)
     assert texts == {"keep", "swap"}
@@ -307,7 +307,7 @@ def test_a_view_that_does_not_tell_legal_moves_apart_is_refused() -> None:
 
     match = Showdown("perfect", Coarse).new(1)
     with pytest.raises(NoSampler, match=r"different legal moves in positions that its view\(\) does not tell apart"):
-        MctsPlayer(20).act([Ask(Sitting(match, "m", 0), 0, 0)])
+        MctsPlayer(20).act([Ask(MatchContext(match, "m", 0), 0, 0)])
 
 
 def test_a_world_that_the_seat_can_tell_from_the_true_one_is_refused() -> None:
@@ -316,4 +316,4 @@ def test_a_world_that_the_seat_can_tell_from_the_true_one_is_refused() -> None:
             return self.game.new(rng.getrandbits(30))  # deals the seat's own card anew as well
 
     with pytest.raises(NoSampler, match=r"showdown: resample\(\) gave a world that seat 0 can tell from the true one"):
-        MctsPlayer(20).act([Ask(Sitting(Showdown(match=Careless).new(1), "m", 0), 0, 0)])
+        MctsPlayer(20).act([Ask(MatchContext(Showdown(match=Careless).new(1), "m", 0), 0, 0)])

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Event
 from gymposium.players.greedy import GreedyPlayer
-from gymposium.players.protocol import Ask, Sitting
+from gymposium.players.protocol import Ask, MatchContext
 
 
-def matches(game: str, *players: str, count: int = 100) -> Iterator[Played]:
+def matches(game: str, *players: str, count: int = 100) -> Iterator[MatchResult]:
     made = [make_player(name) for name in players]
     return play(MatchJob(str(i), load_game(game), made, i) for i in range(count))
 
@@ -22,7 +22,7 @@ def matches(game: str, *players: str, count: int = 100) -> Iterator[Played]:
 def ask(game: str, moves: str, seat: int, seed: int = 0) -> Ask:
     """Asked after these moves, of the seats in turn."""
     match = load_game(game).load([Event(i % 2, move) for i, move in enumerate(moves.split())])
-    return Ask(Sitting(match, "m", seed), seat, 0)
+    return Ask(MatchContext(match, "m", seed), seat, 0)
 
 
 # -- greedy
@@ -59,7 +59,7 @@ def test_where_something_is_hidden_it_tries_worlds_of_its_own() -> None:
         )
         match.apply({0: "pass"})
         match.apply({1: "bet"})
-        (reply,) = GreedyPlayer().act([Ask(Sitting(match, "m", 1), 0, 1)])
+        (reply,) = GreedyPlayer().act([Ask(MatchContext(match, "m", 1), 0, 1)])
         assert reply.text == ("bet" if mine == "2" else "pass")
 
 
@@ -73,7 +73,7 @@ def test_it_says_how_often_it_found_no_world() -> None:
 def test_it_refuses_what_cannot_be_searched() -> None:
     match = load_game("trace").new(0)
     with pytest.raises(NoSampler, match="greedy does not play trace"):
-        GreedyPlayer().act([Ask(Sitting(match, "m", 0), 0, 0)])
+        GreedyPlayer().act([Ask(MatchContext(match, "m", 0), 0, 0)])
 
 
 # -- rules of thumb

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.driver import MatchJob, Played, Schedule, play
+from gymposium.driver import MatchJob, MatchResult, Schedule, play
 from gymposium.errors import BadReward, Unrated
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
@@ -55,7 +55,9 @@ class Says:
         return [Reply("", "context") if text is None else Reply(text) for text in said]
 
 
-def played(game: str, *players: Clumsy | Says, policy: str = "forfeit", seed: int = 0, noted: bool = True) -> Played:
+def played(
+    game: str, *players: Clumsy | Says, policy: str = "forfeit", seed: int = 0, noted: bool = True
+) -> MatchResult:
     loaded = load_game(game)
     job = MatchJob("m", loaded, players, seed, on_illegal=FailurePolicy.parse(policy), note_pay=noted)
     return next(play([job]))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, BadReward, PluginError, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.match_score import match_score
@@ -42,7 +42,7 @@ class Says:
         return [Reply(self._texts[ask.turn]) for ask in asks]
 
 
-def played(*texts: Sequence[str], game: str = "tic_tac_toe", on_illegal: str = "forfeit") -> Played:
+def played(*texts: Sequence[str], game: str = "tic_tac_toe", on_illegal: str = "forfeit") -> MatchResult:
     """One match in which each seat gives its own replies."""
     players = [Says(*said) for said in texts]
     return next(play([MatchJob("m", load_game(game), players, 0, on_illegal=FailurePolicy.parse(on_illegal))]))

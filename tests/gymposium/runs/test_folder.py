@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption
 from gymposium.runs.folder import RunFolder, RunMatches, new_folder
 from gymposium.writable import check_writable
@@ -17,7 +17,7 @@ from gymposium.writable import check_writable
 PLANNED = {f"m-{number}": number for number in range(12)}
 
 
-def played(*numbers: int) -> list[Played]:
+def played(*numbers: int) -> list[MatchResult]:
     game, players = load_game("kuhn_poker"), [make_player("random")] * 2
     return list(play([MatchJob(f"m-{number}", game, players, number) for number in numbers], at_once=1))
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask, Reply
@@ -401,11 +401,11 @@ class Odd:
         return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
 
-def against(player: Odd, kept: list[Played]) -> Table:
+def against(player: Odd, kept: list[MatchResult]) -> Table:
     bench = Bench()
     bench.give_back({"random": player})
 
-    def keep(played: Played) -> str:
+    def keep(played: MatchResult) -> str:
         kept.append(played)
         return ""
 
@@ -413,7 +413,7 @@ def against(player: Odd, kept: list[Played]) -> Table:
 
 
 def test_a_player_that_crashes_forfeits() -> None:
-    kept: list[Played] = []
+    kept: list[MatchResult] = []
     table = against(Odd(), kept)
     table.wait(60)
     assert table.standing.ended is not None
@@ -424,7 +424,7 @@ def test_a_player_that_crashes_forfeits() -> None:
 
 def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_module, "WATCHDOG", 0.05)
-    kept: list[Played] = []
+    kept: list[MatchResult] = []
     let_go = threading.Event()
     table = against(Odd(let_go), kept)
     assert table.standing.waits or table.standing.ended

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import Played, Schedule
+from gymposium.driver import MatchResult, Schedule
 from gymposium.errors import EngineError
 from gymposium.games.protocol import CHANCE
 from gymposium.match_score import match_score
@@ -44,7 +44,7 @@ class Coin:
 
 
 def played_by(plays: WhoPlays, step: int = 0, schedule: Schedule = "rounds") -> tuple[Rollout, list[Planned], dict]:
-    finished = dict[str, Played]()
+    finished = dict[str, MatchResult]()
     planned = plays.plan(step)
     rollout = roll_out(planned, lambda one: finished.setdefault(one.job.id, one), schedule=schedule)
     return rollout, planned, finished
@@ -231,7 +231,7 @@ def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_ca
         replace(one, game=fragile, jobs=tuple(replace(job, game=fragile) for job in one.jobs))
         for one in who(new_cast(), ["tic_tac_toe"]).plan(0)
     ]
-    told: list[Played] = []
+    told: list[MatchResult] = []
     with pytest.raises(EngineError, match="the centre does not hold"):
         roll_out(planned, told.append)
     assert told[-1].error is not None

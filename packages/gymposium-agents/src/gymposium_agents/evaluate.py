@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.driver import FORFEIT, MatchJob, Played, Schedule, play
+from gymposium.driver import FORFEIT, MatchJob, MatchResult, Schedule, play
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
@@ -29,7 +29,7 @@ class Evaluation:
         """Without a match yet."""
         return cls(Score(), [Score() for _ in range(game.seats)])
 
-    def add(self, played: Played, seat: int) -> None:
+    def add(self, played: MatchResult, seat: int) -> None:
         """Count a finished match in which the player had `seat`."""
         self.overall.add(played, seat)
         self.by_seat[seat].add(played, seat)
@@ -63,7 +63,7 @@ def evaluate(
     on_illegal: FailurePolicy = FORFEIT,
     at_once: int = 512,
     schedule: Schedule = "rounds",
-    each: Callable[[Played], object] = lambda played: None,
+    each: Callable[[MatchResult], object] = lambda played: None,
 ) -> Evaluation:
     """How `player` does in `matches` against `opponent`, who takes all other seats (None: the game has one
     seat). The player takes the seats in turn; the matches of one round over the seats share their deal.

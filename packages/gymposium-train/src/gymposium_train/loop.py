@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.errors import Unrated
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
@@ -44,7 +44,7 @@ class Training:
     who: WhoPlays
     credit: Credit
     reward: CheckedReward
-    record: Callable[[Played], object] = lambda played: None
+    record: Callable[[MatchResult], object] = lambda played: None
     """Is handed every match."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
     """Is shown what every group of a step got and deserved; steps are counted from 1."""

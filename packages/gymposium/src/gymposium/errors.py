@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gymposium.driver import Played
+    from gymposium.driver import MatchResult
 
 
 class GymposiumError(Exception):
@@ -118,7 +118,7 @@ class EngineError(GymposiumError):
     """A game's engine raised in the middle of a match. `played` is the match so far, as a record writer takes it;
     the engine's own exception is the cause."""
 
-    def __init__(self, played: Played, error: Exception) -> None:
+    def __init__(self, played: MatchResult, error: Exception) -> None:
         events = played.events
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         super().__init__(

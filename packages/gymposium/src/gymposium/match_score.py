@@ -15,7 +15,7 @@ from gymposium.games.protocol import Game
 
 
 def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int | None = None) -> float:
-    """The score of `seat` in a finished match that paid `utilities` (`Played.utilities`: forfeits count,
+    """The score of `seat` in a finished match that paid `utilities` (`MatchResult.utilities`: forfeits count,
     penalties do not).
 
     Two seats: 1 for a win, 0.5 for a draw, 0 for a loss. More seats: the share of the others that did worse,

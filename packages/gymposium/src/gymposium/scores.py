@@ -12,7 +12,7 @@ from gymposium.players.protocol import Usage
 from gymposium.reading import KINDS
 
 if TYPE_CHECKING:
-    from gymposium.driver import Played
+    from gymposium.driver import MatchResult
     from gymposium.games.protocol import Game
     from gymposium.records import Record
 
@@ -112,7 +112,7 @@ class Score:
     reports: dict[str, list[float]] = field(default_factory=dict)
     """What the matches themselves report beside the returns, by name."""
 
-    def add(self, played: Played, seat: int) -> None:
+    def add(self, played: MatchResult, seat: int) -> None:
         """Count a finished match in which the player had `seat`."""
         self._count(played, seat, played.result(seat), played.job.game, played.job.on_illegal)
         for turn in played.turns:
@@ -127,7 +127,7 @@ class Score:
                 prompt, completion = turn.get("tokens", (None, None))
                 self._reply(turn["reading"], Usage(prompt, completion, turn["seconds"]) if "seconds" in turn else None)
 
-    def _count(self, match: Played | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
+    def _count(self, match: MatchResult | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
         self.returns.append(match.returns[seat])
         least, most = game.utility_range
         if policy.kind == "penalty":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.driver import FORFEIT, Played, Turn
+from gymposium.driver import FORFEIT, MatchResult, Turn
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import CHANCE, Event, Game, seat_result
 
@@ -45,7 +45,7 @@ class Trajectory:
     """Id of the match, as in its record; None where there was no match."""
 
     @classmethod
-    def of(cls, played: Played, seat: int) -> Trajectory:
+    def of(cls, played: MatchResult, seat: int) -> Trajectory:
         """The trajectory of `seat` in a finished match."""
         return cls(
             game=played.job.game,
@@ -76,7 +76,7 @@ class Trajectory:
 
     @property
     def result(self) -> str:
-        """`win`, `draw` or `loss`, or `score` where the seat plays alone; by the utilities, like `Played.result`."""
+        """`win`, `draw` or `loss`, or `score` where the seat plays alone; as `MatchResult.result`, by the utilities."""
         return seat_result(self.utilities, self.seat, self.forfeit)
 
     @property

@@ -15,7 +15,7 @@ from gymposium.arena.results.board import results_of, write_results
 from gymposium.arena.schedule import jobs
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
-from gymposium.driver import Answer, Fault, Guard, play
+from gymposium.driver import Answer, Guard, PlayerFailure, play
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record, first_difference
@@ -103,8 +103,11 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        (Fault("ZeroDivisionError: forged", own=True), "is said to have crashed, but asked again replies"),
-        (Fault("its process ended (exit code 3)", own=True), "is said to have crashed, but asked again replies"),
+        (PlayerFailure("ZeroDivisionError: forged", own=True), "is said to have crashed, but asked again replies"),
+        (
+            PlayerFailure("its process ended (exit code 3)", own=True),
+            "is said to have crashed, but asked again replies",
+        ),
         (None, "is said not to have answered in time, but asked again replies"),
         (Reply("", "context"), "has no room to reply, but asked again replies"),
         (Reply("z9"), "replies 'z9', but asked again replies"),
@@ -121,7 +124,7 @@ def test_failures_are_found_that_nobody_had(who: str, failure: Answer, said: str
 
 
 def test_a_failure_of_a_search_is_looked_at_in_every_match(copy: Copy) -> None:
-    forge(copy, "tic_tac_toe", "random", "mcts-5", failing="mcts-5", failure=Fault("ValueError", own=True))
+    forge(copy, "tic_tac_toe", "random", "mcts-5", failing="mcts-5", failure=PlayerFailure("ValueError", own=True))
     assert copy.found(only="mcts-5", sample=1, seed=0)
     assert copy.found(only="mcts-5", sample=1, seed=5)
     [told] = [one for one in copy.verify(only="mcts-5", sample=0).players if one.player == "mcts-5"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import CHANCE, Game, Match
@@ -50,7 +50,7 @@ class Table:
         others = Watched(opponent_named(opponent, task))
         return cls(task, game, seed % game.seats, seed, Watched(model), others)
 
-    def play(self) -> tuple[Played | None, str | None]:
+    def play(self) -> tuple[MatchResult | None, str | None]:
         """The match, or what kept it from its end."""
         players = [self.model if seat == self.seat else self.others for seat in range(self.game.seats)]
         try:
@@ -71,7 +71,7 @@ class Table:
         self.model.give_up()
         self.others.give_up()
 
-    def told(self, played: Played | None) -> dict[str, Any]:
+    def told(self, played: MatchResult | None) -> dict[str, Any]:
         """affinetes' `extra`, as far as the match came."""
         history, match = ([], None) if played is None else _history(played, self.seat)
         over = played is not None and played.forfeit is None
@@ -100,14 +100,14 @@ class Table:
             }
         return told
 
-    def score(self, played: Played) -> float:
+    def score(self, played: MatchResult) -> float:
         """From 0 to 1. A model that could not be read, after its retries, has 0."""
         if played.forfeit == self.seat:
             return 0.0
         return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
 
 
-def _history(played: Played, seat: int) -> tuple[list[dict[str, Any]], Match]:
+def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:
     """Every seat's moves with their numbers in the game's action space, and the match as they leave it."""
     job = played.job
     match = job.game.new(job.seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Reply
@@ -58,10 +58,10 @@ def random_games(
     matches: int,
     seed: int,
     tag: str,
-    each: Callable[[Played], object],
+    each: Callable[[MatchResult], object],
     context: str = "state",
     note_pay: bool = False,
-) -> list[Played]:
+) -> list[MatchResult]:
     """Finished matches of random authors, each also handed to `each`. `note_pay` is what `paid_moves` needs."""
     author = RandomAuthor(style, reader, context)
     seeds = (stream(seed, tag, n).getrandbits(48) for n in range(matches))
@@ -73,12 +73,12 @@ def random_games(
     return list(recorded(play(jobs), each))
 
 
-def all_moves(finished: Sequence[Played]) -> list[Lesson]:
+def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     """Every move of every seat."""
     return [turn.trace for played in finished for turn in played.turns]
 
 
-def paid_moves(finished: Sequence[Played]) -> list[Lesson]:
+def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     """Every move that its seat was paid for before its next turn, and one in `UNPAID` of the others: without them a
     model does not learn to answer where no move pays.
 
@@ -101,7 +101,7 @@ def paid_moves(finished: Sequence[Played]) -> list[Lesson]:
     return paid + others[::UNPAID]
 
 
-def winners_moves(finished: Sequence[Played]) -> list[Lesson]:
+def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     """Every move by a seat that won.
 
     Raises `GymposiumError` where nobody won a single match."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.driver import Played, Schedule, play
+from gymposium.driver import MatchResult, Schedule, play
 from gymposium.games.protocol import Game
 from gymposium.records import recorded
 from gymposium.trajectories import Trajectory
@@ -52,7 +52,9 @@ class Rollout:
     """`WhoPlays.state()` as it stood when all was played and noted."""
 
 
-def roll_out(planned: Sequence[Planned], each: Callable[[Played], object], *, schedule: Schedule = "rounds") -> Rollout:
+def roll_out(
+    planned: Sequence[Planned], each: Callable[[MatchResult], object], *, schedule: Schedule = "rounds"
+) -> Rollout:
     """Play all that is planned, at once. `each` is called with every match as it ends.
 
     Raises `EngineError` where a game's engine fails, and whatever a player raises: such a match is a bug or a broken

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.games.protocol import Game
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_small_model
@@ -34,7 +34,7 @@ from gymposium_train.run.watching import COLD_START
 TOKENIZER_LESSONS = 10_000
 """So many lessons, shared between the games, are what a small model's tokenizer is trained on."""
 
-KEPT: Mapping[Keep, Callable[[Sequence[Played]], list[Lesson]]] = {
+KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
     "winners": winners_moves,
     "all": all_moves,
     "paid": paid_moves,
@@ -75,7 +75,7 @@ def lessons(run: UnderWay) -> Lots:
         return [read_chats(settings.data, thinking=asking.thinking)]
     with run.view.stage("Random matches", settings.games, lines=2) as bar, run.recorder("cold_start") as record:
 
-        def each(played: Played) -> None:
+        def each(played: MatchResult) -> None:
             record(played)
             bar.advance()
             run.interruption.stop_here()
@@ -87,7 +87,7 @@ def lessons(run: UnderWay) -> Lots:
 
 
 def play_at_random(
-    run: UnderWay, game: Game, number: int, matches: int, tag: str, each: Callable[[Played], object]
+    run: UnderWay, game: Game, number: int, matches: int, tag: str, each: Callable[[MatchResult], object]
 ) -> list[Lesson]:
     """The moves to imitate in one game's share of `matches` random matches. The game is the run's number `number`."""
     several, keep = len(run.games) > 1, run.config.cold_start.keep

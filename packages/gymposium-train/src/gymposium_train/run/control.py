@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from itertools import count, islice
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Pair, batches, imitate
 from gymposium_train.directory import is_whole, written_whole
@@ -62,7 +62,7 @@ def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Pair]]:
         yield from batches(pairs_of(run, lessons(run), loaded), size, seed, "control")
     with run.recorder("control") as record:
 
-        def each(played: Played) -> None:
+        def each(played: MatchResult) -> None:
             record(played)
             run.interruption.stop_here()
 

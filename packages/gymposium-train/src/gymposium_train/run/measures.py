@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
@@ -52,7 +52,7 @@ def measure(
         where = f" in {game.name}" if len(run.games) > 1 else ""
         with run.view.stage(f"{what} against {name}{where}", matches) as bar, run.recorder("eval") as record:
 
-            def each(played: Played, record: Any = record, bar: Stage = bar) -> None:
+            def each(played: MatchResult, record: Any = record, bar: Stage = bar) -> None:
                 record(played)
                 bar.advance()
                 run.interruption.stop_here()
@@ -98,7 +98,7 @@ def _evaluate(
     opponent: str,
     matches: int,
     what: str,
-    each: Callable[[Played], object],
+    each: Callable[[MatchResult], object],
 ) -> dict[str, Any]:
     """One evaluation. All of a run's players meet the same deals and the same opponents' streams."""
     several = f"{game.name}-" if len(run.games) > 1 else ""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.loading import LoadedModel
@@ -137,8 +137,8 @@ def _save(run: UnderWay, training: Training, learner: Learner, done: int, cpu: f
     run.watchers.saved(save_checkpoint(run.directory.checkpoints, learner, state, keep=keep))
 
 
-def _both(record: Callable[[Played], object], go_on: Callable[[], None]) -> Callable[[Played], object]:
-    def each(played: Played) -> None:
+def _both(record: Callable[[MatchResult], object], go_on: Callable[[], None]) -> Callable[[MatchResult], object]:
+    def each(played: MatchResult) -> None:
         record(played)
         go_on()
 

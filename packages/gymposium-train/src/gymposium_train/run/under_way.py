@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -53,7 +53,7 @@ class UnderWay:
         return asked(self.config)
 
     @contextmanager
-    def recorder(self, name: str) -> Iterator[Callable[[Played], object]]:
+    def recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:
         """Appends matches to one of the run's files, passing over those that stand there already: an interrupted run
         recorded them, or they are played again for what can be learned from them."""
         if name not in self._recorded:
@@ -61,7 +61,7 @@ class UnderWay:
         known = self._recorded[name]
         with RecordWriter(self.directory.matches(name)) as writer:
 
-            def record(played: Played) -> None:
+            def record(played: MatchResult) -> None:
                 if played.job.id not in known:
                     known.add(played.job.id)
                     writer.write(played)

@@ -19,7 +19,7 @@ from pathlib import Path
 from gymposium.arena.entries import Entry, make_entrant
 from gymposium.arena.matches import MatchesFile
 from gymposium.arena.schedule import Lineup, jobs
-from gymposium.driver import Answer, Fault, Guard, MatchJob, Played, play
+from gymposium.driver import Answer, Guard, MatchJob, MatchResult, PlayerFailure, play
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
 from gymposium.records import Record
@@ -148,7 +148,7 @@ def _parts(task: Task, planned: Sequence[MatchJob], finished: set[str]) -> Itera
             yield batch, careful, part
 
 
-def _faults(played: Sequence[Played]) -> Counter[tuple[str, str]]:
+def _faults(played: Sequence[MatchResult]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for one in played:
         seats = dict.fromkeys(one.timed_out, "timed out") | dict.fromkeys(one.out_of_context, "had no room to reply")
@@ -178,7 +178,7 @@ class SupervisedGuard(Guard):
         which = (ask.key, ask.seat, ask.turn)
         if which in self._task.verdicts:
             how = self._task.verdicts[which]
-            return None if how is None else Fault(how, own=True)
+            return None if how is None else PlayerFailure(how, own=True)
         self._tell(Asking(self._task.watchdog, self._batch, which))
         [answer] = super().answers(player, [ask])
         self._tell(Answered())

@@ -12,7 +12,7 @@ import typer
 from gymposium.cli.matches import tell_where
 from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, EngineError
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
@@ -62,7 +62,7 @@ def command(
     check_new(out_dir)
     file = Path()
 
-    def write(played: Played) -> None:
+    def write(played: MatchResult) -> None:
         nonlocal file  # only now: who leaves early leaves no folder
         settings = {"game": loaded.name, "opponent": opponent, "seat": seat, "seed": seed}
         file = RunFolder.create(out_dir, "play", settings).matches
@@ -83,7 +83,7 @@ def command(
     note(f"Recorded in {file} as match {job.id}")
 
 
-def _show_end(played: Played, yours: list[int]) -> None:
+def _show_end(played: MatchResult, yours: list[int]) -> None:
     """The last position and the result, as the people who played may see them."""
     console, job = out(), played.job
     end = job.game.load(played.events) if played.forfeit is None else None

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
-from gymposium.driver.guard import Answer, Fault, Guard
+from gymposium.driver.guard import Answer, Guard, PlayerFailure
 from gymposium.driver.match import (
     FORFEIT,
     Live,
     MatchJob,
-    Played,
+    MatchResult,
     Turn,
     Underway,
     broken_off,
     play_match,
     prompt_hash,
 )
-from gymposium.driver.opening import opened
+from gymposium.driver.opening import open_match
 from gymposium.driver.rounds import ask_players, replies_of, rounds
 from gymposium.driver.streaming import streaming
 from gymposium.errors import BadOption
@@ -33,17 +33,17 @@ __all__ = [
     "FORFEIT",
     "SCHEDULES",
     "Answer",
-    "Fault",
     "Guard",
     "Live",
     "MatchJob",
-    "Played",
+    "MatchResult",
+    "PlayerFailure",
     "Schedule",
     "Turn",
     "Underway",
     "ask_players",
     "broken_off",
-    "opened",
+    "open_match",
     "play",
     "play_match",
     "prompt_hash",
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 Schedule = Literal["rounds", "streaming"]
-_Schedule = Callable[[Iterable[MatchJob], int, Watchdog | None, Guard | None], Iterator[Played]]
+_Schedule = Callable[[Iterable[MatchJob], int, Watchdog | None, Guard | None], Iterator[MatchResult]]
 SCHEDULES: dict[Schedule, _Schedule] = {"rounds": rounds, "streaming": streaming}
 
 
@@ -62,7 +62,7 @@ def play(
     watchdog: Watchdog | None = None,
     schedule: Schedule = "rounds",
     guard: Guard | None = None,
-) -> Iterator[Played]:
+) -> Iterator[MatchResult]:
     """Plays matches, up to `at_once` at a time, and yields each as it ends: in `rounds` in the order of the jobs where
     several end in one round, in `streaming` as they come. With a `watchdog`, a seat whose player does not answer in
     its time forfeits. With a `guard`, so does a seat whose player raises, in that match alone; and where a game's

@@ -19,7 +19,7 @@ _LONGEST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class PlayerFailure:
     """What came instead of a reply."""
 
     text: str
@@ -29,7 +29,7 @@ class Fault:
     server or the game's engine, and the match breaks off without a result."""
 
     @classmethod
-    def of(cls, error: BaseException, ask: Ask, player: Player) -> Fault:
+    def of(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
         """What gymposium raises says what somebody has to do before this player can answer; it says nothing of how the
         player plays. But a move that is illegal in a world of the player's own is the player's mistake."""
         if isinstance(error, EngineError) and error.played.error is not None:
@@ -39,7 +39,7 @@ class Fault:
         return cls(_line(f"{type(error).__name__}: {error}"), own=True)
 
 
-Answer = Reply | Fault | None
+Answer = Reply | PlayerFailure | None
 """What is handed to a match for one ask; None where the watchdog fired."""
 
 
@@ -57,7 +57,7 @@ class Guard:
             return checked(player, given, len(asks))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's player may raise
             if len(asks) == 1:
-                return [Fault.of(error, asks[0], player)]
+                return [PlayerFailure.of(error, asks[0], player)]
         found: list[Answer] = []
         for ask, state in zip(asks, before, strict=True):
             ask.rng.setstate(state)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from gymposium.driver.guard import Answer, Fault
-from gymposium.driver.opening import opened
+from gymposium.driver.guard import Answer, PlayerFailure
+from gymposium.driver.opening import open_match
 from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat, WrongType
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import Event, Game, Match, seat_result
-from gymposium.players.protocol import Ask, Player, Reply, Sitting, Usage, legal_moves
+from gymposium.players.protocol import Ask, MatchContext, Player, Reply, Usage, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import Kind, read, read_action
 from gymposium.streams import derived_seed
@@ -79,7 +79,7 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Played:
+class MatchResult:
     """A finished match."""
 
     job: MatchJob
@@ -129,19 +129,19 @@ class Underway:
     """Random plies with which it began."""
 
 
-Asking = Generator[list[Ask], Sequence[Answer], Played]
+Asking = Generator[list[Ask], Sequence[Answer], MatchResult]
 
 
 def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
     """Plays one match: yields the asks of all seats that must move, is sent their answers (None where the watchdog
-    fired, a `Fault` where a guard caught what the player raised), returns the finished match, or what there is of it
-    where a player could not be asked. An environment gives `underway` (with a new match in it) and sees there how it
-    stands.
+    fired, a `PlayerFailure` where a guard caught what the player raised), returns the finished match, or what there is
+    of it where a player could not be asked. An environment gives `underway` (with a new match in it) and sees there how
+    it stands.
 
     Raises `EngineError` with the match so far where the game's engine fails."""
     try:
         if underway is None:
-            match, opening = opened(job.game, job.seed, job.opening)
+            match, opening = open_match(job.game, job.seed, job.opening)
             underway = Underway(match, opening=opening)
         return (yield from _play_match(job, underway))
     except Exception as error:
@@ -156,19 +156,19 @@ def broken_off(job: MatchJob, underway: Underway | None, error: Exception) -> En
     the game could not even begin."""
     in_words = f"{type(error).__name__}: {' '.join(str(error).split())}"
     if underway is None:
-        return EngineError(Played(job, [], [], (), error=in_words), error)
+        return EngineError(MatchResult(job, [], [], (), error=in_words), error)
     return EngineError(_so_far(job, underway, in_words), error)
 
 
-def _so_far(job: MatchJob, underway: Underway, error: str) -> Played:
+def _so_far(job: MatchJob, underway: Underway, error: str) -> MatchResult:
     events, turns, penalties = underway.match.events, underway.turns, underway.penalties
-    return Played(job, events, turns, (), None, penalties, error=error, opening=underway.opening)
+    return MatchResult(job, events, turns, (), None, penalties, error=error, opening=underway.opening)
 
 
 def _play_match(job: MatchJob, underway: Underway) -> Asking:
     game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
     penalties = underway.penalties = tally.penalties
-    sitting = Sitting(match, job.id, job.seed_for_players, partial(broken_off, job, underway))
+    sitting = MatchContext(match, job.id, job.seed_for_players, partial(broken_off, job, underway))
     while seats := match.to_move():
         tally.next_decision()
         moves: dict[int, str] = {}
@@ -181,8 +181,8 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
             for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
                 seat = asked_one.seat
                 # nothing was said: there is nothing to read
-                if reply is None or isinstance(reply, Fault) or reply.finish_reason == "context":
-                    if isinstance(reply, Fault) and not reply.own:
+                if reply is None or isinstance(reply, PlayerFailure) or reply.finish_reason == "context":
+                    if isinstance(reply, PlayerFailure) and not reply.own:
                         return _so_far(job, underway, reply.text)
                     failed.append(seat)
                     continue
@@ -217,16 +217,18 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                     if isinstance(reply, Reply) and reply.finish_reason == "context"
                 }
                 unanswered = {seat: trace for seat, trace in full.items() if trace is not None}
-                crashed = {ask.seat: reply.text for ask, reply in said if isinstance(reply, Fault)}
+                crashed = {ask.seat: reply.text for ask, reply in said if isinstance(reply, PlayerFailure)}
                 missed = timed_out, tuple(full), unanswered, so_far, crashed
-                return Played(job, match.events, turns, utilities, loser, penalties, *missed, opening=underway.opening)
+                return MatchResult(
+                    job, match.events, turns, utilities, loser, penalties, *missed, opening=underway.opening
+                )
             asks = again
         match.apply(moves)
     # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
     report = getattr(match, "report", None)
     reports = () if report is None else tuple(dict(report(seat)) for seat in range(game.seats))
     ended = match.returns()
-    return Played(job, match.events, turns, ended, None, penalties, reports=reports, opening=underway.opening)
+    return MatchResult(job, match.events, turns, ended, None, penalties, reports=reports, opening=underway.opening)
 
 
 @dataclass(slots=True)
@@ -246,12 +248,12 @@ class Live:
         asks = next(asking)  # every game asks at least once
         return cls(job, asking, asks, [None] * len(asks))
 
-    def go_on(self) -> Played | None:
+    def go_on(self) -> MatchResult | None:
         """Hand over the replies. The finished match, or None where it asks for more."""
         try:
             self.asks = self.asking.send(self.replies)
         except StopIteration as end:
-            played: Played = end.value
+            played: MatchResult = end.value
             return played
         self.replies = [None] * len(self.asks)
         return None

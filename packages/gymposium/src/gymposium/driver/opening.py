@@ -11,7 +11,7 @@ from gymposium.games.protocol import Game, Match
 from gymposium.streams import stream
 
 
-def opened(game: Game, seed: int, plies: int) -> tuple[Match, int]:
+def open_match(game: Game, seed: int, plies: int) -> tuple[Match, int]:
     """A new match after so many random plies, and their number: fewer where the next one would end the match. In a ply
     all seats to move do, each by any legal move, each as likely.
 

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gymposium.driver.guard import Answer, Guard
-from gymposium.driver.match import Live, MatchJob, Played
+from gymposium.driver.match import Live, MatchJob, MatchResult
 from gymposium.errors import EngineError
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.watchdog import Watchdog
 
 
-def rounds(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None) -> Iterator[Played]:
+def rounds(
+    jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
+) -> Iterator[MatchResult]:
     """As `gymposium.driver.play`."""
     waiting = iter(jobs)
     live: list[Live] = []
@@ -38,7 +40,7 @@ def rounds(jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, gu
         live = still
 
 
-def told(error: EngineError, guard: Guard | None) -> Played:
+def told(error: EngineError, guard: Guard | None) -> MatchResult:
     """Under a guard the match so far, which says what broke it off. Raises the error without one."""
     if guard is None:
         raise error

@@ -17,8 +17,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from gymposium.driver.guard import Answer, Fault, Guard, checked
-from gymposium.driver.match import Live, MatchJob, Played
+from gymposium.driver.guard import Answer, Guard, PlayerFailure, checked
+from gymposium.driver.match import Live, MatchJob, MatchResult
 from gymposium.driver.rounds import answers_of, told
 from gymposium.errors import EngineError
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def streaming(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
-) -> Iterator[Played]:
+) -> Iterator[MatchResult]:
     """As `gymposium.driver.play`.
 
     Where it ends early, because a player or an engine failed or because nobody wants more matches, futures under
@@ -48,7 +48,7 @@ def streaming(
                     yield told(error, guard)
             if not live:
                 return
-            ended: list[Played] = []
+            ended: list[MatchResult] = []
             failure: Exception | None = None
             for seated in table.answered():
                 try:
@@ -223,7 +223,7 @@ class _Table:
         except (Exception, SystemExit) as error:  # whatever a stranger's player may raise
             if self._guard is None:
                 raise
-            self._answers.put(_Answer([pending], [Fault.of(error, pending.ask, player)]))
+            self._answers.put(_Answer([pending], [PlayerFailure.of(error, pending.ask, player)]))
         else:
             pending.future.add_done_callback(partial(self._done, pending, player))
 
@@ -234,7 +234,7 @@ class _Table:
             given = [future.result()] if self._guard is None else checked(player, [future.result()], 1)
         except BaseException as error:  # noqa: BLE001 - raised where the matches are played
             guarded = self._guard is not None and isinstance(error, Exception | SystemExit)
-            given = [Fault.of(error, pending.ask, player)] if guarded else error
+            given = [PlayerFailure.of(error, pending.ask, player)] if guarded else error
         self._answers.put(_Answer([pending], given))
 
     def _settle(self, pending: _Pending, reply: Answer, can_go_on: list[_Seated]) -> None:

@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.actions import as_reply
 from gymposium.envs.agents import Agents
 from gymposium.envs.options import METADATA
@@ -114,6 +114,6 @@ class TextGameAECEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo
         return self._agents.episode.look_at_match()
 
     @property
-    def played(self) -> Played | None:
+    def played(self) -> MatchResult | None:
         """The finished match, as `gymposium.records.RecordWriter.write` takes it; None until it is over."""
         return self._agents.played

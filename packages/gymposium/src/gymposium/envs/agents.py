@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import Space
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.episode import Caller, Episode, go_on
 from gymposium.envs.options import (
     check_open,
@@ -87,7 +87,7 @@ class Agents:
         return self._episode
 
     @property
-    def played(self) -> Played | None:
+    def played(self) -> MatchResult | None:
         return None if self._episode is None else self._episode.ended
 
     def answer(self, given: Mapping[int, Reply]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import Guard, Live, MatchJob, Played, Underway, ask_players, broken_off, replies_of
+from gymposium.driver import Guard, Live, MatchJob, MatchResult, Underway, ask_players, broken_off, replies_of
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Event, Game, Match, Style
@@ -68,7 +68,7 @@ class Episode:
         match_id = f"env-{next(_numbers)}" if match_id is None else match_id
         self.job = job = MatchJob(match_id, game, players, seed, on_illegal=on_illegal)
         self._outside = [isinstance(player, Caller) for player in players]
-        self.played: Played | None = None
+        self.played: MatchResult | None = None
         """The finished match; None while it goes on."""
         self.error: EngineError | None = None
         """Why the match broke off, where it did."""
@@ -111,7 +111,7 @@ class Episode:
         return self.played is not None or self.error is not None
 
     @property
-    def ended(self) -> Played | None:
+    def ended(self) -> MatchResult | None:
         """The finished match, or as much of it as there was when it broke off, which then says so in its `error`;
         None while it goes on."""
         return self.played if self.error is None else self.error.played

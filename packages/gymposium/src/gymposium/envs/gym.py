@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import gymnasium
 import numpy as np
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.actions import as_reply
 from gymposium.envs.learner import Learner, Setting
 from gymposium.envs.options import METADATA, check_open, draw_seed
@@ -103,6 +103,6 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return self._learner.episode.look_at_match()
 
     @property
-    def played(self) -> Played | None:
+    def played(self) -> MatchResult | None:
         """The finished match, as `gymposium.records.RecordWriter.write` takes it; None until it is over."""
         return self._learner.played

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.episode import Caller, Episode
 from gymposium.envs.options import (
     check_options,
@@ -112,7 +112,7 @@ class Learner:
         return self._episode
 
     @property
-    def played(self) -> Played | None:
+    def played(self) -> MatchResult | None:
         """The match, once it is over; also one that broke off, which says so in its `error`."""
         return None if self._episode is None else self._episode.ended
 

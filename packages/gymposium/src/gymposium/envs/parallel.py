@@ -9,7 +9,7 @@ import gymnasium
 from gymnasium.error import InvalidAction, ResetNeeded
 from pettingzoo import ParallelEnv
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.actions import as_reply
 from gymposium.envs.agents import Agents
 from gymposium.envs.options import METADATA
@@ -100,6 +100,6 @@ class TextGameParallelEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # 
         return self._agents.episode.look_at_match()
 
     @property
-    def played(self) -> Played | None:
+    def played(self) -> MatchResult | None:
         """The finished match, as `gymposium.records.RecordWriter.write` takes it; None until it is over."""
         return self._agents.played

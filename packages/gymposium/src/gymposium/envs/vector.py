@@ -17,7 +17,7 @@ from gymnasium.spaces import Dict, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.actions import as_reply
 from gymposium.envs.episode import Episode, go_on
 from gymposium.envs.learner import KEYWORDS, Learner, Setting
@@ -64,7 +64,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.single_action_space = self._setting.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.ended: list[Played] = []
+        self.ended: list[MatchResult] = []
         """The matches that ended in the last step, as `gymposium.records.RecordWriter.write` takes them; one that
         broke off says so in its `error`."""
         self._learners = [Learner(self._setting) for _ in range(num_envs)]

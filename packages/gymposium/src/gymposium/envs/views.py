@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, Space
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.envs.episode import Episode
 from gymposium.envs.spaces import Moves, UnicodeText
 from gymposium.errors import BadOption
@@ -125,7 +125,7 @@ def _mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
-def ending(played: Played, seat: int) -> str:
+def ending(played: MatchResult, seat: int) -> str:
     """How the match ended for this seat. Of another seat's failed reply it says no more than that."""
     how = "The match is over."
     if played.forfeit == seat:

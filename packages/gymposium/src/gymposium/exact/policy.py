@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.exact.graph import Graph, Position, graph_of
 from gymposium.games.protocol import Game
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Distributes, Player, Sitting
+from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.streams import stream
 
 State = tuple[int, str]
@@ -131,7 +131,7 @@ def _ask(graph: Graph, position: Position, key: str, seed: int) -> Ask:
     """What the driver would ask the seat to move in this position, at its first try. Each position has a seed of its
     own, so that the samples of one tell nothing of another's."""
     own_seed = stream(seed, position.seat, position.view).getrandbits(48)
-    sitting = Sitting(graph.game.load(position.events), key, own_seed)
+    sitting = MatchContext(graph.game.load(position.events), key, own_seed)
     sitting.asked[position.seat] = sum(event.seat == position.seat for event in position.events)
     return sitting.ask(position.seat)
 

@@ -107,7 +107,7 @@ class Sampler:
         return "resample", drawn
 
 
-class Sitting:
+class MatchContext:
     """What all asks of one match have in common."""
 
     __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
@@ -160,7 +160,7 @@ class Ask:
 
     __slots__ = ("_legal", "_sitting", "reason", "seat", "turn")
 
-    def __init__(self, sitting: Sitting, seat: int, turn: int, reason: str | None = None) -> None:
+    def __init__(self, sitting: MatchContext, seat: int, turn: int, reason: str | None = None) -> None:
         self._sitting = sitting
         self._legal: list[str] | None = None
         self.seat = seat

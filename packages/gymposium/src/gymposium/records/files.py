@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.errors import BadRecord, EngineError
 from gymposium.lines import LineWriter
 from gymposium.records.record import Record
@@ -31,7 +31,7 @@ class RecordWriter:
         """Bytes of the file so far."""
         return self._lines.size
 
-    def write(self, played: Played) -> Record:
+    def write(self, played: MatchResult) -> Record:
         """Append a record."""
         record = Record.of(played)
         self._lines.write(record.line())
@@ -49,7 +49,7 @@ class RecordWriter:
         self.close()
 
 
-def recorded(matches: Iterator[Played], write: Callable[[Played], object]) -> Iterator[Played]:
+def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
     """The matches, each written as it ends. Where one breaks off since its engine fails, what there is of it
     is written before the error goes on."""
     try:

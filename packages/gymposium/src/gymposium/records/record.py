@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from gymposium.driver import Played, Turn, prompt_hash
+from gymposium.driver import MatchResult, Turn, prompt_hash
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
 from gymposium.prompt import PROMPT_VERSION
@@ -66,7 +66,7 @@ class Record:
     format: str = FORMAT
 
     @classmethod
-    def of(cls, played: Played) -> Record:
+    def of(cls, played: MatchResult) -> Record:
         """The record of a match that the driver played."""
         job = played.job
         return cls(

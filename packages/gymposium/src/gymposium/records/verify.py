@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.driver import opened
+from gymposium.driver import open_match
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
 from gymposium.games.protocol import CHANCE, Game, Match, Reports, seat_result
@@ -144,7 +144,7 @@ def _wrong_end(match: Match, record: Record) -> str | None:
 
 def _wrong_opening(game: Game, record: Record) -> str | None:
     """Draw the opening again."""
-    match, plies = opened(game, record.seed, record.opening)
+    match, plies = open_match(game, record.seed, record.opening)
     if plies != record.opening:
         return f"the opening has {record.opening} plies, but the match would be over by then: it can have {plies}"
     for number, (mine, theirs) in enumerate(zip(match.events, record.events)):
@@ -158,7 +158,7 @@ def _wrong_opening(game: Game, record: Record) -> str | None:
 def _wrong_turns(game: Game, record: Record) -> str | None:
     """Hold every reply against what the driver does with it: who is asked, how the reply reads, what a
     failure costs, and which event comes of it. The seed is known by now to draw the record's chance and opening."""
-    (match, _), tally = opened(game, record.seed, record.opening), Tally(FailurePolicy.parse(record.on_illegal))
+    (match, _), tally = open_match(game, record.seed, record.opening), Tally(FailurePolicy.parse(record.on_illegal))
     readers = [reader(prompt["reader"]) for prompt in record.prompts]
     events = iter([event for event in record.events[len(match.events) :] if event.seat != CHANCE])
     turns = iter(enumerate(record.turns))

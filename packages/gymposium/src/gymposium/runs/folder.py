@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.durable import replace_text, replaced
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.records import Record, RecordWriter
@@ -172,7 +172,7 @@ class RunMatches:
         if record.error is None:
             self.finished.add(record.id)
 
-    def write(self, played: Played) -> None:
+    def write(self, played: MatchResult) -> None:
         """Append a match that is over, or broke off."""
         record = self._writer.write(played)
         self._add(record, self._writer.size - self._size)

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gymposium.driver import MatchJob, Played, play
+from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import Host
@@ -42,7 +42,7 @@ def transcript(game: Game, seed: int = SEED) -> str:
     return "\n".join(_lines(game, seed, played))
 
 
-def _lines(game: Game, seed: int, played: Played) -> Iterator[str]:
+def _lines(game: Game, seed: int, played: MatchResult) -> Iterator[str]:
     yield f"{game.name}, seed {seed}, random players"
     for seat in range(game.seats):
         for style in STYLES:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.driver import Answer, Fault, Guard
+from gymposium.driver import Answer, Guard, PlayerFailure
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.reading import Reader
@@ -18,7 +18,7 @@ from gymposium.watchdog import Watchdog
 
 _GUARD = Guard()
 """Who really asks."""
-_NOTHING = Fault("the record has no reply here", own=False)
+_NOTHING = PlayerFailure("the record has no reply here", own=False)
 _DIED = "its process ended ("
 """So begins what a tournament writes of a player that took its process down."""
 
@@ -64,13 +64,13 @@ def silences(record: Record) -> list[tuple[int, Answer]]:
     return [
         *((seat, None) for seat in record.timed_out),
         *((seat, Reply("", "context")) for seat in record.out_of_context),
-        *((int(seat), Fault(text, own=True)) for seat, text in record.crashed.items()),
+        *((int(seat), PlayerFailure(text, own=True)) for seat, text in record.crashed.items()),
     ]
 
 
 def needs_a_process(answer: Answer) -> bool:
     """Whether a player that answers so again would take this process down, or hold it up."""
-    return answer is None or (isinstance(answer, Fault) and answer.text.startswith(_DIED))
+    return answer is None or (isinstance(answer, PlayerFailure) and answer.text.startswith(_DIED))
 
 
 def _reply(turn: Mapping[str, Any]) -> Reply:
@@ -108,7 +108,7 @@ class Prompter(Guard):
             return
         given = _GUARD.answers(player, [ask for ask, _ in pairs])
         for (ask, answer), now in zip(pairs, given, strict=True):
-            if isinstance(now, Fault) and not now.own and getattr(player, "repeats", None) == "nearly":
+            if isinstance(now, PlayerFailure) and not now.own and getattr(player, "repeats", None) == "nearly":
                 self.unreachable[player.name] = now.text  # a server is gone
                 return
             self.asked[player.name] += 1
@@ -131,9 +131,11 @@ def difference(recorded: Answer, now: Answer) -> str | None:
         said, says = _said(recorded), _said(now)
         return None if said == says else f"{said}, but asked again {says}"
     if isinstance(recorded, Reply):
-        return f"{_said(recorded)}, but asked again fails: {now.text if isinstance(now, Fault) else 'no answer'}"
+        return (
+            f"{_said(recorded)}, but asked again fails: {now.text if isinstance(now, PlayerFailure) else 'no answer'}"
+        )
     if isinstance(now, Reply):
-        failed = "to have crashed" if isinstance(recorded, Fault) else "not to have answered in time"
+        failed = "to have crashed" if isinstance(recorded, PlayerFailure) else "not to have answered in time"
         return f"is said {failed}, but asked again {_said(now)}"
     return None
 

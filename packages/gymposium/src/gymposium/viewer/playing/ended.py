@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 
 _RESULTS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -23,14 +23,14 @@ class Ended:
     """The match's id among the records; None where it could not be written."""
 
 
-def ended(played: Played, seat: int, record: str | None, *more: str) -> Ended:
+def ended(played: MatchResult, seat: int, record: str | None, *more: str) -> Ended:
     """`more` are sentences to add."""
     results = [played.result(one) for one in range(len(played.utilities))]
     said = [*_sentences(played, seat, results), *more]
     return Ended(said, results, played.returns, played.job.seed, record)
 
 
-def _sentences(played: Played, seat: int, results: Sequence[str]) -> list[str]:
+def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
     if played.error is not None:
         return ["The match broke off, so nobody has lost it.", played.error]
     if len(results) == 1:

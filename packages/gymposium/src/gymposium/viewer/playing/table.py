@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gymposium.driver import Guard, Played
+from gymposium.driver import Guard, MatchResult
 from gymposium.envs.episode import Caller, Episode, go_on
 from gymposium.errors import EngineError, GymposiumError
 from gymposium.failures import FailurePolicy
@@ -60,7 +60,7 @@ class Standing:
 class Table:
     """A match under way, or one that has ended and is still looked at."""
 
-    def __init__(self, choice: Choice, bench: Bench, keep: Callable[[Played], str]) -> None:
+    def __init__(self, choice: Choice, bench: Bench, keep: Callable[[MatchResult], str]) -> None:
         """`keep` records a match that has ended, and says why it could not; empty text where it could."""
         self.id = secrets.token_urlsafe(12)
         seats = choice.game.seats

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from gymposium.driver import Played
+from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.records import RecordWriter
 from gymposium.runs.links import leads_out
@@ -121,7 +121,7 @@ class Tables:
         table.leave()
         self._gone = dict([*self._gone.items()][1 - REMEMBERED :]) | {key: Gone(table.choice, why)}
 
-    def _record(self, played: Played) -> str:
+    def _record(self, played: MatchResult) -> str:
         if leads_out(self._file, self._directory):
             return f"It could not be recorded: {FILE} is, by a symbolic link, outside of the directory that is viewed."
         try:
