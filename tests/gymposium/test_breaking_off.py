@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
-from gymposium.errors import BadOption, EngineError
+from gymposium.driver import EngineError, MatchJob, play
+from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS

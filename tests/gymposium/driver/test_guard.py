@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import SCHEDULES, Guard, MatchJob, MatchResult, Schedule, play
-from gymposium.errors import EngineError, GymposiumError, IllegalMove
+from gymposium.driver import SCHEDULES, EngineError, Guard, MatchJob, MatchResult, Schedule, play
+from gymposium.errors import GymposiumError, IllegalMove
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.reading import READERS, Reader

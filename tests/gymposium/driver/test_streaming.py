@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, Schedule, play
-from gymposium.errors import BadOption, EngineError
+from gymposium.driver import EngineError, MatchJob, MatchResult, Schedule, play
+from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Player, Reply

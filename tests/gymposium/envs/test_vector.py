@@ -16,9 +16,10 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
+from gymposium.driver import EngineError
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.vector import TextGameVectorEnv
-from gymposium.errors import BadOption, BadParameter, EngineError
+from gymposium.errors import BadOption, BadParameter
 from gymposium.games.protocol import Event
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer

@@ -13,10 +13,10 @@ import pytest
 from gymnasium.spaces import Discrete, Text
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.driver import EngineError, MatchJob, MatchResult, play
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.spaces import UnicodeText
-from gymposium.errors import BadParameter, BadRecord, EngineError, IllegalMove, NoSampler, UnknownName, WrongSeat
+from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, UnknownName, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.games.registry import is_registered
 from gymposium.players.protocol import Ask, Reply

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import GameSpec, Parameter, make_player
-from gymposium.driver import MatchJob, play
-from gymposium.errors import BadParameter, BadRecord, EngineError, IllegalMove, NoSampler, PluginError, WrongSeat
+from gymposium.driver import EngineError, MatchJob, play
+from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, PluginError, WrongSeat
 from gymposium.games.protocol import Match
 from gymposium.games.rules import CHANCE, Event, RulesError, RulesGame, Style, game_of
 from gymposium.plugins.host import Host

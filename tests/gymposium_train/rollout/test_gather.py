@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchResult, Schedule
-from gymposium.errors import EngineError
+from gymposium.driver import EngineError, MatchResult, Schedule
 from gymposium.games.protocol import CHANCE
 from gymposium.match_score import match_score
 from gymposium.players.protocol import Ask, Reply

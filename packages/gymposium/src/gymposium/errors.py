@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gymposium.driver import MatchResult
+from typing import ClassVar
 
 
 class GymposiumError(Exception):
-    """Base of all errors that gymposium raises on purpose."""
+    """Base class of all errors that gymposium raises on purpose."""
+
+    tells_what_to_do: ClassVar[bool] = True
+    """True if the message tells the user what to do next: such an error is passed on as it is. False for a mistake of
+    the code that called gymposium, such as a player's or a game engine's."""
 
 
 class UnknownName(GymposiumError, LookupError):
@@ -58,7 +59,9 @@ class NotAllowed(GymposiumError):
 
 
 class IllegalMove(GymposiumError, ValueError):
-    """A move that is not legal in this position; carries the legal ones."""
+    """A move that is not legal in this position; `legal_moves` holds those that are."""
+
+    tells_what_to_do = False
 
     def __init__(self, seat: int, move: object, legal: Iterable[str] | None) -> None:
         legal = list(legal or ())
@@ -68,7 +71,9 @@ class IllegalMove(GymposiumError, ValueError):
 
 
 class WrongSeat(GymposiumError, ValueError):
-    """`Match.apply` was given moves for other seats than those to move."""
+    """`Match.apply` was called with moves for other seats than those to move."""
+
+    tells_what_to_do = False
 
     def __init__(self, given: Iterable[int], to_move: Iterable[int]) -> None:
         given, to_move = sorted(given), sorted(to_move)
@@ -114,17 +119,14 @@ class BadRecord(GymposiumError, ValueError):
     """A match record that cannot be read or does not replay."""
 
 
-class EngineError(GymposiumError):
-    """A game's engine raised in the middle of a match. `played` is the match so far, as a record writer takes it;
-    the engine's own exception is the cause."""
+def tells_what_to_do(error: BaseException) -> bool:
+    """True for an error of gymposium whose message tells the user what to do next."""
+    return isinstance(error, GymposiumError) and error.tells_what_to_do
 
-    def __init__(self, played: MatchResult, error: Exception) -> None:
-        events = played.events
-        last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
-        super().__init__(
-            f"The engine of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
-            f"{len(events)} events{last}: {played.error}."
-        )
-        self.add_note("The match so far stands in this error's `played`.")
-        self.played = played
-        self.__cause__ = error
+
+def describe(error: BaseException) -> str:
+    """The error on one line: the message, after the name of the type if the error is not one of gymposium's."""
+    text = " ".join(str(error).split())
+    if isinstance(error, GymposiumError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

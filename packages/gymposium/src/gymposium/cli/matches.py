@@ -20,8 +20,8 @@ from rich.progress import (
 from rich.text import Text
 
 from gymposium.cli.text import err, note
-from gymposium.driver import SCHEDULES, Schedule
-from gymposium.errors import BadOption, EngineError
+from gymposium.driver import SCHEDULES, EngineError, Schedule
+from gymposium.errors import BadOption
 from gymposium.players.protocol import Player
 
 SeedOption = Annotated[int, typer.Option(help="Everything that is drawn follows from it.")]

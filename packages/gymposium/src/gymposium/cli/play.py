@@ -12,8 +12,8 @@ import typer
 from gymposium.cli.matches import tell_where
 from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
-from gymposium.driver import MatchJob, MatchResult, play
-from gymposium.errors import BadOption, EngineError
+from gymposium.driver import EngineError, MatchJob, MatchResult, play
+from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer

@@ -10,7 +10,7 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, number, out, show
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import BadOption, describe
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
 from gymposium.isolated import isolated
@@ -82,8 +82,7 @@ def command(
         try:
             played = isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
         except Exception as error:  # noqa: BLE001 - whatever an engine may raise at a stranger's record
-            why = str(error) if isinstance(error, GymposiumError) else f"{type(error).__name__}: {error}"
-            unshown.append(Problem(f"Match {record.id}", f"cannot be played again: {why}"))
+            unshown.append(Problem(f"Match {record.id}", f"cannot be played again: {describe(error)}"))
         else:
             if as_json:
                 shown.append(_as_data(record, played, seat))

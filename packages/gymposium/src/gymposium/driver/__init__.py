@@ -12,18 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from gymposium.driver.guard import Answer, Guard, PlayerFailure
-from gymposium.driver.match import (
-    FORFEIT,
-    Live,
-    MatchJob,
-    MatchResult,
-    Turn,
-    Underway,
-    broken_off,
-    play_match,
-    prompt_hash,
-)
+from gymposium.driver.match import Live, Underway, broken_off, play_match, prompt_hash
 from gymposium.driver.opening import open_match
+from gymposium.driver.result import FORFEIT, EngineError, MatchJob, MatchResult, Turn
 from gymposium.driver.rounds import ask_players, replies_of, rounds
 from gymposium.driver.streaming import streaming
 from gymposium.errors import BadOption
@@ -33,6 +24,7 @@ __all__ = [
     "FORFEIT",
     "SCHEDULES",
     "Answer",
+    "EngineError",
     "Guard",
     "Live",
     "MatchJob",

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gymposium.errors import EngineError, GymposiumError, IllegalMove, WrongSeat
+from gymposium.driver.result import EngineError
+from gymposium.errors import tells_what_to_do
 from gymposium.players.protocol import Ask, FinishReason, Player, Reply, Usage
 from gymposium.watchdog import Watchdog
 
@@ -34,7 +35,7 @@ class PlayerFailure:
         player plays. But a move that is illegal in a world of the player's own is the player's mistake."""
         if isinstance(error, EngineError) and error.played.error is not None:
             return cls(error.played.error, own=False)
-        if isinstance(error, GymposiumError) and not isinstance(error, IllegalMove | WrongSeat):
+        if tells_what_to_do(error):
             return cls(_line(f"seat {ask.seat} ({player.name}) could not be asked: {error}"), own=False)
         return cls(_line(f"{type(error).__name__}: {error}"), own=True)
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gymposium.driver.guard import Answer, Guard
-from gymposium.driver.match import Live, MatchJob, MatchResult
-from gymposium.errors import EngineError
+from gymposium.driver.match import Live
+from gymposium.driver.result import EngineError, MatchJob, MatchResult
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.watchdog import Watchdog
 

@@ -18,9 +18,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from gymposium.driver.guard import Answer, Guard, PlayerFailure, checked
-from gymposium.driver.match import Live, MatchJob, MatchResult
+from gymposium.driver.match import Live
+from gymposium.driver.result import EngineError, MatchJob, MatchResult
 from gymposium.driver.rounds import answers_of, told
-from gymposium.errors import EngineError
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.watchdog import Watchdog
 

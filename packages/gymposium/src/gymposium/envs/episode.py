@@ -12,8 +12,18 @@ from typing import Any
 
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import Guard, Live, MatchJob, MatchResult, Underway, ask_players, broken_off, replies_of
-from gymposium.errors import EngineError, GymposiumError
+from gymposium.driver import (
+    EngineError,
+    Guard,
+    Live,
+    MatchJob,
+    MatchResult,
+    Underway,
+    ask_players,
+    broken_off,
+    replies_of,
+)
+from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Player, Reply

@@ -29,7 +29,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     `"json"`; `prompt`, `"full"` or `"compact"`; `observation`, `"text"`, `"dict"` (text, action_mask,
     observation) or `"tensor"`; `render_mode`, `"ansi"` or `"human"`; and the game's own parameters.
 
-    Where the game's engine fails, `reset` or `step` raises `gymposium.errors.EngineError`, which holds the
+    Where the game's engine fails, `reset` or `step` raises `gymposium.driver.EngineError`, which holds the
     match so far; the next `reset` begins another. After `close` everything raises `ClosedEnvironmentError`.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import MatchResult
+from gymposium.driver import EngineError, MatchResult
 from gymposium.envs.episode import Caller, Episode
 from gymposium.envs.options import (
     check_options,
@@ -20,7 +20,7 @@ from gymposium.envs.options import (
     show,
 )
 from gymposium.envs.views import Views
-from gymposium.errors import EngineError, GymposiumError
+from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Player, Reply

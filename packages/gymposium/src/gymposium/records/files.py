@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gymposium.driver import MatchResult
-from gymposium.errors import BadRecord, EngineError
+from gymposium.driver import EngineError, MatchResult
+from gymposium.errors import BadRecord
 from gymposium.lines import LineWriter
 from gymposium.records.record import Record
 

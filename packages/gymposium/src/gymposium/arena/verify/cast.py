@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gymposium.arena.entries import Changed, Entry, make_entrant
 from gymposium.arena.verify.along import Along
 from gymposium.arena.verify.findings import Finding
-from gymposium.errors import GymposiumError
+from gymposium.errors import describe
 from gymposium.players.protocol import Player
 from gymposium.reading import READERS, Reader
 
@@ -38,11 +38,11 @@ class Cast:
             try:
                 self._players[entry.player] = make_entrant(entry)
             except Changed as error:
-                self.why_not[entry.player] = _short(error)
+                self.why_not[entry.player] = describe(error)
                 if not error.code:
                     self.findings.append(Finding("entry", f"entries/{entry.slug}/entry.json", str(error)))
             except Exception as error:  # noqa: BLE001 - whatever a stranger's player may raise
-                self.why_not[entry.player] = _short(error)
+                self.why_not[entry.player] = describe(error)
         return self._players.get(entry.player)
 
 
@@ -54,8 +54,3 @@ def _reader(entry: Entry, player: Player | None) -> Reader:
     if player is None:
         player = make_entrant(entry)
     return player.reader
-
-
-def _short(error: Exception) -> str:
-    text = str(error) if isinstance(error, GymposiumError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())

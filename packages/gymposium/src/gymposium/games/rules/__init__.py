@@ -24,7 +24,8 @@ the protocol in `gymposium.games.protocol` itself.
 
 from gymposium.games.protocol import CHANCE, Event, Style
 from gymposium.games.rules.checks import RulesError
-from gymposium.games.rules.game import RulesGame, RulesMatch, game_of
+from gymposium.games.rules.factory import game_of
+from gymposium.games.rules.game import RulesGame, RulesMatch
 from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules
 
 __all__ = [

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import PluginError
-from gymposium.games.protocol import Style
 from gymposium.games.rules.protocol import HasChance, HasTensor, HasView, Rules, S
 
 if TYPE_CHECKING:
-    from gymposium.games.rules.game import RulesGame
     from gymposium.plugins.specs import GameSpec
 
 
@@ -95,7 +93,7 @@ def _check_facts(called: str, rules: Rules[Any], spec: GameSpec) -> None:
         if twice:
             raise RulesError(f"{called}.moves names {', '.join(map(repr, twice))} more than once.")
     span: object = rules.utility_range
-    if not isinstance(span, tuple) or len(span) != 2 or not all(map(_is_number, span)) or span[0] > span[1]:
+    if not isinstance(span, tuple) or len(span) != 2 or not all(map(is_number, span)) or span[0] > span[1]:
         raise RulesError(f"{called}.utility_range must be two numbers, the lower first, not {span!r}.")
     longest: object = rules.max_decisions
     if type(longest) is not int or longest < 1:
@@ -118,65 +116,6 @@ def _check_facts(called: str, rules: Rules[Any], spec: GameSpec) -> None:
             raise RulesError(f"{called}.tensor_shape must be a tuple of sizes, not {shape!r}.")
 
 
-def try_out(game: RulesGame[Any]) -> None:
-    """Play one decision, and ask everything about the positions before and after it. Raises `PluginError`."""
-    rules, called = game.author, game.called
-    try:
-        _check_position(called, rules.start(), rules.start())
-        match = game.new(0)
-        before = match.state, repr(match.state)
-        _ask_everything(game, match.state)
-        moves: dict[int, str] = {}
-        for seat in match.to_move():
-            legal = match.legal_moves(seat)
-            if legal is not None:
-                moves[seat] = legal[0]
-            elif (answer := rules.legal_moves(match.state, seat)) is not None:
-                raise RulesError(f"{called}.legal_moves must return None in a game of free text, not {answer!r}.")
-        if not match.to_move():
-            raise RulesError(f"{called}: the match is over before anybody has moved.")
-        if not moves:
-            return  # what may be answered in free text is the author's own business
-        match.apply(moves)
-        if repr(before[0]) != before[1]:
-            raise RulesError(f"{called}.play changed the position that it was given; it must return another one.")
-        _ask_everything(game, match.state)
-    except RulesError as error:
-        raise PluginError(str(error)) from None
-
-
-def _check_position(called: str, state: object, again: object) -> None:
-    what = "Use a NamedTuple, a frozen dataclass or a tuple, and tuples inside it."
-    try:
-        hash(state)
-    except TypeError as error:
-        raise RulesError(f"{called}.start must return a position that cannot change: {error}. {what}") from error
-    if state != again:
-        raise RulesError(f"{called}.start returned two positions that are not equal. {what}")
-
-
-def _ask_everything(game: RulesGame[Any], state: object) -> None:
-    rules, called = game.author, game.called
-    returns: object = rules.returns(state)
-    if not isinstance(returns, tuple) or len(returns) != game.seats or not all(map(_is_number, returns)):
-        raise RulesError(
-            f"{called}.returns must return a tuple of {game.seats} numbers, one for each seat, not {returns!r}."
-        )
-    for seat in range(game.seats):
-        for style in get_args(Style):
-            _check_text(f"{called}.rules", rules.rules(seat, style))
-            _check_text(f"{called}.position", rules.position(state, seat, style))
-        view: object = game.view_of(state, seat)
-        if not isinstance(view, str):
-            raise RulesError(f"{called}.view must return text, not {view!r}.")
-        if game.tensor_shape is not None:
-            game.tensor_of(state, seat)
-
-
-def _check_text(method: str, text: object) -> None:
-    if not isinstance(text, str) or not text.endswith("\n"):
-        raise RulesError(f"{method} must return text that ends in a line break, not {text!r}.")
-
-
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value is a number that is neither a bool nor NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value

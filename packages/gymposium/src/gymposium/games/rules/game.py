@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, cast
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
-from gymposium.games.rules.checks import RulesError, make_rules, try_out
+from gymposium.games.rules.checks import RulesError
 from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, S
 from gymposium.streams import draw, stream
 
@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gymposium.plugins.specs import GameSpec
-
-
-def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
-    """What a spec's `entry_point` must name, made from a class of `Rules`:
-
-        class Nim:
-            ...
-
-        game = game_of(Nim)  # entry_point="nim:game"
-
-    The class is called with the game's parameters as keywords, once for each set of them. Making the game raises
-    `PluginError` where a method is missing, or answers with something else than it must.
-    """
-
-    def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
-        made = RulesGame(spec, params, make_rules(author, spec, params))
-        try_out(made)
-        return made
-
-    return game
 
 
 class RulesGame(Generic[S]):

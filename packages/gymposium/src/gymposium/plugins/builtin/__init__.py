@@ -43,14 +43,14 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         form="exact",
         pattern="exact",
         summary="Best play by minimax, in small games where nothing is hidden or left to chance.",
-        entry_point="gymposium.players.exact:ExactPlayer",
+        entry_point="gymposium.exact.players:ExactPlayer",
     )
     yield OpponentSpec(
         name="cfr",
         form="cfr-N",
         pattern=r"cfr-(?P<iterations>[1-9][0-9]{0,5})",
         summary="Nearly an equilibrium, by N iterations of CFR+, in small games that hide something.",
-        entry_point="gymposium.players.cfr:CfrPlayer",
+        entry_point="gymposium.exact.players:CfrPlayer",
         placeholders="with N from 1 to 999999",
     )
     yield OpponentSpec(

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gymposium.driver import Guard, MatchResult
+from gymposium.driver import EngineError, Guard, MatchResult
 from gymposium.envs.episode import Caller, Episode, go_on
-from gymposium.errors import EngineError, GymposiumError
+from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Player, Reply
 from gymposium.reading import READERS, read

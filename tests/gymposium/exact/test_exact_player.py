@@ -12,7 +12,7 @@ from gymposium.driver import MatchJob, play
 from gymposium.errors import GymposiumError
 from gymposium.exact import TooLarge, exploitability, tabulate, value
 from gymposium.exact.minimax import Minimax
-from gymposium.players.exact import ExactPlayer
+from gymposium.exact.players import ExactPlayer
 from gymposium.players.protocol import Ask, MatchContext
 
 

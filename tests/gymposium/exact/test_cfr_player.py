@@ -9,8 +9,8 @@ from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
 from gymposium.exact import TooLarge, exploitability, tabulate
 from gymposium.exact.equilibrium import average_policy
+from gymposium.exact.players import CfrPlayer
 from gymposium.games.openspiel.adapter import OpenSpielGame
-from gymposium.players.cfr import CfrPlayer
 from gymposium.players.protocol import Ask, MatchContext
 
 

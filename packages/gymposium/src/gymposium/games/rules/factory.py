@@ -1,0 +1,95 @@
+"""The factory of a game from an author's class of rules, with a first decision played to find mistakes early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+from gymposium.errors import PluginError
+from gymposium.games.protocol import Style
+from gymposium.games.rules.checks import RulesError, is_number, make_rules
+from gymposium.games.rules.game import RulesGame
+from gymposium.games.rules.protocol import Rules, S
+
+if TYPE_CHECKING:
+    from gymposium.plugins.specs import GameSpec
+
+
+def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
+    """What a spec's `entry_point` must name, made from a class of `Rules`:
+
+        class Nim:
+            ...
+
+        game = game_of(Nim)  # entry_point="nim:game"
+
+    The class is called with the game's parameters as keywords, once for each set of them. Making the game raises
+    `PluginError` where a method is missing, or answers with something else than it must.
+    """
+
+    def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
+        made = RulesGame(spec, params, make_rules(author, spec, params))
+        _try_out(made)
+        return made
+
+    return game
+
+
+def _try_out(game: RulesGame[Any]) -> None:
+    """Play one decision, and ask everything about the positions before and after it. Raises `PluginError`."""
+    rules, called = game.author, game.called
+    try:
+        _check_position(called, rules.start(), rules.start())
+        match = game.new(0)
+        before = match.state, repr(match.state)
+        _ask_everything(game, match.state)
+        moves: dict[int, str] = {}
+        for seat in match.to_move():
+            legal = match.legal_moves(seat)
+            if legal is not None:
+                moves[seat] = legal[0]
+            elif (answer := rules.legal_moves(match.state, seat)) is not None:
+                raise RulesError(f"{called}.legal_moves must return None in a game of free text, not {answer!r}.")
+        if not match.to_move():
+            raise RulesError(f"{called}: the match is over before anybody has moved.")
+        if not moves:
+            return  # what may be answered in free text is the author's own business
+        match.apply(moves)
+        if repr(before[0]) != before[1]:
+            raise RulesError(f"{called}.play changed the position that it was given; it must return another one.")
+        _ask_everything(game, match.state)
+    except RulesError as error:
+        raise PluginError(str(error)) from None
+
+
+def _check_position(called: str, state: object, again: object) -> None:
+    what = "Use a NamedTuple, a frozen dataclass or a tuple, and tuples inside it."
+    try:
+        hash(state)
+    except TypeError as error:
+        raise RulesError(f"{called}.start must return a position that cannot change: {error}. {what}") from error
+    if state != again:
+        raise RulesError(f"{called}.start returned two positions that are not equal. {what}")
+
+
+def _ask_everything(game: RulesGame[Any], state: object) -> None:
+    rules, called = game.author, game.called
+    returns: object = rules.returns(state)
+    if not isinstance(returns, tuple) or len(returns) != game.seats or not all(map(is_number, returns)):
+        raise RulesError(
+            f"{called}.returns must return a tuple of {game.seats} numbers, one for each seat, not {returns!r}."
+        )
+    for seat in range(game.seats):
+        for style in get_args(Style):
+            _check_text(f"{called}.rules", rules.rules(seat, style))
+            _check_text(f"{called}.position", rules.position(state, seat, style))
+        view: object = game.view_of(state, seat)
+        if not isinstance(view, str):
+            raise RulesError(f"{called}.view must return text, not {view!r}.")
+        if game.tensor_shape is not None:
+            game.tensor_of(state, seat)
+
+
+def _check_text(method: str, text: object) -> None:
+    if not isinstance(text, str) or not text.endswith("\n"):
+        raise RulesError(f"{method} must return text that ends in a line break, not {text!r}.")

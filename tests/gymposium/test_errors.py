@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe, tells_what_to_do
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (BadOption("write --seat 0"), True),
+        (IllegalMove(0, "e9", ["e4"]), False),
+        (WrongSeat([1], [0]), False),
+        (ValueError("x"), False),
+        (KeyboardInterrupt(), False),
+    ],
+)
+def test_only_an_error_that_tells_what_to_do_is_passed_on(error: BaseException, expected: bool) -> None:
+    assert tells_what_to_do(error) is expected
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (BadOption("write\n  --seat 0"), "write --seat 0"),
+        (ValueError("two\nlines"), "ValueError: two lines"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_an_error_is_described_on_one_line(error: BaseException, line: str) -> None:
+    assert describe(error) == line
