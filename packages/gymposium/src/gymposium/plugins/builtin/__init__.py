@@ -4,14 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gymposium.plugins.builtin.games import GAMES
+from gymposium.games import (
+    cards,
+    connection,
+    dice,
+    hidden_boards,
+    lines,
+    mixed_motive,
+    pieces,
+    poker,
+    sowing,
+    territory,
+    tricks,
+)
 from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec
 
 
 @hookimpl
 def gymposium_games() -> Iterable[GameSpec]:
-    yield from GAMES
+    for folder in (
+        lines,
+        territory,
+        sowing,
+        connection,
+        pieces,
+        dice,
+        poker,
+        cards,
+        tricks,
+        hidden_boards,
+        mixed_motive,
+    ):
+        yield from folder.GAMES
 
 
 @hookimpl

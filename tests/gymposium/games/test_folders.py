@@ -1,0 +1,31 @@
+"""Every built-in game stands in one folder under its own name, and its spec is read without its code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from gymposium.plugins.host import Host
+
+PROGRAM = """
+import json, sys
+from gymposium.plugins.host import Host
+specs = Host(autoload=False).games.values()
+modules = [spec.entry_point.partition(":")[0] for spec in specs]
+print(json.dumps([name for name in ("pyspiel", "open_spiel", *modules) if name in sys.modules]))
+"""
+
+
+def test_a_game_is_a_module_of_its_folder_by_its_own_name() -> None:
+    for name, spec in Host(autoload=False).games.items():
+        package, _, attribute = spec.entry_point.rpartition(".")
+        assert attribute == f"{name}:game"
+        folder = sys.modules[package]
+        assert folder.__name__.startswith("gymposium.games.")
+        assert spec in folder.GAMES
+
+
+def test_reading_the_specs_imports_no_engine_and_no_game() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
