@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from gymposium_train.config import Asking
-from gymposium_train.config.reading import read_config
+from gymposium_train.config.reading import config_from, read_config
 from gymposium_train.config.sense import check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -278,3 +280,58 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Pat
     assert "connect_four: not done yet on 201, 202, 203." in text
     assert "<svg" in (tmp_path / "learning.html").read_text(encoding="utf-8")
     assert (tmp_path / "learning.png").stat().st_size
+
+
+def test_same_trains_with_every_credit_and_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    configs = [config_from(data) for data in import_module("benchmarks.same.checkout").cases(ROOT).values()]
+    assert len(configs) == 16
+    for config in configs:
+        check(config, at_hand=False)
+        assert config.steps == 3
+    assert {config.credit.kind for config in configs} == {"grpo", "rloo", "baseline", "rae", "gae", "gigpo"}
+    assert {config.objective.kind for config in configs} == {"ppo", "gspo", "cispo", "pg"}
+    assert {config.model.tune for config in configs} == {"lora", "full"}
+
+
+def write_run(folder: Path, loss: float, weight: float, seconds: float) -> Path:
+    """What `same` compares of a run, with one metric, one measured result and one tensor."""
+    steps = [
+        {"stage": "train", "step": step, "train/loss": value, "perf/seconds": seconds}
+        for step, value in ((1, 0.5), (2, loss))
+    ]
+    (folder / "adapter").mkdir(parents=True)
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(step) + "\n" for step in steps), encoding="utf-8")
+    (folder / "results.json").write_text(json.dumps({"wins": [0.5], "cpu_seconds": seconds}), encoding="utf-8")
+    save_file({"a": torch.zeros(2), "b": torch.tensor([1.0, weight])}, folder / "adapter" / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("loss", "weight", "differences"),
+    [
+        (0.25, 2.0, []),
+        (0.25000000000000006, 2.0, ["train step 2, metric train/loss: 0.25 in OLD, 0.25000000000000006 in NEW"]),
+        (0.25, -2.0, ["adapter, model, tensor b: F32 of shape (2,), other values"]),
+    ],
+)
+def test_same_names_what_differs_but_for_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: float, weight: float, differences: list[str]
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    compare = import_module("benchmarks.same.compare").compare
+    old = write_run(tmp_path / "old", 0.25, 2.0, seconds=1.0)
+    new = write_run(tmp_path / "new", loss, weight, seconds=2.0)
+    comparison = compare(old, new)
+    assert [*comparison.differences] == differences
+    assert (comparison.metrics, comparison.tensors) == (3, 2)
+
+
+def test_same_refuses_code_that_is_not_of_the_checkout(tmp_path: Path) -> None:
+    child = ROOT / "benchmarks" / "same" / "child.py"
+    assert "which is not in" in python(str(child), str(tmp_path), str(tmp_path), status=1).stderr
+
+
+def test_same_refuses_what_is_no_checkout(tmp_path: Path) -> None:
+    done = python("-m", "benchmarks.same", "no-such-revision", ".", status=2)
+    assert "no-such-revision is neither a folder nor a git revision" in done.stderr

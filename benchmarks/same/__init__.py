@@ -1,0 +1,1 @@
+"""Whether two versions of the code train to the same numbers."""
