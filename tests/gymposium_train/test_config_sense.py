@@ -59,7 +59,7 @@ GAE = "credit.kind=gae"
             ("engine.kind=vllm", "model.load=4bit"),
             "a server that is started for the run serves the weights as they are",
         ),
-        (("engine.kind=vllm", "model.tune=full"), "engine.kind = vllm: the server is handed an adapter"),
+        (("engine.kind=vllm", "model.tune=full"), "engine.kind = vllm: the engine is handed an adapter"),
         (("engine.staleness=1",), "engine.staleness = 1: with engine.kind=shared"),
         (("engine.schedule=streaming",), "engine.schedule = streaming: with engine.kind=shared"),
         (("optimizer.checkpointing=true",), "optimizer.checkpointing = true: optimizer.layout=shared"),

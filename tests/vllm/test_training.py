@@ -14,7 +14,9 @@ import pytest
 from gymposium.games.registry import load_game
 from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.trajectories import Trajectory
+from gymposium_agents.engines.vllm.make import server_settings
 from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Policy
@@ -23,7 +25,7 @@ from gymposium_train.config import Asking, Engine, Lora, Model, Optimizer, Pool,
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.loop import Training
-from gymposium_train.publishing.server import server_settings
+from gymposium_train.publishing.make import engine_start
 from gymposium_train.rollout import WhoPlays
 from gymposium_train.trainee import make_trainee
 
@@ -117,7 +119,7 @@ def policies(rollout: Any) -> set[Policy]:
 def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):
-        settings = server_settings(config, loaded, str(model_directory))
+        settings = server_settings(engine_start(config, loaded), VllmSettings())
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
         for _ in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4

@@ -25,8 +25,8 @@ class Origin:
     """Where the adapter's files lie."""
     load: str | None = None
     """`4bit` where the weights are quantized as they are read."""
-    served: bool = False
-    """Whether a server answers, whose own files nobody looks at here."""
+    engine: str = "transformers"
+    """What samples its replies. The files of a server are not looked at."""
     trust: Trust = NO_TRUST
     """What the model's files may do."""
 
@@ -40,8 +40,7 @@ class Origin:
 
     def facts(self) -> dict[str, Fact]:
         """The rest."""
-        engine = "a vLLM server" if self.served else "transformers"
-        facts: dict[str, Fact] = {"model": self.model, "engine": engine}
+        facts: dict[str, Fact] = {"model": self.model, "engine": self.engine}
         named = {"adapter": self.adapter, "load": self.load}
         return facts | {name: value for name, value in named.items() if value is not None} | self.trust.facts()
 

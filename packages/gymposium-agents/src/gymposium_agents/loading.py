@@ -14,7 +14,9 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidat
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.settings import NoSettings
 from gymposium_agents.chat import Chat
+from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
@@ -156,6 +158,12 @@ def load_model(
         model = model.to("cuda")
     model.eval()
     return LoadedModel(model, chat, trust)
+
+
+def own_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
+    """The engine `own`: transformers, in this process, with a copy of the model for itself."""
+    dtype = None if start.dtype is None else getattr(torch, start.dtype)
+    return load_model(start.model, load=start.load, trust=start.trust, dtype=dtype).engine()
 
 
 def load_weights(name: str | Path, trust: Trust = NO_TRUST, **how: Any) -> Any:

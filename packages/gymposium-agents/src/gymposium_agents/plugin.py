@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, OpponentSpec, RewardSpec
+from gymposium.plugins.specs import CommandSpec, EngineSpec, OpponentSpec, RewardSpec
 
 
 @hookimpl
@@ -40,6 +40,24 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         summary="A model behind a chat API scores the trajectories of a group relative to each other, from 0 to 1; it "
         "is named and reached as api:MODEL?OPTIONS is.",
         entry_point="gymposium_agents.judge.grammar:ruler_reward",
+    )
+
+
+@hookimpl
+def gymposium_engines() -> Iterable[EngineSpec]:
+    yield EngineSpec(
+        name="own",
+        label="transformers",
+        summary="transformers in this process, with its own copy of the model; rollouts may overlap updates.",
+        entry_point="gymposium_agents.loading:own_engine",
+        all_weights=True,
+    )
+    yield EngineSpec(
+        name="vllm",
+        label="a vLLM server",
+        summary="A vLLM server: one that runs already at a URL, or one that a training run starts for itself.",
+        entry_point="gymposium_agents.engines.vllm.make:vllm_engine",
+        settings="gymposium_agents.engines.vllm.settings:VllmSettings",
     )
 
 

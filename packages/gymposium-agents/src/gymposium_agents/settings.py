@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args, get_type_hints
 from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
@@ -120,6 +120,23 @@ def _is_number(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
+def typed_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Options as values of the types that the fields of a settings class have, for `gymposium.settings.read_settings`.
+    An option of a field that is a tuple may be given several times. Unknown names keep their text.
+
+    Raises `BadOption` for text that is not of the field's type."""
+    hints = get_type_hints(settings)
+    values: dict[str, Any] = {}
+    for name, value in options:
+        types = {hints.get(name), *get_args(hints.get(name))}
+        if ... in types:  # tuple[str, ...]
+            values[name] = (*values.get(name, ()), value)
+        else:
+            read = next((read for kind, read in _READERS.items() if kind in types), text)
+            values[name] = read(name, value)
+    return values
+
+
 def text(name: str, value: str) -> str:
     """An option that is any text."""
     return value
@@ -147,6 +164,8 @@ def boolean(name: str, value: str) -> bool:
         raise BadOption(f"{name}={value!r}: write true or false.")
     return value == "true"
 
+
+_READERS = {bool: boolean, int: whole, float: number}
 
 _OPTIONS = {
     "context": ("context", text),

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from gymposium.errors import BadOption, GymposiumError, PluginError, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """The settings of an implementation that has none."""
 
 
 def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:

@@ -3,9 +3,9 @@ stopped when the command ends, however it does."""
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +16,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
 from gymposium_agents.presets import with_defaults
-from gymposium_agents.settings import parse_options
+from gymposium_agents.settings import parse_options, typed_options
 
 ServerOptions = Annotated[
     list[str] | None,
@@ -49,46 +49,41 @@ def seated_players(
         what = f"{', '.join(models)} would need one each" if models else "no player is written lm:MODEL"
         raise BadOption(f"--start-server starts one server, for one model, but {what}.")
     # they take a while to import, and few commands need them
+    from gymposium_agents.engines.registry import engine_spec
     from gymposium_agents.engines.vllm.server import running_server
-    from gymposium_agents.engines.vllm.settings import ServerSettings
-    from gymposium_agents.grammar import on_server
+    from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
+    from gymposium_agents.grammar import player_engine
+    from gymposium_agents.loading import load_chat
 
     rank = max(_rank(groups["adapter"]) for groups in served.values())
     settings = ServerSettings(models[0], **({"lora_rank": rank} | read_server_options(options or ())))
     note(f"Starting a vLLM server for {models[0]} …")
-    # the engine that the players will share, made here: it starts the server again if that dies
-    with running_server(settings) as server, on_server(server.url, settings.model, server):
+    with running_server(settings) as server:
         note(f"It answers at {server.url}; its log is {server.log}")
-        players = {}
-        for text in texts:
-            players[text] = make_player(with_defaults(text, {"engine": server.url}) if text in served else text)
-            players[text].name = text
-        yield players
+        model = settings.model
+        # the engine that the players share is closed before the server ends
+        with closing(player_engine(engine_spec("vllm"), model, load_chat(model), VllmSettings(server.url))):
+            players = {}
+            for text in texts:
+                players[text] = make_player(with_defaults(text, {"engine": server.url}) if text in served else text)
+                players[text].name = text
+            yield players
 
 
 def read_server_options(options: Sequence[str]) -> dict[str, Any]:
     """`NAME=VALUE` as settings of a server, each of its type. Raises `BadOption` or `UnknownName`."""
     from gymposium_agents.engines.vllm.settings import ServerSettings
 
-    kinds = typing.get_type_hints(ServerSettings)
-    del kinds["model"]
-    found: dict[str, Any] = {}
+    known = {field.name for field in fields(ServerSettings)} - {"model"}
+    pairs = []
     for option in options:
         name, equals, value = option.partition("=")
         if not equals:
             raise BadOption(f"--server-option {option}: write NAME=VALUE.")
-        if name not in kinds:
-            raise UnknownName("setting of a server", name, kinds)
-        if name in ("more", "devices"):
-            found[name] = (*found.get(name, ()), value)
-        elif str in (kinds[name], *typing.get_args(kinds[name])):
-            found[name] = value
-        else:
-            try:
-                found[name] = int(value)
-            except ValueError:
-                raise BadOption(f"--server-option {option}: {value!r} is not a whole number.") from None
-    return found
+        if name not in known:
+            raise UnknownName("setting of a server", name, known)
+        pairs.append((name, value))
+    return typed_options(ServerSettings, pairs)
 
 
 def _language_model(text: str) -> Mapping[str, str | None] | None:

@@ -10,9 +10,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
+from gymposium_agents.sources import NO_TRUST, Trust
 from gymposium_agents.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest
+
+if TYPE_CHECKING:
+    from gymposium_agents.loading import LoadedModel
 
 Tokens = tuple[int, ...]
 
@@ -77,6 +81,39 @@ class AdapterHost(Protocol):
     def adapters(self) -> tuple[Policy, ...]:
         """What is held now, oldest first; the base is not among them."""
         ...
+
+
+class HostingEngine(TokenEngine, AdapterHost, Protocol):
+    """A token engine that answers for the base model and for several adapters: what a factory of engines returns."""
+
+    def close(self) -> None:
+        """End the connections, servers and processes that the engine holds. It must not be used afterwards.
+
+        A training run closes its engine at its end. Players share engines and do not close them: an engine that holds
+        more than memory must also end it when it is garbage-collected (`weakref.finalize`)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStart:
+    """The model that an engine is made for, and how it must be loaded. The factory of an engine is called with it."""
+
+    model: str
+    """A directory or a hub name."""
+    stops: frozenset[int]
+    """The tokens that end a reply."""
+    trust: Trust = NO_TRUST
+    """Whether the model may bring Python code and pickles."""
+    load: Literal["4bit"] | None = None
+    """`4bit` to quantize the weights as they are read."""
+    dtype: str | None = None
+    """The number type in which the weights compute, such as `bfloat16`; None for the engine's default."""
+    lora_rank: int | None = None
+    """The highest rank of the adapters that will be loaded; None if it is not known, as for a player."""
+    versions: int | None = None
+    """The largest number of adapters that one batch may name; None if it is not known, as for a player."""
+    learner: LoadedModel | None = None
+    """The learner's model in this process; None for a player."""
 
 
 @runtime_checkable

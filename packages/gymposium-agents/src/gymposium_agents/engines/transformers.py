@@ -104,6 +104,9 @@ class TransformersEngine:
             self._adapters.rename(policy)
             self._policy = policy
 
+    def close(self) -> None:
+        """Nothing: the engine holds only memory."""
+
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         """One completion for each request, in order."""
         for request in requests:

@@ -19,6 +19,7 @@ from gymposium.players.search.refusal import refuse
 from gymposium.reading import reader
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.context import context
+from gymposium_agents.engines.registry import engine_spec
 from gymposium_agents.evaluate import check_share
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.model import Model
@@ -39,6 +40,7 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     yield from _told("asking.context", context, config.asking.context)
     yield from _told("reward", make_reward, config.reward)
     yield from _told("loggers", _check_loggers, config.loggers)
+    yield from _told("engine.kind", engine_spec, config.engine.kind)
     targets = config.model.lora.targets
     if config.model.name is None and targets is not None:
         yield from _told("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())

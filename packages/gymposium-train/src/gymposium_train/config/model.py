@@ -50,7 +50,7 @@ class Model(Part):
 class Engine(Part):
     """What samples the rollouts."""
 
-    kind: Literal["shared", "own", "vllm"] = "shared"
+    kind: str = "shared"
     """`shared`: the learner's own model in memory. `own`: a second copy of it in this process, for rollouts beside
     updates. `vllm`: a vLLM server."""
     url: str | None = None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
+from gymposium.plugins.host import host
 from gymposium_train.config.idle import idle
 from gymposium_train.config.known import missing, unknown
 from gymposium_train.config.learn import BY_TURN
@@ -102,21 +103,23 @@ def _model(config: TrainConfig) -> Iterator[str]:
 
 
 def _engine(config: TrainConfig) -> Iterator[str]:
-    engine = config.engine
-    if engine.kind == "shared" and engine.staleness:
+    engine, spec = config.engine, host().engines.get(config.engine.kind)
+    if spec is None:  # `known` says so
+        return
+    if spec.shares_learner and engine.staleness:
         yield (
-            f"engine.staleness = {engine.staleness}: with engine.kind=shared the model that plays is the one that "
-            f"learns, so rollouts cannot overlap updates. Set engine.kind=own or vllm, or staleness=0."
+            f"engine.staleness = {engine.staleness}: with engine.kind={engine.kind} the model that plays is the one "
+            f"that learns, so rollouts cannot overlap updates. Set engine.kind=own or vllm, or staleness=0."
         )
-    if engine.kind == "shared" and engine.schedule == "streaming":
+    if spec.shares_learner and engine.schedule == "streaming":
         yield (
-            "engine.schedule = streaming: with engine.kind=shared there is one model in this thread, which answers all "
-            "matches together. Set engine.kind=own or vllm, or schedule=rounds."
+            f"engine.schedule = streaming: with engine.kind={engine.kind} there is one model in this thread, which "
+            f"answers all matches together. Set engine.kind=own or vllm, or schedule=rounds."
         )
-    if engine.kind == "vllm" and config.model.tune == "full":
+    if not spec.all_weights and config.model.tune == "full":
         yield (
-            "engine.kind = vllm: the server is handed an adapter after each step, and with model.tune=full there is "
-            "none. Set model.tune=lora, or engine.kind=own."
+            f"engine.kind = {engine.kind}: the engine is handed an adapter after each step, and with model.tune=full "
+            f"there is none. Set model.tune=lora, or engine.kind=own."
         )
     if engine.kind == "vllm" and config.model.load == "4bit" and engine.url is None:
         yield (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from gymposium_agents.grammar import HostingEngine
+from gymposium_agents.engines.protocol import HostingEngine
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy
 from gymposium_train.publishing.kept import mark_kept, remove_others

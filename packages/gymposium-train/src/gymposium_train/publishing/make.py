@@ -1,13 +1,20 @@
-"""Which way of publishing goes with a config."""
+"""Makes the publisher of a run: its engine, and the way in which the learner's weights reach it."""
 
 from __future__ import annotations
 
 import hashlib
 from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from gymposium_agents.grammar import HostingEngine
-from gymposium_agents.loading import LoadedModel, load_model
+from gymposium.errors import PluginError
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import EngineSpec
+from gymposium_agents.engines.protocol import EngineStart, HostingEngine
+from gymposium_agents.engines.registry import engine_settings, engine_spec, make_engine
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.loading import LoadedModel, stop_tokens
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner.precision import compute_type
@@ -18,8 +25,7 @@ from gymposium_train.publishing.whole import KeptModels, WholeModels
 
 
 def policy_name(config: TrainConfig, directory: Path) -> str:
-    """What the run's policies are called. A server that others use as well may hold a policy of another run under the
-    plain name."""
+    """The name of the run's policies. A server may hold policies of other runs, so there the name is unique."""
     if config.engine.url is None:
         return "learner"
     return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
@@ -28,26 +34,62 @@ def policy_name(config: TrainConfig, directory: Path) -> str:
 def make_publisher(
     config: TrainConfig, name: str, directory: Path, loaded: LoadedModel, resources: ExitStack
 ) -> Publisher:
-    """The way of publishing that `config`, which must make sense as a whole, asks for. `loaded` is the learner's model;
-    policies are called `name`, and what is saved of them goes to `directory`. What must be ended with the run (a
-    server) is put on `resources`.
+    """The publisher for `config`, which must have been checked. `loaded` is the learner's model, `name` the name of its
+    policies, and `directory` the place where versions are saved. The engines that are made end with `resources`.
 
-    Raises `GymposiumError` where a server does not come up, or serves another model."""
-    engine, model = config.engine, config.model
-    base = str(loaded.model.name_or_path)
-    dtype = compute_type(config.optimizer.precision)
+    Raises `GymposiumError` if an engine cannot be made: a server does not come up, or serves another model."""
+    spec, model, staleness = engine_spec(config.engine.kind), config.model, config.engine.staleness
+    start = engine_start(config, loaded)
+    settings = settings_of(config, spec)
+
+    def engine() -> HostingEngine:
+        made = make_engine(spec, start, settings)
+        resources.callback(made.close)
+        return made
+
     if model.tune == "full":
-        number = engine.staleness + 1 if engine.kind == "own" else 0
-        copies = [load_model(base, trust=model.trust, dtype=dtype) for _ in range(number)]
-        return WholeModels(loaded, copies, KeptModels(directory, name, dtype, model.trust))
+        copies = 0 if spec.shares_learner else staleness + 1
+        kept = KeptModels(directory, name, compute_type(config.optimizer.precision), model.trust)
+        engines = [_of_transformers(spec, engine()) for _ in range(max(1, copies))]
+        return WholeModels(loaded, engines, kept)
     store = AdapterStore(directory, name)
-    if engine.kind == "shared":
-        return SharedAdapter(loaded, store)
-    host: HostingEngine
-    if engine.kind == "own":
-        host = load_model(base, load=model.load, trust=model.trust, dtype=dtype).engine()
-    else:
-        from gymposium_train.publishing.server import server_engine  # httpx and more, which only servers need
+    if spec.shares_learner:
+        return SharedAdapter(_of_transformers(spec, engine()), store)
+    return HostedAdapters(engine(), loaded.model, store, staleness)
 
-        host = resources.enter_context(server_engine(config, loaded, base))
-    return HostedAdapters(host, loaded.model, store, engine.staleness)
+
+def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
+    """What the engine of a run is made for."""
+    base = str(loaded.model.name_or_path)
+    return EngineStart(
+        model=base,
+        stops=stop_tokens(base, loaded.chat, loaded.trust),
+        trust=config.model.trust,
+        load=config.model.load,
+        dtype=str(compute_type(config.optimizer.precision)).removeprefix("torch."),
+        lora_rank=config.model.lora.rank,
+        versions=versions_at_once(config),
+        learner=loaded,
+    )
+
+
+def settings_of(config: TrainConfig, spec: EngineSpec) -> Any:
+    """The settings of the run's engine, as an object of its own class."""
+    names = [field.name for field in fields(host().settings(spec))]
+    table = {name: getattr(config.engine, name) for name in names if hasattr(config.engine, name)}
+    return engine_settings("engine", spec, table)
+
+
+def versions_at_once(config: TrainConfig) -> int:
+    """The number of LoRA versions that one batch may name: staleness + 2, and the past opponents."""
+    past = any("past" in stage.opponents for stage in config.stages)
+    return config.engine.staleness + 2 + (config.pool.size if past else 0)
+
+
+def _of_transformers(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:
+    if not isinstance(engine, TransformersEngine):
+        raise PluginError(
+            f"The engine {spec.name!r} says that it shares the learner's model or plays all weights, but it is not a "
+            f"TransformersEngine: {type(engine).__name__}."
+        )
+    return engine

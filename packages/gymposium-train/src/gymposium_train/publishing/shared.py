@@ -1,21 +1,32 @@
-"""The engine that shares the learner's model: what is learned is played at once, and nothing is copied."""
+"""The engine that shares the learner's model: it plays each update at once, and copies no weights."""
 
 from __future__ import annotations
 
+from gymposium.errors import BadOption
+from gymposium.settings import NoSettings
+from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
-from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy
 from gymposium_train.publishing.kept import mark_kept, remove_others
 
 
-class SharedAdapter:
-    """The learner's adapter plays. Versions of the past are saved, and loaded beside it when they are to play: frozen,
-    and active only while they are asked, so that the learner finds the model as it left it."""
+def shared_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
+    """The engine `shared`: it samples from the learner's own model."""
+    if start.learner is None:
+        raise BadOption("engine=shared samples from the model of a learner in this process, so no player can name it.")
+    return start.learner.engine()
 
-    def __init__(self, loaded: LoadedModel, store: AdapterStore) -> None:
-        """`loaded` is the learner's model, with its adapter."""
-        self._engine = loaded.engine()
+
+class SharedAdapter:
+    """Publishes a LoRA by playing the learner's own adapter.
+
+    Past versions are saved to disk and loaded beside it on demand. They are frozen, and active only while they are
+    asked, so the learner's model does not change."""
+
+    def __init__(self, engine: TransformersEngine, store: AdapterStore) -> None:
+        """`engine` plays the learner's model, with its adapter."""
+        self._engine = engine
         self._store = store
         self._past: set[Policy] = set()
 

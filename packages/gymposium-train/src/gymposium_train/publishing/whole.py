@@ -17,30 +17,32 @@ from gymposium_agents.tokens import Policy
 
 
 class WholeModels:
-    """The learner's own model plays; or copies of it, to which the weights are written in turn: one for each publish
-    that rollouts may be behind, and one more, so that none changes while it is played."""
+    """Publishes all weights of a model.
 
-    def __init__(self, learning: LoadedModel, copies: Sequence[LoadedModel], kept: KeptModels) -> None:
+    Either one engine plays the learner's own model, or the weights are copied to the models of several engines in turn:
+    one for each publish that rollouts may be behind, and one more, so that no model changes while it is played."""
+
+    def __init__(self, learning: LoadedModel, engines: Sequence[TransformersEngine], kept: KeptModels) -> None:
         self._learning, self._kept = learning, kept
-        self._playing = deque((model, model.engine()) for model in copies or [learning])
-        """The one that plays stands last."""
+        self._playing = deque(engines)
+        """The engine that plays the newest version stands last."""
 
     @property
     def context(self) -> int:
-        return self._playing[-1][1].context
+        return self._playing[-1].context
 
     def publish(self, policy: Policy) -> TransformersEngine:
-        if policy != self._playing[-1][1].policy:
+        if policy != self._playing[-1].policy:
             self._playing.rotate(-1)
-            model, engine = self._playing[-1]
-            if model is not self._learning:
-                model.model.load_state_dict(self._learning.model.state_dict())
+            engine = self._playing[-1]
+            if engine.model is not self._learning.model:
+                engine.model.load_state_dict(self._learning.model.state_dict())
             engine.weights_changed(policy)
-        return self._playing[-1][1]
+        return self._playing[-1]
 
     def keep(self, policy: Policy) -> None:
-        (model,) = (model for model, engine in self._playing if engine.policy == policy)
-        self._kept.save(model, policy)
+        (model,) = (engine.model for engine in self._playing if engine.policy == policy)
+        self._kept.save(LoadedModel(model, self._learning.chat), policy)
 
     def past(self, policy: Policy) -> TransformersEngine:
         return self._kept.engine(policy)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from gymposium_agents.engines.registry import engine_spec
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.problems import BadConfig
@@ -38,10 +39,10 @@ def check_processes(config: TrainConfig) -> None:
     if processes() == 1:
         return
     problems = []
-    if config.engine.kind == "shared":
+    if engine_spec(config.engine.kind).shares_learner:
         problems.append(
-            "engine.kind = shared: on several processes the model that learns is in parts, so it cannot play. Set "
-            "engine.kind=own, for a whole one in the first process, or vllm."
+            f"engine.kind = {config.engine.kind}: on several processes the model that learns is in parts, so it cannot "
+            "play. Set engine.kind=own, for a whole one in the first process, or vllm."
         )
     if config.optimizer.layout == "shared":
         problems.append(

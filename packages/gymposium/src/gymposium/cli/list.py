@@ -12,7 +12,7 @@ from gymposium.plugins.host import host
 def command(
     as_json: JsonOption = False,
 ) -> None:
-    """The games, players, rewards and loggers on offer, built in or from plugins.
+    """The games, players, rewards, loggers and engines on offer, built in or from plugins.
 
     A game is named as in this list, with parameters in brackets where it has some: goofspiel(num_cards=5).
     The id is for gymnasium.make and pettingzoo.make. Every other OpenSpiel game is openspiel:NAME, in the
@@ -24,7 +24,7 @@ def command(
         gymposium list --json
     """
     games, players, rewards = host().games.values(), host().opponents.values(), host().rewards.values()
-    loggers = host().loggers.values()
+    loggers, engines = host().loggers.values(), host().engines.values()
     if as_json:
         print_json(
             {
@@ -47,6 +47,7 @@ def command(
                 "players": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in players],
                 "rewards": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in rewards],
                 "loggers": [{"name": spec.name, "summary": spec.summary} for spec in loggers],
+                "engines": [{"name": spec.name, "summary": spec.summary} for spec in engines],
             }
         )
         return
@@ -68,10 +69,14 @@ def command(
     for reward in rewards:
         table.add_row(reward.form, reward.summary)
     console.print(table)
-    if not loggers:  # none is built in
-        return
-    console.print()
-    table = Table("logger", "where a run's metrics go", title="Loggers", title_justify="left", box=None)
-    for logger in loggers:
-        table.add_row(logger.name, logger.summary)
-    console.print(table)
+    for heading, what, specs in (
+        ("logger", "where a run's metrics go", loggers),
+        ("engine", "what samples a language model's replies", engines),
+    ):
+        if not specs:  # the core has neither
+            continue
+        console.print()
+        table = Table(heading, what, title=f"{heading.capitalize()}s", title_justify="left", box=None)
+        for spec in specs:
+            table.add_row(spec.name, spec.summary)
+        console.print(table)

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import pluggy
 
-from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.plugins.specs import CommandSpec, EngineSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
 
 PROJECT = "gymposium"
 API_VERSION = 1
@@ -71,6 +71,16 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
 
 
 @hookspec
+def gymposium_engines() -> Iterable[EngineSpec]:
+    """Engines on offer: what samples the replies of a language model, in training runs and for `lm:` players.
+
+    Example: `yield EngineSpec(name="sglang", summary="An SGLang server.", entry_point="my_package.engine:make",
+    settings="my_package.settings:Settings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Verbs of the `gymposium` command.
 
@@ -84,6 +94,7 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_opponents": OpponentSpec,
     "gymposium_rewards": RewardSpec,
     "gymposium_loggers": LoggerSpec,
+    "gymposium_engines": EngineSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""

@@ -29,7 +29,16 @@ from gymposium.plugins.containment import contained
 from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
-from gymposium.plugins.specs import CommandSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec, resolve
+from gymposium.plugins.specs import (
+    CommandSpec,
+    EngineSpec,
+    GameSpec,
+    LoggerSpec,
+    OpponentSpec,
+    RewardSpec,
+    Spec,
+    resolve,
+)
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
@@ -78,6 +87,7 @@ class Host:
         self.opponents: dict[str, OpponentSpec] = {}
         self.rewards: dict[str, RewardSpec] = {}
         self.loggers: dict[str, LoggerSpec] = {}
+        self.engines: dict[str, EngineSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._claims: dict[_Claim, str] = {}
         """What is taken, and by whom."""
@@ -131,8 +141,8 @@ class Host:
         found = (plugin for plugin in self.plugins if any(one is spec for one in plugin.specs))
         return next(found, Plugin("unknown", "unknown"))
 
-    def settings(self, spec: LoggerSpec) -> Any:
-        """The dataclass of a logger's settings, imported. Raises `PluginError` with the plugin and the reason."""
+    def settings(self, spec: LoggerSpec | EngineSpec) -> Any:
+        """The settings class that a spec names, imported. Raises `PluginError` with the plugin and the reason."""
         return self._imported(spec, spec.settings)
 
     def _imported(self, spec: Spec, entry_point: str) -> Any:
@@ -264,6 +274,7 @@ class Host:
             OpponentSpec: self.opponents,
             RewardSpec: self.rewards,
             LoggerSpec: self.loggers,
+            EngineSpec: self.engines,
             CommandSpec: self.commands,
         }
         return tables[type(spec)]
@@ -284,6 +295,7 @@ _KINDS: dict[type[Spec], str] = {
     OpponentSpec: "player",
     RewardSpec: "reward",
     LoggerSpec: "logger",
+    EngineSpec: "engine",
     CommandSpec: "command",
 }
 
@@ -293,6 +305,7 @@ _LABELS: dict[type[Spec], str] = {
     OpponentSpec: "players",
     RewardSpec: "rewards",
     LoggerSpec: "loggers",
+    EngineSpec: "engines",
     CommandSpec: "commands",
 }
 

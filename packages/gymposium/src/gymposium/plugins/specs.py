@@ -252,6 +252,36 @@ class LoggerSpec:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class EngineSpec:
+    """An engine that samples the replies of a language model, for training runs and for `lm:` players.
+
+    `entry_point` resolves to a callable that takes a `gymposium_agents.engines.protocol.EngineStart` and the settings,
+    and returns a `gymposium_agents.engines.protocol.HostingEngine`."""
+
+    name: str
+    """The name in a training config (`[engine]` with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
+    summary: str
+    entry_point: str
+    settings: str = "gymposium.settings:NoSettings"
+    """`"package.module:Class"`, a frozen dataclass: each field is a setting of `[engine]` and an option of the player.
+    It is imported when a config is checked, so its module must import nothing heavy."""
+    label: str = ""
+    """The name of the engine in the identity of a player; `name` by default."""
+    shares_learner: bool = False
+    """True if it samples from the learner's own model in memory. Rollouts then cannot overlap updates, and the learner
+    must run in one process."""
+    all_weights: bool = False
+    """True if it can play a model of which all weights are trained (`model.tune = "full"`). The engine must then be a
+    `gymposium_agents.engines.transformers.TransformersEngine`. False if it can only load LoRA adapters."""
+
+    def __post_init__(self) -> None:
+        if not _IDENTIFIER.fullmatch(self.name):
+            raise ValueError(f"engine name {self.name!r} must be lower-case letters, digits and underscores")
+        _check_entry_point(f"engine {self.name}", self.entry_point)
+        _check_entry_point(f"settings of engine {self.name}", self.settings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CommandSpec:
     """A verb of the `gymposium` command. `entry_point` resolves to a Typer app or a plain function."""
 
@@ -265,4 +295,4 @@ class CommandSpec:
         _check_entry_point(f"command {self.name}", self.entry_point)
 
 
-Spec = GameSpec | OpponentSpec | RewardSpec | LoggerSpec | CommandSpec
+Spec = GameSpec | OpponentSpec | RewardSpec | LoggerSpec | EngineSpec | CommandSpec

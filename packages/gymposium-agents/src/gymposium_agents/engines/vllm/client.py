@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -21,13 +20,13 @@ from typing import Any, TypeVar
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import GymposiumError
 from gymposium.strict_json import strict_json
 from gymposium.visible import visible
 from gymposium_agents.engines.bodies import MAX_BODY, read_body
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, Server
-from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
 from gymposium_agents.engines.vllm.versions import remark_on
 from gymposium_agents.engines.vllm.wire import Garbled, count_of, likeliest_of, message_of, probe_body
 from gymposium_agents.tokens import Policy
@@ -63,30 +62,6 @@ class Held:
     directory: Path
     salt: str
     """Goes into the key of the server's prefix cache, which must not give out what other weights computed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Time limits, in seconds."""
-
-    request: float = 600.0
-    """For a request as a whole, on top of what its tokens are given."""
-    token: float = 1.0
-    """For each token that a reply may have."""
-    connect: float = 20.0
-    """For a connection to the server."""
-    absence: float = 300.0
-    """For a server that somebody else looks after to come back."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.request < math.inf:
-            raise BadOption(f"request_seconds={self.request:g}: take a number of seconds above 0.")
-        if not 0 <= self.token < math.inf:
-            raise BadOption(f"token_seconds={self.token:g}: take 0 or more seconds for each token.")
-
-    def limit(self, max_tokens: int) -> float:
-        """The time limit of a request for a reply of up to `max_tokens` tokens."""
-        return self.request + self.token * max_tokens
 
 
 TOKEN_BYTES = 1024

@@ -7,15 +7,17 @@ import threading
 import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.background import BackgroundLoop
-from gymposium_agents.engines.vllm.client import Connection, Held, Patience, Refused
+from gymposium_agents.engines.vllm.client import Connection, Held, Refused
 from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.server import Server
+from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.engines.vllm.wire import Tokens, completion_body, completion_of, score_body, scores_of
 from gymposium_agents.futures import results
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
@@ -45,6 +47,7 @@ class VllmEngine:
         self.stops = stops
         self._policy = BASE
         self._changing = threading.Lock()
+        self._owned = ExitStack()
         self._loop = BackgroundLoop("vllm-engine")
         self._connection = Connection(url, model, min(stops), server, at_once, patience)
         # an engine that nobody holds any more ends its connection and its thread
@@ -171,10 +174,15 @@ class VllmEngine:
 
     # -- housekeeping
 
+    def owns(self, resources: ExitStack) -> None:
+        """Close `resources`, such as a server, with the engine."""
+        self._owned.push(resources)
+
     def close(self) -> None:
-        """End the connection; what is under way is cancelled. The server stays as it is."""
+        """End the connection and cancel requests in flight. A server that the engine does not own stays as it is."""
         self._end()
         self._loop.join()
+        self._owned.close()
 
     def __enter__(self) -> Self:
         return self

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import httpx
 
@@ -78,6 +79,7 @@ class Server:
             _check_free(self.settings.host, self.port)
             self._spawn()
             self._wait()
+        _SERVERS[self.url] = self
 
     def restart(self) -> None:
         """End it and start it again, after a pause that grows where this happens often.
@@ -163,6 +165,15 @@ class Server:
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         errors = [line for line in lines[-LOOKED_AT:] if re.search(r"\w(Error|Exception): ", line)]
         return f"The end of its log ({self.log}):\n" + "\n".join([*errors[-3:], *lines[-LOG_LINES:]])
+
+
+_SERVERS: WeakValueDictionary[str, Server] = WeakValueDictionary()
+"""The servers that this process started, by URL."""
+
+
+def server_of_this_process(url: str) -> Server | None:
+    """The server at `url`, if this process started it and has not let go of it."""
+    return _SERVERS.get(url)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""What a server is started with, and the command line that this makes."""
+"""Settings of the vLLM engine, of the requests to a server, and of a server that is started here."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,62 @@ CPU_LORA_LAYERS = (
 """The layers that an adapter may change on a CPU: linear ones, by the names that models give them, and not the output
 layer. With a LoRA there, vLLM 0.32 for CPUs dies of a request for prompt log-probabilities beside any other request
 (`lora/punica_wrapper/punica_cpu.py`: add_lora_logits has one index for each request, not for each token)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Time limits of requests to a server, in seconds."""
+
+    request: float = 600.0
+    """Limit of a request, in addition to `token` for each token."""
+    token: float = 1.0
+    """Added to the limit for each token that the reply may have."""
+    connect: float = 20.0
+    """Limit for opening a connection."""
+    absence: float = 300.0
+    """How long a server that was not started here may be unreachable before requests fail."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.request < math.inf:
+            raise BadOption(f"request_seconds={self.request:g}: take a number of seconds above 0.")
+        if not 0 <= self.token < math.inf:
+            raise BadOption(f"token_seconds={self.token:g}: take 0 or more seconds for each token.")
+
+    def limit(self, max_tokens: int) -> float:
+        """The time limit of a request for a reply of up to `max_tokens` tokens."""
+        return self.request + self.token * max_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class VllmSettings:
+    """Settings of the engine `vllm`."""
+
+    url: str | None = None
+    """The URL of a server that runs already. By default a training run starts a server of its own."""
+    arguments: tuple[str, ...] = ()
+    """More arguments for the server that is started for the run, as vLLM takes them:
+    `["--gpu-memory-utilization", "0.4"]` where learner and server share a GPU."""
+    devices: tuple[str, ...] = ()
+    """GPUs of the server that is started for the run, named as in `CUDA_VISIBLE_DEVICES`; by default those that the run
+    sees. Learning processes take the first GPUs that the run sees, and a server may share one of them only if
+    `arguments` sets its share of the memory."""
+    at_once: int | None = None
+    """The largest number of requests in flight. By default as many as the server runs at once (its `--max-num-seqs`) if
+    gymposium started it, otherwise 64. Further requests would wait in the server, at the cost of their time limit."""
+    request_seconds: float = 600.0
+    """Time limit of a request, in addition to `token_seconds` for each token."""
+    token_seconds: float = 1.0
+    """Added to the time limit of a request for each token that the reply may have."""
+
+    def __post_init__(self) -> None:
+        if self.at_once is not None and self.at_once < 1:
+            raise BadOption(f"at_once={self.at_once}: take 1 or more requests at once.")
+        _ = self.patience
+
+    @property
+    def patience(self) -> Patience:
+        """The time limits of requests. Raises `BadOption` for a limit that is out of range."""
+        return Patience(request=self.request_seconds, token=self.token_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
 def gymposium_commands() -> Iterable[CommandSpec]:
     for order, (name, module, summary) in enumerate(
         (
-            ("list", "list", "The games, players, rewards and loggers on offer."),
+            ("list", "list", "The games, players, rewards, loggers and engines on offer."),
             ("info", "info", "A game's rules, parameters and an example turn."),
             ("play", "play", "Play a game at the terminal."),
             ("run", "run", "Play many matches between players and print the score."),

@@ -1,0 +1,34 @@
+"""Engines by name: the specs that plugins add, and the engines that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymposium.errors import UnknownName
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import EngineSpec
+from gymposium.settings import read_settings
+from gymposium_agents.engines.protocol import EngineStart, HostingEngine
+
+
+def engine_spec(name: str) -> EngineSpec:
+    """The spec of an engine. Raises `UnknownName` with the nearest names."""
+    engines = host().engines
+    if name not in engines:
+        raise UnknownName("engine", name, engines)
+    return engines[name]
+
+
+def engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> Any:
+    """The settings of an engine, an object of its own class. `where` names their table or player in errors.
+
+    Raises `UnknownName` for a setting that the engine does not have, `BadOption` for a value that it does not accept,
+    and `PluginError` if the class cannot be imported."""
+    return read_settings(where, host().settings(spec), values)
+
+
+def make_engine(spec: EngineSpec, start: EngineStart, settings: Any) -> HostingEngine:
+    """A new engine. Raises `PluginError` if its factory cannot be imported, and what the factory raises."""
+    engine: HostingEngine = host().implementation(spec)(start, settings)
+    return engine
