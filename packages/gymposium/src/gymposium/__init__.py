@@ -86,7 +86,7 @@ def _is_command() -> bool:
     """Whether this process was started as the `gymposium` command, by its script or with -m, or as one of the trials
     in which plugins are tried. They load plugins and register games when, and if, they need them; --version, --help
     and `list` import neither Gymnasium nor PettingZoo."""
-    modules = ("gymposium.cli.main", "gymposium.plugins.trial")
+    modules = ("gymposium.cli.main", "gymposium.plugins.trial_process")
     return any(module in sys.orig_argv for module in modules) or (
         # a worker process has its parent's sys.argv, and a command line of its own
         _named_as_command() and sys.argv[0] in sys.orig_argv

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gymposium.driver import MatchJob
 from gymposium.failures import FailurePolicy
@@ -15,6 +15,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.rewards.match import score_of
 from gymposium.streams import draw, stream
+from gymposium.trajectories import Trajectory
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.learn import BY_TURN
@@ -23,9 +24,6 @@ from gymposium_train.rollout.cast import Cast
 from gymposium_train.rollout.curriculum import ALONE, PAST, SELF, Curriculum, check_stages
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.results import has_score
-
-if TYPE_CHECKING:
-    from gymposium_train.rollout.gather import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,22 @@ class Planned:
     stage: int
     """The stage of the curriculum, counted from 0."""
     jobs: tuple[MatchJob, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Trajectories that one baseline may range over: they share game, match seed, seat and opponent."""
+
+    game: Game
+    seat: int
+    opponent: str
+    """As the stage names it; `alone` in a game with one seat."""
+    trajectories: list[Trajectory]
+    """By the matches' place in the plan, never by when they ended: short matches end first, and are often lost."""
+    version: Policy | None = None
+    """Which past version the opponent was, where it was one."""
+    stage: int = 0
+    """The stage that it was planned in, counted from 0."""
 
 
 class WhoPlays:

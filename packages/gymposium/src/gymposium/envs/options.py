@@ -13,11 +13,11 @@ from gymnasium.utils.seeding import np_random
 
 from gymposium.errors import BadOption, BadParameter, UnknownName
 from gymposium.failures import FailurePolicy
-from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import find_spec, is_registered, load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
+from gymposium.plugins.names import parse_name
 
 RENDER_MODES = ("ansi", "human")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}

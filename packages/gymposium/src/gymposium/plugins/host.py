@@ -11,6 +11,7 @@ processes too:
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -24,7 +25,7 @@ from typing import Any, Literal
 import pluggy
 
 from gymposium.errors import GymposiumError, PluginError, UnknownName
-from gymposium.plugins import builtin, hookspecs
+from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import contained
 from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
@@ -43,6 +44,8 @@ from gymposium.plugins.specs import (
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
+BUILTIN = "gymposium.builtin"
+"""gymposium's own plugin. The host loads it by name, as it loads any other, since it stands above what it offers."""
 
 
 class PluginWarning(UserWarning):
@@ -93,7 +96,7 @@ class Host:
         """What is taken, and by whom."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._add(Plugin("builtin", builtin.__name__, "gymposium"), lambda: builtin)
+        self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
         if autoload:
             self._add_installed()
 

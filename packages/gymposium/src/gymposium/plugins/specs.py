@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import BadParameter, UnknownName
-from gymposium.games.names import format_name
+from gymposium.plugins.names import format_name
 
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9_]*")
 _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
