@@ -23,7 +23,7 @@ from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.sources import Trust
 from gymposium_train import TrainConfig
-from gymposium_train.config.known import missing
+from gymposium_train.config.references import missing
 
 CODE = """
 import os, pathlib

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, EngineSpec, GameSpec, LoggerSpec, OpponentSpec, Parameter, RewardSpec
+from gymposium.plugins.specs import (
+    CommandSpec,
+    CreditSpec,
+    EngineSpec,
+    GameSpec,
+    LoggerSpec,
+    ObjectiveSpec,
+    OpponentSpec,
+    Parameter,
+    RewardSpec,
+)
 
 if TYPE_CHECKING:
     from gymposium.games.registry import load_game
@@ -27,9 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CommandSpec",
+    "CreditSpec",
     "EngineSpec",
     "GameSpec",
     "LoggerSpec",
+    "ObjectiveSpec",
     "OpponentSpec",
     "Parameter",
     "RewardSpec",

@@ -18,8 +18,8 @@ from gymposium.streams import draw, stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.learn import BY_TURN
 from gymposium_train.config.schedules import group_size
+from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.cast import Cast
 from gymposium_train.rollout.curriculum import ALONE, PAST, SELF, Curriculum, check_stages
 from gymposium_train.rollout.pool import PastVersions
@@ -67,6 +67,7 @@ class WhoPlays:
         check_stages(config.stages, games)
         self._config, self._games, self._cast = config, games, cast
         self._on_illegal = FailurePolicy.parse(config.asking.on_illegal)
+        self._note_pay = make_credit(config.credit).needs_turn_rewards
         named = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
         self._players = {name: make_player(name) for name in named if name not in (SELF, PAST)}
         self._keeps_versions = PAST in named
@@ -126,7 +127,7 @@ class WhoPlays:
                 seed=match_seed,
                 player_seed=stream(seed, "train", step, number, member).getrandbits(48),
                 on_illegal=self._on_illegal,
-                note_pay=config.credit.kind in BY_TURN,
+                note_pay=self._note_pay,
             )
             for member in range(group_size(config, step))
         )

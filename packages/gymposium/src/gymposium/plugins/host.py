@@ -32,9 +32,12 @@ from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.specs import (
     CommandSpec,
+    ConfiguredSpec,
+    CreditSpec,
     EngineSpec,
     GameSpec,
     LoggerSpec,
+    ObjectiveSpec,
     OpponentSpec,
     RewardSpec,
     Spec,
@@ -91,6 +94,8 @@ class Host:
         self.rewards: dict[str, RewardSpec] = {}
         self.loggers: dict[str, LoggerSpec] = {}
         self.engines: dict[str, EngineSpec] = {}
+        self.credits: dict[str, CreditSpec] = {}
+        self.objectives: dict[str, ObjectiveSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._claims: dict[_Claim, str] = {}
         """What is taken, and by whom."""
@@ -144,7 +149,7 @@ class Host:
         found = (plugin for plugin in self.plugins if any(one is spec for one in plugin.specs))
         return next(found, Plugin("unknown", "unknown"))
 
-    def settings(self, spec: LoggerSpec | EngineSpec) -> Any:
+    def settings(self, spec: ConfiguredSpec) -> Any:
         """The settings class that a spec names, imported. Raises `PluginError` with the plugin and the reason."""
         return self._imported(spec, spec.settings)
 
@@ -278,6 +283,8 @@ class Host:
             RewardSpec: self.rewards,
             LoggerSpec: self.loggers,
             EngineSpec: self.engines,
+            CreditSpec: self.credits,
+            ObjectiveSpec: self.objectives,
             CommandSpec: self.commands,
         }
         return tables[type(spec)]
@@ -299,6 +306,8 @@ _KINDS: dict[type[Spec], str] = {
     RewardSpec: "reward",
     LoggerSpec: "logger",
     EngineSpec: "engine",
+    CreditSpec: "credit",
+    ObjectiveSpec: "objective",
     CommandSpec: "command",
 }
 
@@ -309,6 +318,8 @@ _LABELS: dict[type[Spec], str] = {
     RewardSpec: "rewards",
     LoggerSpec: "loggers",
     EngineSpec: "engines",
+    CreditSpec: "credits",
+    ObjectiveSpec: "objectives",
     CommandSpec: "commands",
 }
 
