@@ -1,5 +1,5 @@
-"""The plugin of gymposium-train: the `train` command, the engine that shares the learner's model, and the built-in credits
-and objectives."""
+"""The plugin of gymposium-train: the `train` command, the engine that shares the learner's model, and the built-in
+credits and objectives."""
 
 from __future__ import annotations
 

@@ -277,8 +277,8 @@ class EngineSpec(ConfiguredSpec):
     """An engine that samples the replies of a language model, for training runs and for `lm:` players.
 
     `entry_point` resolves to a callable that takes a `gymposium_agents.engines.protocol.EngineStart` and the settings,
-    and returns a `gymposium_agents.engines.protocol.HostingEngine`. Its name stands in a training config (`[engine]` with
-    `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
+    and returns a `gymposium_agents.engines.protocol.HostingEngine`. Its name stands in a training config (`[engine]`
+    with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
 
     settings: str = "gymposium.settings:NoSettings"
     """`"package.module:Class"`, a frozen dataclass: each field is a setting of `[engine]` and an option of the player.
