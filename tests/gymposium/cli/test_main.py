@@ -183,6 +183,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
         "players": ["x-N"],
         "rewards": [],
         "loggers": [],
+        "engines": [],
         "credits": [],
         "objectives": [],
         "commands": [],
