@@ -64,7 +64,7 @@ STILL_TWICE = {
         "Story Table Tally Verification".split()
     ),
     "gymposium_agents": {"Settings"},
-    "gymposium_train": {"Credit", "Rollout", "Stage"},
+    "gymposium_train": {"Rollout", "Stage"},
 }
 
 
