@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gymposium.games.registry import load_game
     from gymposium.players.grammar import make_player
     from gymposium.rewards.grammar import make_reward
+    from gymposium.table import Table
 
     __version__: str
 
@@ -45,6 +46,7 @@ __all__ = [
     "OpponentSpec",
     "Parameter",
     "RewardSpec",
+    "Table",
     "__version__",
     "hookimpl",
     "load_game",
@@ -66,6 +68,10 @@ def __getattr__(name: str) -> Any:
         from gymposium.rewards.grammar import make_reward
 
         return make_reward
+    if name == "Table":
+        from gymposium.table import Table
+
+        return Table
     if name == "__version__":
         from importlib.metadata import version
 

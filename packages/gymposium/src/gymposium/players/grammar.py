@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import cast
 from urllib.parse import unquote_plus
 
 from gymposium.allowed import check_allowed
-from gymposium.errors import UnknownName, WrongType
+from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.players.protocol import Player
 from gymposium.plugins.first_party import check_first_party
 from gymposium.plugins.host import host
@@ -21,6 +22,24 @@ def make_player(text: str) -> Player:
     gymposium that is not installed, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
     return cast(Player, host().implementation(spec)(**groups))
+
+
+def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
+    """One player for each of `count` seats: those given, in order, or one player for all of them. Names are made into
+    players. Raises `BadOption` for another number of players and for what is not a player, else as `make_player`."""
+    if isinstance(opponents, Sequence) and not isinstance(opponents, str):
+        if len(opponents) != count:
+            raise BadOption(f"Opponents: {len(opponents)} players were given for {count} other seats.")
+        return [_opened(opponent) for opponent in opponents]
+    return [_opened(opponents)] * count if count else []
+
+
+def _opened(player: str | Player) -> Player:
+    if isinstance(player, str):
+        return make_player(player)
+    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
+        raise BadOption(f"{player!r} is not an opponent: write a player's name, such as 'random', or give a player.")
+    return player
 
 
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
