@@ -328,13 +328,13 @@ def new_match_id(tag: str) -> str:
 
 def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
     """The seats that are answered from outside. Raises `BadOption`."""
-    given = [*seats] if isinstance(seats, Iterable) and not isinstance(seats, str) else [seats]
+    given: list[object] = [*seats] if isinstance(seats, Iterable) else [seats]
     for seat in given:
         if isinstance(seat, bool) or not isinstance(seat, int) or seat not in range(count):
             raise BadOption(f"seats={seats!r}: write a seat from 0 to {count - 1}, or a list of them.")
     if not given or len(set(given)) < len(given):
         raise BadOption(f"seats={seats!r}: name at least one seat, and each of them once.")
-    return set(given)
+    return {seat for seat in range(count) if seat in given}
 
 
 def _played_again(

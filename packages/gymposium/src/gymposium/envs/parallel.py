@@ -52,7 +52,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
             raise InvalidAction(f"{', '.join(map(str, strangers))}: no such agent. There are {', '.join(agents)}.")
         since = len(table.turns)
         rewards = self._answer({seat: as_reply(actions[agents[seat]], self.game) for seat in table.asks})
-        over = table.over
+        over = table.played is not None
         if over:
             self.agents = []
         if self.render_mode == "human":

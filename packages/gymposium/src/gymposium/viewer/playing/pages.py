@@ -133,11 +133,9 @@ class Playing:
 
     def _match(self, request: Request) -> Response:
         with self._tables.look(request.path_params["key"]) as table:
-            return (
-                HTMLResponse(self._match_page(table))
-                if isinstance(table, BrowserTable)
-                else self._no_match(request, table)
-            )
+            if not isinstance(table, BrowserTable):
+                return self._no_match(request, table)
+            return HTMLResponse(self._match_page(table))
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
         if gone is None:
