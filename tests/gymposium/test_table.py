@@ -21,7 +21,13 @@ from gymposium.reading import READERS
 from gymposium.records import Record, first_difference
 from gymposium.table import OutsideSeat, Table, advance
 
-GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "kuhn_poker(players=3)", "oshi_zumo(coins=6)")
+GAMES = (
+    "tic_tac_toe",
+    "kuhn_poker",
+    "goofspiel(num_cards=4)",
+    "openspiel:kuhn_poker(players=3)",
+    "openspiel:goofspiel(players=3,num_cards=3)",
+)
 POLICIES = ("forfeit", "random", "retry(1)", "retry(2)", "penalty(0.5)", "penalty(0.25,1)")
 
 
