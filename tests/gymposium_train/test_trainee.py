@@ -14,8 +14,8 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
+from gymposium_agents.engines.canary import EngineDisagrees
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.lora.canary import EngineDisagrees
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead

@@ -13,10 +13,10 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.reading import reader
 from gymposium_agents.chat import Chat
+from gymposium_agents.engines.adapters import lora_digest
+from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.lora.canary import Agreement, Canary
-from gymposium_agents.lora.saving import lora_digest
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Policy
