@@ -68,7 +68,7 @@ def measure(look_ahead: int, matches: int, seed: int) -> dict[str, Any]:
     for played in play(job for job, _ in jobs):
         tiles[int(game.load(played.events).tensor(0).max())] += 1
         scores.append(played.returns[0])
-        forfeits += played.forfeit is not None
+        forfeits += played.ending.seat is not None
     reached = rate(sum(count for tile, count in tiles.items() if tile >= TILE), matches)
     ms = 1000 * player.seconds / player.moves
     return {

@@ -67,7 +67,7 @@ def contest(game: Game, names: Sequence[str], matches: int, seed: int) -> dict[s
         seat, deal = seats.pop(played.job.id)
         score.add(played, seat)
         returns[deal].append(played.utilities[seat])
-        scores[deal].append(match_score(game, played.utilities, seat, played.forfeit))
+        scores[deal].append(match_score(game, played.utilities, seat, played.ending.seat))
     return {
         "matches": score.matches,
         "score": plain(mean([sum(one) / len(one) for one in scores.values()])),

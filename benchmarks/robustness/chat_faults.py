@@ -7,6 +7,7 @@ key in anything that is written, no hang, and no unbounded memory.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,7 @@ def _command(player: str, seed: int) -> Iterator[str]:
         texts = [said, *(file.read_text(errors="replace") for file in Path(folder).rglob("*") if file.is_file())]
         if any(without_secret(text, KEY) != text for text in texts):
             yield "run: the key is in what was written"
-        if '"forfeit":0' in "".join(texts).replace(" ", "") or '"forfeit":1' in "".join(texts).replace(" ", ""):
+        if re.search(r'"ending": ?\{"kind": ?"[^"]*", ?"seat": ?\d', "".join(texts)):
             yield "run: a forfeit"
 
 
@@ -80,9 +81,9 @@ def _guarded(text: str, schedule: str, seed: int) -> Iterator[str]:
     jobs = [MatchJob(f"m{i}", game, [player, random] if i % 2 == 0 else [random, player], seed + i) for i in range(2)]
     for played in play(jobs, schedule=schedule, guard=Guard()):  # type: ignore[arg-type]
         line = Record.of(played).line()
-        if played.forfeit is not None or played.crashed:
-            yield f"{schedule}: booked on seat {played.forfeit}: {played.crashed}"
-        if played.error is None and not played.utilities:
+        if played.ending.failures:
+            yield f"{schedule}: booked on a player: {played.ending.in_words()}"
+        if not played.ending.broke_off and not played.utilities:
             yield f"{schedule}: no result, and nobody says why"
         if without_secret(line, KEY) != line:
             yield f"{schedule}: the key is in a record"

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from gymposium.arena.results.board import results_of, write_results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board
+from gymposium.ending import Ending
 from gymposium.errors import GymposiumError
 
 Way = Callable[[Path], object]
@@ -215,11 +217,11 @@ RECORDS: dict[str, Way] = {
     "the game's version": record(put(7, "game_version")),
     "what a failure costs": record(put("random", "on_illegal")),
     "the opening": record(put(2, "opening")),
-    "a forfeit": record(put(0, "forfeit")),
-    "a claim of a timeout": record(put([0], "timed_out")),
-    "a claim of a crash": record(put({"0": "Boom"}, "crashed")),
-    "a claim of a full context": record(put([1], "out_of_context")),
-    "a match said to have broken off": record(put("the server is gone", "error")),
+    "a forfeit": record(put(asdict(Ending("no legal move", 0)), "ending")),
+    "a claim of a timeout": record(put(asdict(Ending("timed out", 0)), "ending")),
+    "a claim of a crash": record(put(asdict(Ending("crashed", 0, "Boom")), "ending")),
+    "a claim of a full context": record(put(asdict(Ending("out of context", 1)), "ending")),
+    "a match said to have broken off": record(put(asdict(Ending("broke off", detail="the server is gone")), "ending")),
     "penalties": record(put({"0": 0.5}, "penalties")),
     "reports": record(put([{"score": 1.0}, {"score": 2.0}], "reports")),
     "a prompt's digest": record(put("0" * 12, "prompts", 0, "hash")),
@@ -231,7 +233,7 @@ RECORDS: dict[str, Way] = {
     "an unknown key in a reply": record(put(1, "turns", 0, "note")),
     "an unknown key in a prompt": record(put(1, "prompts", 0, "note")),
     "an unknown program among the versions": record(put("1", "versions", "helper")),
-    "a seat that there is not": record(put([7], "timed_out")),
+    "a seat that there is not": record(put(asdict(Ending("timed out", 7)), "ending")),
     "another format": record(put("gymposium-match-0", "format")),
     "a game that imports a module": record(put("gym:antigravity:Text-v0", "game")),
 }

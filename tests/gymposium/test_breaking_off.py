@@ -11,6 +11,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.driver import EngineError, MatchJob, play
+from gymposium.ending import Ending
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
@@ -129,14 +130,13 @@ def test_a_player_that_does_not_answer_forfeits_and_the_record_says_why(
     jobs = [MatchJob(str(seed), loaded, (RANDOM, Stuck(go, after=2)), seed) for seed in range(2)]
     played = list(play(jobs, watchdog=Watchdog(0.05)))
     for one in played:
-        assert one.timed_out == (1,)
-        assert one.forfeit == 1
+        assert one.ending == Ending("timed out", 1)
         assert one.returns[1] == loaded.utility_range[0]
         assert sum(turn.seat == 1 for turn in one.turns) == 2
     score = Score()
     for one in played:
         score.add(one, 1)
-    assert (score.timed_out, score.forfeits) == (2, 2)
+    assert (score.failures["timed out"], score.forfeits) == (2, 2)
     with RecordWriter(tmp_path / "m.jsonl") as writer:
         for one in played:
             writer.write(one)
@@ -147,21 +147,21 @@ def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> 
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, Stuck(go, 1)), 0)], watchdog=Watchdog(0.05))
     record = Record.of(played)
     assert first_difference(record) is None
-    record.timed_out = []
+    record.ending = Ending("no legal move", 1)
     assert first_difference(record) == "the replies end where seat 1 is to give one"
-    record.timed_out = [0]
+    record.ending = Ending("timed out", 0)
     assert first_difference(record) is not None
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, RANDOM), 0)])
     record = Record.of(whole)
-    record.timed_out = [1]
-    assert "gave no reply, but the match goes on" in (first_difference(record) or "")
+    record.ending = Ending("timed out", 1)
+    assert "forfeits, but it is not to move" in (first_difference(record) or "")
 
 
 def test_an_overdue_player_is_not_asked_again_before_it_has_answered(go: threading.Event) -> None:
     stuck = Stuck(go, after=0)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (stuck, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05)))
-    assert [one.timed_out for one in played] == [(0,)] * 3
+    assert [result.ending for result in played] == [Ending("timed out", 0)] * 3
     assert stuck.calls == 1
 
 

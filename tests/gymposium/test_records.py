@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.ending import OVER, Ending
 from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
@@ -77,7 +78,7 @@ def test_joint_failures_verify_under_every_policy() -> None:
     for policy in POLICIES:
         played = matches("goofspiel(num_cards=5)", policy, n=60, share=0.6)
         assert [first_difference(parsed(p)) for p in played] == [None] * 60
-        forfeits = {p.forfeit for p in played}
+        forfeits = {p.ending.seat for p in played}
         assert forfeits == ({None} if policy == "random" else forfeits | {0, 1})
 
 
@@ -117,7 +118,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("returns", [99.0, -99.0]), "the events give"),
         (put("returns", [0.5]), "there are 1 returns"),
         (put("results", ["draw", "win"]), "the events give"),
-        (put("forfeit", 0), "not to move"),
+        (put("ending", asdict(Ending("no legal move", 0))), "not to move"),
         (put("penalties", {"0": 1.0}), "the replies cost"),
         (put("seed", 6), "seed 6 gives"),
         (put("game_version", 7), "version 7 of the game"),
@@ -158,7 +159,7 @@ def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None],
         (put("versions", "gymposium", 1), "versions"),
         (put("versions", None), "versions"),
         (put("game_version", -1), "game_version"),
-        (put("forfeit", -1), "forfeit"),
+        (put("ending", "seat", -1), "ending"),
         (put("penalties", {"0": -0.5}), "penalties"),
         (put("penalties", {"0": "much"}), "penalties"),
         (put("returns", [True, False]), "returns"),
@@ -210,13 +211,14 @@ def test_chance_that_the_seed_does_not_draw_is_found() -> None:
 @pytest.mark.parametrize("policy", ["retry(2)", "penalty(0.1,3)", "forfeit"])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
 def test_tampering_with_failures_is_found(game: str, policy: str) -> None:
-    failed = [p for p in matches(game, policy, n=40) if p.forfeit is not None]
+    failed = [p for p in matches(game, policy, n=40) if p.ending.seat is not None]
     assert failed
     for played in failed:
-        seat = played.forfeit
+        seat = played.ending.seat
         for change in (
-            put("forfeit", None),
-            put("forfeit", 1 - seat if seat is not None else 0),
+            put("ending", asdict(OVER)),
+            put("ending", asdict(Ending("no legal move", 1 - seat if seat is not None else 0))),
+            put("ending", asdict(replace(played.ending, kind="timed out"))),
             lambda data: data["turns"].pop(),
             put("turns", len(played.turns) - 1, "seat", 5),
             put("penalties", {"1": 0.7}),
@@ -230,7 +232,7 @@ def test_tampering_with_failures_is_found(game: str, policy: str) -> None:
 
 def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
     played = matches("tic_tac_toe", "retry(2)", n=40)
-    retried = [p for p in played if p.forfeit is None and len(p.turns) > len(p.events)]
+    retried = [p for p in played if p.ending.seat is None and len(p.turns) > len(p.events)]
     assert retried
     for one in retried:
         assert "after the end of the match" in str(tampered(one, put("on_illegal", "forfeit")))
@@ -300,7 +302,7 @@ def test_what_is_no_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     good = write(path, 1)[0]
     fewer = {key: value for key, value in asdict(good).items() if key != "seed"}
-    lines = ["[1]", "{}", "null", '{"format": "gymposium-match-3"}', "\ufffd\x00", "[" * 100_000, json.dumps(fewer)]
+    lines = ["[1]", "{}", "null", '{"format": "gymposium-match-4"}', "\ufffd\x00", "[" * 100_000, json.dumps(fewer)]
     lines += [json.dumps({**asdict(good), "extra": 1}), json.dumps({**asdict(good), "format": "gymposium-match-9"})]
     path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe\n\n" + good.line().encode() + b"\n")
     items = list(read_records(path))

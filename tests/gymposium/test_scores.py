@@ -71,7 +71,7 @@ def test_equal_values_are_no_certainty() -> None:
     assert draws.low == -draws.high < -0.3
     score = Score()
     for match in play(MatchJob(str(seed), load_game("pig"), [Silent()] * 2, seed) for seed in range(4)):
-        score.add(match, match.forfeit or 0)
+        score.add(match, match.ending.seat or 0)
     assert score.mean_return() == four
 
 

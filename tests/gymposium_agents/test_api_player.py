@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.ending import Ending
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
@@ -106,8 +107,7 @@ def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
     with chat_server(answer) as server:
         player = api_player("tiny", f"base_url={server.url}")
         played = played_through(player, on_illegal=RETRY)
-    assert played.forfeit == 0
-    assert played.out_of_context == (0,)
+    assert played.ending == Ending("out of context", 0)
     assert "1 of its matches ended out of context" in player.remarks()[1]
     assert len(server.asked) == 2
 

@@ -110,10 +110,10 @@ def test_nobody_loses_by_it(name: str, schedule: Any) -> None:
         player = make_player(f"api:tiny?base_url={server.url}&context=full&retries=0")
         job = MatchJob("m", game, [player, make_player("random")], seed=1)
         [played] = play([job], schedule=schedule, guard=Guard())
-    assert played.forfeit is None
+    assert played.ending.seat is None
     assert played.utilities == ()
-    assert "answered, but not with a chat completion" in str(played.error)
-    assert Record.of(played).error == played.error
+    assert "answered, but not with a chat completion" in played.ending.detail
+    assert Record.of(played).ending == played.ending
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])

@@ -106,7 +106,8 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
             value, low, high = score["readings"][reading]
             assert value == replies.count(reading) / len(replies)
             assert low < value < high
-        assert score["counts"]["out_of_context"] == sum(s in r.out_of_context for r, s in mine) > 0
+        full = sum(record.ending.failure_of(seat) is not None for record, seat in mine)
+        assert score["counts"]["failures"]["out of context"] == full > 0
         assert score["usage"]["tokens_per_move"][0] == 7
         assert score["usage"]["seconds_per_move"][0] == 0.25
     assert found["seats"][0]["usage"]["prompt_tokens"] % 100 == 0

@@ -185,7 +185,7 @@ def test_thoughts_reach_nobody_else(tiny: LoadedModel, name: str, schedule: Sche
     remembered = 0
     finished = list(play(jobs, schedule=schedule))
     for played in finished:
-        assert played.forfeit is None
+        assert played.ending.seat is None
         said: dict[int, list[str]] = {0: [], 1: []}
         for turn in played.turns:
             secrets = re.findall(r"secret-\d+", tiny.chat.tokenizer.decode(list(turn.trace.prompt)))

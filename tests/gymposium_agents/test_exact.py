@@ -87,7 +87,7 @@ def test_greedily_it_plays_its_table_to_the_letter(taught: LoadedModel, tiny: Lo
                             at = policy.table[seat, match.view(seat)]
                             assert at.probabilities[at.moves.index(event.move)] == at.legal_mass == 1.0
                         match.apply({event.seat: event.move})
-                if played.forfeit is not None:
+                if played.ending.seat is not None:
                     assert policy.table[seat, match.view(seat)].legal_mass == 0.0
 
 

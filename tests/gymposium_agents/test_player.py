@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium.driver import MatchJob, Schedule, play
+from gymposium.ending import Ending
 from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
@@ -125,7 +126,7 @@ def test_a_prompt_that_fills_the_context_is_never_sent(short: LoadedModel) -> No
     (played,) = play([MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)])
     assert engine.asked == []
     assert played.turns == []
-    assert (played.forfeit, played.out_of_context) == (0, (0,))
+    assert played.ending == Ending("out of context", 0)
     (remark,) = player.remarks()
     assert "1 of its matches ended out of context" in remark
     assert "context=" in remark, "what to do"
@@ -136,10 +137,10 @@ def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(sho
     player = LanguageModelPlayer("lm:short", engine, short.chat, sampling=Sampling(1.0, 20), context="full")
     players = [player, make_player("random")]
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), players, i, on_illegal=policy) for i in range(12)]
-    full = [played for played in play(jobs) if played.out_of_context]
+    full = [played for played in play(jobs) if played.ending.failures]
     assert full
     for played in full:
-        assert (played.forfeit, played.out_of_context) == (0, (0,))
+        assert played.ending == Ending("out of context", 0)
         assert played.turns[0].seat == 0, "it had played before"
         mine, other = Trajectory.of(played, 0), Trajectory.of(played, 1)
         assert mine.truncated
@@ -206,7 +207,7 @@ def test_streaming_plays_the_matches_that_rounds_play(tiny: LoadedModel, context
 def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
     player = over("lm:x", Pool(short), short.chat, PlayerSettings("full"))
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, make_player("random")], i) for i in range(3)]
-    assert [played.out_of_context for played in play(jobs, schedule="streaming")] == [(0,)] * 3
+    assert [played.ending for played in play(jobs, schedule="streaming")] == [Ending("out of context", 0)] * 3
     assert "3 of its matches ended out of context" in player.remarks()[0]
 
 

@@ -170,7 +170,7 @@ def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> N
     assert counts.kept + counts.left_out.total() == 120
     assert counts.lines == len(found)
     assert counts.left_out["a reply failed"] == sum(any(t["reading"] != "move" for t in r.turns) for r in records) > 0
-    assert counts.left_out["an opponent forfeited"] == sum(r.forfeit is not None for r in records)
+    assert counts.left_out["an opponent forfeited"] == sum(r.ending.seat is not None for r in records)
     assert {line["gymposium"]["result"] for line in found} == {"win"}
     kept = {(line["gymposium"]["match"], line["gymposium"]["seat"]) for line in found}
     assert len(kept) == counts.kept

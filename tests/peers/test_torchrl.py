@@ -46,6 +46,6 @@ def test_pettingzoo_wrapper(kind: Any, env_id: str, keywords: dict[str, Any]) ->
         assert played["next", "done"][-1].item()
         match = made.unwrapped.played
         assert match is not None
-        assert match.forfeit is None, "masks leave legal moves alone"
+        assert match.ending.seat is None, "masks leave legal moves alone"
         paid = [played["next", group, "reward"].sum(0).flatten().tolist() for group in env.group_map]
         assert [reward for group in paid for reward in group] == pytest.approx(list(match.returns))

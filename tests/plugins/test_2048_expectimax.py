@@ -201,7 +201,7 @@ def test_equal_seeds_give_equal_matches_whatever_is_played_beside_them() -> None
 
 
 def greatest(played: MatchResult) -> int:
-    assert played.forfeit is None
+    assert played.ending.seat is None
     return int(played.job.game.load(played.events).tensor(0).max())
 
 

@@ -133,7 +133,7 @@ def test_who_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> None:
         train(Settings(game="tic_tac_toe", frames=FRAMES), tmp_path / "early.zip", interrupt)
     assert read_policy(tmp_path / "early.zip").note["frames"] == 512
     player = make_player(f"sb3:{tmp_path / 'early.zip'}")
-    assert one("tic_tac_toe", player, player).forfeit is None
+    assert one("tic_tac_toe", player, player).ending.seat is None
 
 
 def test_the_file_is_the_libraries_own_and_its_note_says_what_it_is(trained: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_file_of_another_game_is_refused(trained: Path, tmp_path: Path) -> Non
         one("kuhn_poker", *players)
     saved(tmp_path / "own.zip")  # without a note, sizes must do
     own = make_player(f"sb3:{tmp_path / 'own.zip'}")
-    assert one("tic_tac_toe", own, players[1]).forfeit is None
+    assert one("tic_tac_toe", own, players[1]).ending.seat is None
     with pytest.raises(BadOption, match="reads 27 numbers and chooses among 9 actions, but kuhn_poker has a tensor of"):
         one("kuhn_poker", own, players[1])
     write_note(tmp_path / "own.zip", load_game("tic_tac_toe"))
@@ -210,7 +210,7 @@ def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
     data["policy_class"][":serialized:"] = base64.b64encode(cloudpickle.dumps(Bomb())).decode()
     armed = rewritten("armed.zip", data=json.dumps(data).encode())
     player = make_player(f"sb3:{armed}")
-    assert one("tic_tac_toe", player, player).forfeit is None
+    assert one("tic_tac_toe", player, player).ending.seat is None
     buffer = io.BytesIO()
     torch.save({"action_net.weight": Bomb()}, buffer)
     with pytest.raises(BadOption, match="is not a file that stable-baselines3 saved"):

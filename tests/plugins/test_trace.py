@@ -19,9 +19,9 @@ import pytest
 from gymposium import load_game
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, MissingExtra, NoSampler, WrongSeat
+from gymposium.games.names import parse_name
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.players.protocol import Reply
-from gymposium.plugins.names import parse_name
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.records import Record, RecordWriter, first_difference, verify_file
@@ -199,7 +199,7 @@ def test_silence_never_scores(silence: str) -> None:
     with pytest.raises(BadRecord, match="prints nothing"):
         trace().load([Event(CHANCE, Task("pass", "", silence).dump())])
     one = played(trace(), 1, silence)
-    assert (one.returns, one.forfeit, one.turns[0].reading) == ((0.0,), 0, "unparsable")
+    assert (one.returns, one.ending.seat, one.turns[0].reading) == ((0.0,), 0, "unparsable")
 
 
 @pytest.mark.parametrize("how", ["move", "tags", "json"])

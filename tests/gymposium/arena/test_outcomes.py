@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from gymposium import load_game, make_player
 from gymposium.arena.outcomes import Outcome, distinct, outcomes_of
 from gymposium.driver import MatchJob, play
+from gymposium.ending import Ending
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import READERS, Reader
@@ -58,7 +59,7 @@ def test_a_forfeit_says_whose_it_was() -> None:
 
 def test_what_broke_off_is_nobody_s_loss() -> None:
     (record,) = records("tic_tac_toe", (First(), First()), [5])
-    record.error, record.returns = "RuntimeError: the engine is gone", []
+    record.ending, record.returns = Ending("broke off", detail="RuntimeError: the engine is gone"), []
     assert list(outcomes_of([record])) == []
 
 

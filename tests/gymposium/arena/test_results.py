@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from gymposium.arena.results.board import read_results, results_of, results_text
 from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
+from gymposium.ending import Ending
 from gymposium.errors import BadRecord
+
+BROKE_OFF = Ending("broke off", detail="OSError: gone")
 
 SUITE = """
 name = "small"
@@ -153,7 +157,13 @@ def test_conduct_is_counted_from_the_records(played: Path, results: Results) -> 
     random = results.players[0].conduct
     told = [record for _, record in Board(played).records()]
     assert random.matches == sum("random" in record.players for record in told)  # type: ignore[union-attr]
-    assert random.replies["illegal"] == random.replies["unparsable"] == random.forfeits == random.crashed == 0
+    assert (
+        random.replies["illegal"]
+        == random.replies["unparsable"]
+        == random.forfeits
+        == sum(random.failures.values())
+        == 0
+    )
     assert random.replies["move"] > random.matches
 
 
@@ -183,7 +193,14 @@ def test_a_torn_line_is_left_out_and_told(board: Board, results: Results) -> Non
 def test_a_match_that_broke_off_is_counted_apart_until_it_is_played(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     first, *others = file.read_text().splitlines()
-    broken = json.dumps({**json.loads(first), "error": "OSError: gone", "returns": [], "results": []})
+    broken = json.dumps(
+        {
+            **json.loads(first),
+            "ending": asdict(BROKE_OFF),
+            "returns": [],
+            "results": [],
+        }
+    )
     for lines, errors, matches in (([broken, *others], 1, 11), ([broken, first, *others], 0, 12)):
         file.write_text("".join(f"{line}\n" for line in lines))
         found = game(results_of(board, samples=20), "kuhn_poker")

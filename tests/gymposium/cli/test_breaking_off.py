@@ -82,7 +82,7 @@ def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tm
     assert "RuntimeError: out of ink" in done.stderr
     assert "gymposium replay m/matches.jsonl" in done.stderr
     lines = [json.loads(line) for line in (tmp_path / "m/matches.jsonl").read_text().splitlines()]
-    broken = [line for line in lines if line["error"] is not None]
+    broken = [line for line in lines if line["ending"]["kind"] == "broke off"]
     assert [len(line["events"]) for line in broken] == [3]
     checked = gymposium("--plugin", "fragile.py", "verify", "m/matches.jsonl")
     assert checked.returncode == 1
@@ -100,10 +100,10 @@ def test_who_has_no_room_for_an_answer_is_named(gymposium: Run, tmp_path: Path) 
     assert done.stdout.splitlines()[-1].split() == ["out", "of", "context", "0", "2"]
     assert gymposium("verify", "m/matches.jsonl").returncode == 0
     shown = gymposium("replay", "m/matches.jsonl").stdout
-    assert "Seat 1 (full) had no room to answer: the prompt fills its context." in shown
-    assert "Seat 0 (full) had no room to answer: the prompt fills its context." in shown
+    assert "Seat 1 (full) had no room left for a reply in its context and forfeits." in shown
+    assert "Seat 0 (full) had no room left for a reply in its context and forfeits." in shown
     data = json.loads(gymposium("replay", "m/matches.jsonl", "--json").stdout)
-    assert sorted(match["out_of_context"] for match in data["matches"]) == [[0], [1]]
+    assert sorted(match["ending"]["seat"] for match in data["matches"]) == [0, 1]
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])

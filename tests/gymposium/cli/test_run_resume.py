@@ -133,7 +133,7 @@ def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposi
     last = done.stderr.splitlines()[-1]
     assert last.startswith("error: r/matches.jsonl cannot be written any further (File too large).")
     lines = (tmp_path / "r" / "matches.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["error"] is None for line in lines)
+    assert all(json.loads(line)["ending"]["kind"] == "over" for line in lines)
     assert gymposium("run", "--resume", "r").returncode == 0
     assert len((tmp_path / "r" / "matches.jsonl").read_text().splitlines()) == 60
 

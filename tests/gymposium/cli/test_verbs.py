@@ -155,7 +155,7 @@ def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path
     assert bad["counts"]["forfeits"] > 0
     assert good["readings"]["illegal"][0] == good["readings"]["unparsable"][0] == good["counts"]["forfeits"] == 0
     played = records(tmp_path / RECORD)
-    assert sum(record.forfeit is not None for record in played) == bad["counts"]["forfeits"]
+    assert sum(record.ending.seat is not None for record in played) == bad["counts"]["forfeits"]
     for policy in ("retry(3)", "penalty(0.5,20)", "random"):
         done = gymposium(*arguments, "--on-illegal", policy, "--out", policy, "--json")
         assert as_json(done)["players"][0]["counts"]["forfeits"] == 0
@@ -181,7 +181,7 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     assert "\x1b" not in done.stdout
     gymposium(*arguments, "--out", "forfeits")
     text = gymposium("replay", "forfeits/matches.jsonl").stdout
-    forfeits = [record.forfeit for record in records(tmp_path / "forfeits" / "matches.jsonl")]
+    forfeits = [record.ending.seat for record in records(tmp_path / "forfeits" / "matches.jsonl")]
     assert text.count(" forfeits.") == len(forfeits) - forfeits.count(None) > 0
 
 
@@ -294,7 +294,7 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     [
         ("", "it is empty"),
         ("# a page\n\nwith text\n", "line 1 is not JSON (Expecting value: line 1 column 1 (char 0))"),
-        ('\n{"a": 1}\n' * 50, "line 2 is not a match record of format 'gymposium-match-3'"),
+        ('\n{"a": 1}\n' * 50, "line 2 is not a match record of format 'gymposium-match-4'"),
     ],
 )
 def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, text: str, why: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, MatchResult, Schedule, play
+from gymposium.ending import Ending
 from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
@@ -51,23 +52,25 @@ def test_the_match_ends_there_whatever_a_failed_reply_costs(
     game: str, policy: str, schedule: Schedule, seat: int, tmp_path: Path
 ) -> None:
     played = ended(game, 2, policy, schedule, seat)
-    assert (played.out_of_context, played.timed_out, played.forfeit) == ((seat,), (), seat)
+    assert played.ending == Ending("out of context", seat)
     assert played.utilities == ((-1.0, 1.0) if seat == 0 else (1.0, -1.0))
     assert played.penalties == {}
     assert [turn.reading for turn in played.turns if turn.seat == seat] == ["move", "move"]  # nothing was said
     with RecordWriter(tmp_path / "m.jsonl") as writer:
-        assert writer.write(played).out_of_context == [seat]
+        assert writer.write(played).ending == played.ending
     assert verify_file(tmp_path / "m.jsonl").problems == []
 
 
 def test_both_sides_of_a_joint_move() -> None:
     job = MatchJob("m", load_game(JOINT), [Short(1), Short(1)], 0)
     [played] = play([job])
-    assert played.out_of_context == (0, 1)
-    assert played.forfeit in (0, 1)
+    assert {(failure.kind, failure.seat) for failure in played.ending.failures} == {
+        ("out of context", 0),
+        ("out of context", 1),
+    }
     record = Record.of(played)
     assert first_difference(record) is None
-    record.out_of_context = [0]
+    record.ending = Ending("out of context", 0)
     assert first_difference(record) == "the replies end where seat 1 is to give one"
 
 
@@ -85,26 +88,27 @@ def test_scores_count_it() -> None:
         played = ended("tic_tac_toe", after)
         ours.add(played, 1)
         theirs.add(played, 0)
-    assert (ours.out_of_context, ours.forfeits, ours.timed_out, theirs.out_of_context) == (3, 3, 0, 0)
-    assert ours.out_of_context_rate().value == 0.75
-    assert ours.as_dict()["counts"]["out_of_context"] == 3
+    assert (ours.failures["out of context"], ours.forfeits, ours.failures["timed out"]) == (3, 3, 0)
+    assert theirs.failures["out of context"] == 0
+    assert ours.failure_rate("out of context").value == 0.75
+    assert ours.as_dict()["counts"]["failures"]["out of context"] == 3
 
 
 def test_a_record_that_lies_about_it_is_found() -> None:
     record = Record.of(ended("tic_tac_toe", 1))
     assert first_difference(record) is None
-    for timed_out, out_of_context, found in [
-        ([], [], "the replies end where seat 1 is to give one"),
-        ([1], [1], "seats [1, 1] are said to have given no reply, but it is seats [1] that gave none"),
-        ([0], [1], "seats [0, 1] are said to have given no reply, but it is seats [1] that gave none"),
+    both = Ending("out of context", 1, others=(Ending("timed out", 0),))
+    for ending, difference in [
+        (Ending("no legal move", 1), "the replies end where seat 1 is to give one"),
+        (both, "seats [1, 0] are said to have given no reply, but it is seats [1] that gave none"),
     ]:
-        record.timed_out, record.out_of_context = timed_out, out_of_context
-        assert first_difference(record) == found
+        record.ending = ending
+        assert first_difference(record) == difference
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
     record = Record.of(whole)
-    record.out_of_context = [0]
-    assert first_difference(record) == "seats [0] gave no reply, but the match goes on to its end"
+    record.ending = Ending("out of context", 0)
+    assert first_difference(record) == "seat 0 forfeits, but it is not to move"
     data = json.loads(record.line())
-    data["out_of_context"] = [-1]
-    with pytest.raises(BadRecord, match="out_of_context is not of the right form"):
+    data["ending"]["seat"] = -1
+    with pytest.raises(BadRecord, match="ending is not of the right form"):
         Record.parse(json.dumps(data))

@@ -11,6 +11,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.driver import SCHEDULES, EngineError, Guard, MatchJob, MatchResult, Schedule, play
+from gymposium.ending import Ending
 from gymposium.errors import GymposiumError, IllegalMove
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Player, Reply, Usage
@@ -78,7 +79,7 @@ def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
     assert plays(found) == plays(matches(RANDOM, game))
     for name in BAD:
         one = found[name]
-        assert (one.crashed, one.forfeit, one.error) == ({0: "ZeroDivisionError: no way"}, 0, None)
+        assert one.ending == Ending("crashed", 0, "ZeroDivisionError: no way")
         assert one.utilities[0] == load_game(game).utility_range[0]
         assert sum(turn.seat == 0 for turn in one.turns) == 1
     assert [first_difference(Record.parse(Record.of(one).line())) for one in found.values()] == [None] * 12
@@ -102,7 +103,7 @@ def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
 )
 def test_what_is_no_reply_is_a_crash(instead: Callable[[], Any]) -> None:
     found = matches(Failing(instead), "tic_tac_toe")
-    assert {name for name, one in found.items() if one.crashed} == BAD
+    assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
     assert plays(found) == plays(matches(RANDOM, "tic_tac_toe"))
 
 
@@ -112,19 +113,19 @@ def test_replies_for_others_are_no_replies() -> None:
             return super().act(asks)[: len(asks) - any(ask.key in BAD for ask in asks)]
 
     found = matches(Short(lambda: None), "tic_tac_toe")
-    assert {name for name, one in found.items() if one.crashed} == BAD
-    assert found["3"].crashed == {0: "TypeError: player failing was asked for 1 replies and gave a list of 0"}
+    assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
+    assert found["3"].ending.detail == "TypeError: player failing was asked for 1 replies and gave a list of 0"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_what_a_player_stands_on_is_not_its_doing(schedule: Schedule) -> None:
     gone = Submitting(raising(GymposiumError("The server is gone.")))
     for one in matches(gone, "kuhn_poker", schedule).values():
-        assert one.forfeit is None
-        assert (one.error is None) == bool(one.utilities)
+        assert one.ending.seat is None
+        assert one.ending.broke_off != bool(one.utilities)
     found = matches(gone, "tic_tac_toe", schedule)
     for name in BAD:
-        assert found[name].error == "seat 0 (failing) could not be asked: The server is gone."
+        assert found[name].ending.detail == "seat 0 (failing) could not be asked: The server is gone."
         assert Record.of(found[name]).returns == []
     assert plays(found) == plays(matches(RANDOM, "tic_tac_toe"))
 
@@ -158,7 +159,7 @@ def test_an_engine_that_fails_breaks_off_its_own_match(part: str, schedule: Sche
     looks = Looks(lambda: None)
     jobs = [MatchJob(str(n), game, (looks, looks), n, 100 + n) for n in range(12)]
     found = {one.job.id: one for one in play(jobs, schedule=schedule, guard=Guard())}
-    assert {name: one.error for name, one in found.items() if one.error} == dict.fromkeys(
+    assert {name: one.ending.detail for name, one in found.items() if one.ending.broke_off} == dict.fromkeys(
         BAD, "ZeroDivisionError: dark"
     )
     assert plays(found) == plays(matches(RANDOM, "tic_tac_toe"))
@@ -168,12 +169,12 @@ def test_an_engine_that_fails_breaks_off_its_own_match(part: str, schedule: Sche
 
 def test_a_record_that_lies_about_a_crash_is_found() -> None:
     record = Record.of(matches(Failing(raising(KeyError("x"))), "tic_tac_toe")["3"])
-    assert record.crashed == {"0": "KeyError: 'x'"}
-    for crashed, found in [
-        ({}, "the replies end where seat 0 is to give one"),
-        ({"1": "KeyError"}, "the replies end where seat 0"),
-        ({"0": "KeyError", "1": "KeyError"}, "it is seats [0] that gave none"),
+    assert record.ending == Ending("crashed", 0, "KeyError: 'x'")
+    for ending, difference in [
+        (Ending("no legal move", 0), "the replies end where seat 0 is to give one"),
+        (Ending("crashed", 1, "KeyError"), "seat 1 forfeits, but it is not to move"),
+        (Ending("crashed", 0, others=(Ending("crashed", 1),)), "it is seats [0] that gave none"),
     ]:
-        assert found in (first_difference(dataclasses.replace(record, crashed=crashed)) or "")
+        assert difference in (first_difference(dataclasses.replace(record, ending=ending)) or "")
     whole = Record.of(matches(RANDOM, "tic_tac_toe")["3"])
-    assert "go" in (first_difference(dataclasses.replace(whole, crashed={"0": "x"})) or "")
+    assert "not to move" in (first_difference(dataclasses.replace(whole, ending=Ending("crashed", 0, "x"))) or "")

@@ -62,7 +62,7 @@ def one(
 
 
 def told(played: MatchResult) -> object:
-    return (played.job.id, played.events, played.turns, played.returns, played.forfeit, played.penalties)
+    return (played.job.id, played.events, played.turns, played.returns, played.ending.seat, played.penalties)
 
 
 # -- rounds and desks
@@ -159,7 +159,7 @@ def test_a_player_cannot_make_a_move_legal() -> None:
         return "z9"
 
     played = one("tic_tac_toe", Scripted(cheat), Scripted(first))
-    assert (played.forfeit, played.turns[0].reading) == (0, "unparsable")
+    assert (played.ending.seat, played.turns[0].reading) == (0, "unparsable")
 
 
 # -- failed replies
@@ -187,7 +187,7 @@ def test_forfeit(seat: int, reply: Reply, reading: str) -> None:
     players = [Scripted(first), Scripted(first)]
     players[seat] = Scripted(lambda ask: reply)
     played = one("tic_tac_toe", *players)
-    assert played.forfeit == seat
+    assert played.ending.seat == seat
     assert played.returns == ((-1.0, 1.0), (1.0, -1.0))[seat]
     assert (played.result(seat), played.result(1 - seat)) == ("loss", "win")
     assert played.turns[-1].seat == seat
@@ -211,7 +211,7 @@ def test_actions_are_moves() -> None:
 def test_retry_asks_again_with_the_reason_and_then_forfeits() -> None:
     stubborn = Scripted(lambda ask: "a9")
     played = one("tic_tac_toe", stubborn, Scripted(first), policy="retry(2)")
-    assert played.forfeit == 0
+    assert played.ending.seat == 0
     assert len(played.turns) == 3
     assert stubborn.turns == [0, 1, 2]
     assert stubborn.reasons[0] is None
@@ -222,7 +222,7 @@ def test_retry_asks_again_with_the_reason_and_then_forfeits() -> None:
 def test_retries_begin_afresh_at_each_decision() -> None:
     slow = bad_at(0, 1, 3, 4, 6)
     played = one("tic_tac_toe", slow, Scripted(last), policy="retry(2)")
-    assert played.forfeit is None
+    assert played.ending.seat is None
     assert [t.reading for t in played.turns if t.seat == 0][:8] == (["unparsable"] * 2 + ["move"]) * 2 + [
         "unparsable",
         "move",
@@ -240,14 +240,14 @@ def test_penalties_cost_and_are_limited_in_a_match() -> None:
     assert played.penalties == {0: 0.5}
     assert played.returns == (clean.returns[0] - 0.5, clean.returns[1])
     third = one("tic_tac_toe", bad_at(0, 2, 4), Scripted(last), policy="penalty(0.25,2)")
-    assert third.forfeit == 0
+    assert third.ending.seat == 0
     assert third.returns == (-1.5, 1.0)
 
 
 def test_random_plays_a_legal_move_and_counts_the_reply() -> None:
     noise = Scripted(lambda ask: "???")
     played = one("connect_four", noise, noise, policy="random")
-    assert played.forfeit is None
+    assert played.ending.seat is None
     assert all(t.reading == "unparsable" for t in played.turns)
     assert len(played.turns) == len(played.events)
     assert set(noise.reasons) == {None}
@@ -260,7 +260,7 @@ def test_in_a_joint_decision_all_replies_are_kept(policy: str) -> None:
     bad, good = Scripted(lambda ask: "bid 99"), Scripted(first)
     for players, seat in (((bad, good), 0), ((good, bad), 1)):
         played = one(DESCENDING, *players, policy=policy)
-        assert played.forfeit == seat
+        assert played.ending.seat == seat
         assert [t.reading for t in played.turns if t.seat == seat] == ["illegal"] * (1 if policy == "forfeit" else 2)
         assert [t.reading for t in played.turns if t.seat != seat] == ["move"]
         assert played.events == []
@@ -270,18 +270,18 @@ def test_where_both_sides_of_a_joint_move_fail_it_goes_by_lot() -> None:
     bad = Scripted(lambda ask: "nonsense")
     played = [one(DESCENDING, bad, bad, player_seed=i) for i in range(60)]
     assert all(len(p.turns) == 2 for p in played)
-    forfeits = Counter(p.forfeit for p in played)
+    forfeits = Counter(p.ending.seat for p in played)
     assert set(forfeits) == {0, 1}
     assert min(forfeits.values()) > 15
-    assert [p.forfeit for p in played] == [one(DESCENDING, bad, bad, player_seed=i).forfeit for i in range(60)]
+    assert [p.ending.seat for p in played] == [one(DESCENDING, bad, bad, player_seed=i).ending.seat for i in range(60)]
     for p in played:
-        assert p.returns == ((-1.0, 1.0) if p.forfeit == 0 else (1.0, -1.0))
+        assert p.returns == ((-1.0, 1.0) if p.ending.seat == 0 else (1.0, -1.0))
 
 
 def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
     slow, quick = bad_at(0), Scripted(last)
     played = one(DESCENDING, slow, quick, policy="retry(1)")
-    assert played.forfeit is None
+    assert played.ending.seat is None
     assert len(quick.turns) == 3
     assert len(slow.turns) == 4
 
@@ -304,7 +304,7 @@ def test_hostile_replies_never_crash(policy: str, reader: str) -> None:
     for game in ("tic_tac_toe", "leduc_poker", DESCENDING):
         played = one(game, hostile, hostile, policy=policy)
         assert "move" not in [t.reading for t in played.turns]
-        assert (played.forfeit is None) == (policy == "random")
+        assert (played.ending.seat is None) == (policy == "random")
 
 
 def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_a_forfeit_is_a_loss_also_where_the_game_pays_only_at_its_end(seat: int,
         Scripted(lambda ask: "no" if ask.turn > 5 else first(ask)) if s == seat else Scripted(first) for s in range(4)
     ]
     played = one("hearts", *players)
-    assert played.forfeit == seat
+    assert played.ending.seat == seat
     assert [played.result(s) for s in range(4)] == ["loss" if s == seat else "draw" for s in range(4)]
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         assert writer.write(played).results[seat] == "loss"

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.driver import EngineError, MatchJob, MatchResult, Schedule, play
+from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
@@ -307,7 +308,8 @@ def test_what_a_player_raises_comes_out_and_nothing_stays_behind() -> None:
 def test_what_a_future_or_submit_raises_comes_out(error: Any) -> None:
     game = load_game("tic_tac_toe")
     if error is EngineError:
-        error = EngineError(MatchResult(MatchJob("other", game, (RANDOM, RANDOM), 0), [], [], ()), ValueError("x"))
+        other = MatchResult(MatchJob("other", game, (RANDOM, RANDOM), 0), [], [], (), Ending("broke off"))
+        error = EngineError(other, ValueError("x"))
 
     def breaks(ask: Ask, future: Future[Reply]) -> None:
         future.set_exception(error) if ask.turn == 1 else at_once(ask, future)
@@ -437,7 +439,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
     played = {one.job.id: one for one in play([*late, *others], watchdog=Watchdog(0.5), schedule="streaming")}
     assert len(played) == 7
     for name, one in played.items():
-        assert (one.timed_out, one.forfeit) == (((1,), 1) if name.startswith("late") else ((), None))
+        assert one.ending == (Ending("timed out", 1) if name.startswith("late") else OVER)
         assert first_difference(Record.of(one)) is None
         if name == "late-0":
             assert sum(turn.seat == 1 for turn in one.turns) == 2
@@ -462,8 +464,8 @@ def test_an_answer_that_comes_too_late_is_ignored() -> None:
 
         waiting = [MatchJob("late", game, (slow, RANDOM), 0), MatchJob("next", game, (Promises(lets), RANDOM), 1)]
         late, following = play(waiting, at_once=1, watchdog=Watchdog(0.5), schedule="streaming")
-        assert (late.timed_out, late.turns) == ((0,), [])
-        assert (following.timed_out, following.forfeit) == ((), None)
+        assert (late.ending, late.turns) == (Ending("timed out", 0), [])
+        assert following.ending == OVER
 
 
 def test_an_overdue_player_is_not_asked_again_before_it_has_answered(may: threading.Event) -> None:
@@ -471,7 +473,7 @@ def test_an_overdue_player_is_not_asked_again_before_it_has_answered(may: thread
     waits = Waits(may)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (waits, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05), schedule="streaming"))
-    assert [one.timed_out for one in played] == [(0,)] * 3
+    assert [result.ending for result in played] == [Ending("timed out", 0)] * 3
     assert waits.calls == [["0"]]
 
 
@@ -480,7 +482,7 @@ def test_who_waits_behind_an_overdue_call_is_given_up_too(may: threading.Event) 
     first, *later = [MatchJob(f"late-{seed}", game, (waits, RANDOM), seed) for seed in range(4)]
     short = [MatchJob(f"short-{seed}", game, (RANDOM, RANDOM), seed) for seed in range(3)]
     played = list(play([first, *short, *later], at_once=4, watchdog=Watchdog(0.3), schedule="streaming"))
-    assert [one.timed_out for one in played if one.job.id.startswith("late")] == [(0,)] * 4
+    assert [one.ending for one in played if one.job.id.startswith("late")] == [Ending("timed out", 0)] * 4
     assert waits.calls == [["late-0"]]
 
 

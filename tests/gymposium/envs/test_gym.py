@@ -298,7 +298,7 @@ def test_opponents_pay_by_the_same_policy() -> None:
 
     env, text, reward, over, _, info = after("forfeit", "what?")
     assert (reward, over, info["result"], info["reading"]) == (1.0, True, "win", "move")
-    assert env.played.forfeit == 1
+    assert env.played.ending.seat == 1
     assert "seat 1 gave no legal move" in text
     assert "what?" not in text
     assert after("retry(1)", "a1", "a1")[3]
@@ -343,7 +343,7 @@ def test_rewards_add_up_to_the_return_and_the_record_replays(name: str, seed: in
     assert total == pytest.approx(played.returns[seat])
     assert info["result"] == played.result(seat)
     again = env.game.load(env.match.events, seed)
-    if played.forfeit is None:
+    if played.ending.seat is None:
         penalties = [played.penalties.get(s, 0.0) for s in range(env.game.seats)]
         assert [r - p for r, p in zip(again.returns(), penalties)] == pytest.approx(list(played.returns))
     if not name.startswith("openspiel:2048"):  # `verify` needs a name that the registry knows to the letter
@@ -436,9 +436,9 @@ def test_rendering_without_a_mode_warns() -> None:
 @pytest.mark.parametrize(
     ("keyword", "value", "told"),
     [
-        ("opponent", None, r"None is not an opponent: write a player's name, such as 'random', or give a player\."),
-        ("opponent", 3, "3 is not an opponent: write a player's name"),
-        ("opponent", [None], "None is not an opponent: write a player's name"),
+        ("opponent", None, r"opponent=None: write a player's name, such as 'random', or give a player\."),
+        ("opponent", 3, "opponent=3: write a player's name"),
+        ("opponent", [None], "opponent=None: write a player's name"),
         ("on_illegal", None, "on_illegal=None is not a policy. Write forfeit"),
         ("on_illegal", 3, "on_illegal=3 is not a policy. Write forfeit"),
         ("reply", None, "reply=None: write 'move', 'tags', 'json'"),

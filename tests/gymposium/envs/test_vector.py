@@ -267,8 +267,8 @@ def test_one_broken_engine_leaves_the_others_going(tic_tac_toe: Any, where: str,
     (warning,) = caught
     assert "Match 1 of 3 broke off, the others go on. The engine of tic_tac_toe failed" in str(warning.message)
     (played,) = env.ended
-    assert played.error is not None
-    assert played.error.startswith("RuntimeError")
+    assert played.ending.broke_off
+    assert played.ending.detail.startswith("RuntimeError")
     assert len(played.events) == (0 if where == "new" else 2 if where == "apply" else len(played.events))
     last = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
     assert last["error"][broken] == "The match broke off: the engine of tic_tac_toe failed."

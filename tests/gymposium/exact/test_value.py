@@ -68,7 +68,7 @@ def test_matches_come_out_so(odd: OddOne, name: str, mass: float) -> None:
             assert abs(results.count(kind) / matches - expected) <= bound
         mean = sum(played.returns[seat] for played in ended) / matches
         assert abs(mean - outcome.mean_return) <= bound * (high - low)
-        assert mass == 1.0 or any(played.forfeit == seat for played in ended)
+        assert mass == 1.0 or any(played.ending.seat == seat for played in ended)
 
 
 def test_policies_of_two_games_do_not_meet() -> None:

@@ -192,14 +192,14 @@ def test_free_text_is_not_searched() -> None:
 def test_it_plays_other_games_of_the_engine(game: str) -> None:
     seats = load_game(game).seats
     [played] = play([MatchJob("m", load_game(game), [make_player("mcts-10")] * seats, 0)])
-    assert played.forfeit is None
+    assert played.ending.seat is None
 
 
 @pytest.mark.parametrize("game", SEARCHED)
 def test_any_player_in_any_seat(game: str) -> None:
     for pair in itertools.product(("random", "mcts-5"), repeat=2):
         jobs = [MatchJob(str(i), load_game(game), [make_player(name) for name in pair], i) for i in range(3)]
-        assert all(p.forfeit is None and sum(p.returns) == 0 for p in play(jobs))
+        assert all(p.ending.seat is None and sum(p.returns) == 0 for p in play(jobs))
 
 
 @pytest.mark.parametrize("game", SEARCHED)

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player, make_reward
 from gymposium.driver import MatchJob, play
+from gymposium.ending import Ending
 from gymposium.errors import BadOption, BadReward
 from gymposium.rewards.protocol import Reward, turn_rewards
 from gymposium.trajectories import Trajectory
@@ -48,7 +49,7 @@ def test_every_turn_is_paid_what_the_match_paid_within_the_bounds(game: str, mos
 def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() -> None:
     mine = paid_as(random_match("2048", 0), [0.0, 4.0, 4.0, 516.0], utility=0.0)
     turns = [mine.turns[0], replace(mine.turns[1], penalty=30.0), *mine.turns[2:]]
-    punished = replace(mine, turns=turns, penalties={0: 30.0}, forfeit=0)
+    punished = replace(mine, turns=turns, penalties={0: 30.0}, ending=Ending("no legal move", 0))
     reward = reward_of(punished, "clipped(16)")
     assert reward.turns == (4.0, -30.0, 16.0, -16.0)
     assert reward.total == -26.0
@@ -58,7 +59,7 @@ def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() 
 def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
     """A critic's value takes the place of `cut`, so what is left of the last turn is what it was paid."""
     mine = paid_as(random_match("2048", 0), [0.0, 8.0], utility=0.0)
-    cut = replace(mine, truncated=True, paid=12.0, forfeit=0)
+    cut = replace(mine, ending=Ending("out of context", 0), paid=12.0)
     reward = reward_of(cut, "clipped(5)")
     assert reward.turns == (5.0, -5.0)
     assert turn_rewards(reward, cut)[-1] - reward.cut == 4.0

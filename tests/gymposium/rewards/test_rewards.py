@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 
 from gymposium import load_game, make_player, make_reward
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.ending import Ending
 from gymposium.errors import BadOption, BadReward, PluginError, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.match_score import match_score
@@ -111,12 +112,12 @@ def test_accuracy_is_what_a_match_reports_as_exact() -> None:
     reported = replace(QUICK, report={"exact": 0.25, "ignoring_white_space": 1.0})
     assert CRITERIA["accuracy"]([reported, QUICK]) == [0.25, 1.0]
     assert CRITERIA["efficiency"]([reported]) == [0.125]
-    assert CRITERIA["accuracy"]([replace(reported, forfeit=0)]) == [0.0]
+    assert CRITERIA["accuracy"]([replace(reported, ending=Ending("no legal move", 0))]) == [0.0]
 
 
 def test_who_forfeits_scores_nothing_though_nobody_got_more() -> None:
     """Alike utilities are a draw to the game, but a forfeit is a loss that counts, and the other has won."""
-    tied = replace(QUICK, utilities=(-1.0, -1.0), forfeit=0)
+    tied = replace(QUICK, utilities=(-1.0, -1.0), ending=Ending("no legal move", 0))
     assert [r.total for r in make_reward("score")([tied, replace(tied, seat=1)])] == [0.0, 1.0]
 
 
@@ -129,7 +130,7 @@ def test_criteria_lie_between_0_and_1_and_stopping_early_is_never_worth_it(game:
     for one, exact, brief in zip(group, columns["accuracy"], columns["efficiency"], strict=True):
         assert exact == match_score(one.game, one.utilities, one.seat)
         assert brief <= exact
-    given_up = [replace(one, forfeit=one.seat) for one in group]
+    given_up = [replace(one, ending=Ending("no legal move", one.seat)) for one in group]
     assert all(set(criterion(given_up)) == {0.0} for criterion in CRITERIA.values())
 
 

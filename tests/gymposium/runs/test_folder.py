@@ -10,6 +10,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption
 from gymposium.runs.folder import RunFolder, RunMatches, new_folder
 from gymposium.writable import check_writable
@@ -66,7 +67,7 @@ def test_matches_are_in_the_file_at_once_and_in_the_end_in_order(tmp_path: Path)
             log.write(match)
             assert len(file.read_text().splitlines()) == number
     with open(file, "a") as torn:
-        torn.write('{"format": "gymposium-match-3", "id": "m-')
+        torn.write('{"format": "gymposium-match-4", "id": "m-')
     with RunMatches(file, PLANNED) as log:
         assert log.finished == {"m-7", "m-2", "m-11"}
         for match in played(*(number for number in range(12) if f"m-{number}" not in log.finished)):
@@ -82,14 +83,14 @@ def test_matches_are_in_the_file_at_once_and_in_the_end_in_order(tmp_path: Path)
 def test_a_match_that_broke_off_stays_and_is_played_again(tmp_path: Path) -> None:
     [whole] = played(3)
     [broken] = played(3)
-    broken.error, broken.utilities = "RuntimeError: out of ink", ()
+    broken.ending, broken.paid = Ending("broke off", detail="RuntimeError: out of ink"), ()
     with RunMatches(tmp_path / "m", PLANNED) as log:
         log.write(broken)
         assert not log.finished
         log.write(whole)
-        assert [record.error for record in log.in_order()] == [None]
-    errors = [json.loads(line)["error"] for line in (tmp_path / "m").read_text().splitlines()]
-    assert errors == ["RuntimeError: out of ink", None]
+        assert [record.ending for record in log.in_order()] == [OVER]
+    errors = [json.loads(line)["ending"]["detail"] for line in (tmp_path / "m").read_text().splitlines()]
+    assert errors == ["RuntimeError: out of ink", ""]
 
 
 @pytest.mark.parametrize("line", ['{"id": "m-1"}', "nonsense", None])

@@ -44,7 +44,7 @@ def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any,
     page.locator("select[name=ended]").select_option("lost")
     assert page.locator(".found .shown").inner_text() == "1"
     page.locator("tbody tr:visible a").click()
-    assert "Seat 0 (lm:repeats) forfeits." in page.locator(".verdict.head").inner_text()
+    assert "Seat 0 (lm:repeats) gave no legal move and forfeits." in page.locator(".verdict.head").inner_text()
     page.keyboard.press("Home")
     assert page.url.endswith("#step-0")
     assert page.frame_locator("iframe.picture").first.locator("svg use").count() == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
+from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
 from gymposium.viewer.replays.index import Index
@@ -44,7 +45,8 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
 ) -> None:
     """Whatever the texts in it hold, be it what looks like a key."""
     record = a_record()
-    record.id, record.players, record.error, record.reports = match_id, players, error, [report]
+    record.id, record.players, record.reports = match_id, players, [report]
+    record.ending = OVER if error is None else Ending("broke off", detail=error)
     record.turns = [{"seat": 0, "reading": reading, "text": text} for text, reading in said]
     line = record.line()
     by_pieces = RowReader("f").row(line.encode() + b"\n", 1, 0)
@@ -67,7 +69,7 @@ def test_every_line_is_listed_or_named(runs: Path) -> None:
         assert isinstance(record, Record)
         assert (row.id, row.seed, row.replies) == (record.id, record.seed, len(record.turns))
         assert (row.lineup.game, list(row.lineup.players)) == (record.game, record.players)
-        assert (list(row.ending.results), row.ending.forfeit) == (record.results, record.forfeit)
+        assert (list(row.result.results), row.result.ending) == (record.results, record.ending)
         assert index.row(row.file, row.line) is row
         assert index.by_id(row.id) is not None
 
@@ -124,7 +126,7 @@ def test_filters(runs: Path) -> None:
     assert {row.id for row in selected(index, failed="unparsable")} == {"unparsable-0", "retried-0"}
     assert len(selected(index, failed="failed")) == 5
     assert [row.id for row in selected(index, text="four")] == ["four-0", "four-1"]
-    drawn = [row for row in index.rows if "draw" in row.ending.results]
+    drawn = [row for row in index.rows if "draw" in row.result.results]
     assert selected(index, ended="drawn") == drawn
     long = selected(index, game="tic_tac_toe", long="yes")
     others = [row.replies for row in selected(index, game="tic_tac_toe") if row not in long]
@@ -137,11 +139,17 @@ def test_filters(runs: Path) -> None:
 
 def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
     record = a_record()
-    ways = {"timed_out": [1], "out_of_context": [0], "crashed": {"1": "boom"}, "error": "the engine broke"}
-    lines = [json.dumps(asdict(record) | {name: value}, separators=(",", ":")) for name, value in ways.items()]
+    endings = {
+        "no-legal-move": Ending("no legal move", 0),
+        "timed-out": Ending("timed out", 1),
+        "out-of-context": Ending("out of context", 0),
+        "crashed": Ending("crashed", 1, "boom"),
+        "broke-off": Ending("broke off", detail="the engine broke"),
+    }
+    lines = [replace(record, ending=ending).line() for ending in endings.values()]
     (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     index = index_of(tmp_path)
-    for row, way in zip(index.rows, ["timed-out", "out-of-context", "crashed", "broke-off"], strict=True):
+    for row, way in zip(index.rows, endings, strict=True):
         assert {way, f"{way} by random"} <= facts_of(row, index.long)
         assert selected(index, ended=way) == [row]
 

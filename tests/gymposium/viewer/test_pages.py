@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
+from gymposium.ending import Ending
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.records import Record
 from gymposium.viewer.replays.story import tell
@@ -47,7 +49,7 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
     expect(page.locator(".banner").last).to_contain_text("1 file holds something else")
     page.locator("select[name=player]").select_option("lm:talks")
     page.locator("tbody tr").click()
-    expect(page.locator(".verdict.head")).to_contain_text("Seat 1 (lm:talks) forfeits.")
+    expect(page.locator(".verdict.head")).to_contain_text("Seat 1 (lm:talks) gave no legal move and forfeits.")
     expect(page.locator(".verdict.head")).to_contain_text("“I like b2.” is not written as a move of this game.")
     expect(page).to_have_url(re.compile(r"10\.html\?player=lm%3Atalks$"))
     assert shown_step(page) == 1, "it begins where it was decided"
@@ -184,11 +186,13 @@ def hostile_run(folder: Path) -> None:
     data["turns"][0]["text"] = HOSTILE + "x" * 1_000_000
     data["turns"][0]["reading"] = "unparsable"
     data["turns"] = data["turns"][:1]
-    data |= {"id": HOSTILE, "events": [], "forfeit": 0, "results": ["loss", "win"], "returns": [-1.0, 1.0]}
-    data |= {"versions": {HOSTILE: HOSTILE}, "crashed": {"0": HOSTILE}, "on_illegal": "forfeit"}
+    data |= {"id": HOSTILE, "events": [], "results": ["loss", "win"], "returns": [-1.0, 1.0]}
+    data |= {"versions": {HOSTILE: HOSTILE}, "ending": asdict(Ending("crashed", 0, HOSTILE)), "on_illegal": "forfeit"}
     with open(folder / "m.jsonl", "w", encoding="utf-8") as file:
         file.write(json.dumps(data, separators=(",", ":")) + "\n")
-        file.write(json.dumps(data | {"error": HOSTILE, "returns": [], "results": [], "game": HOSTILE}) + "\n")
+        broken = data | {"returns": [], "results": [], "game": HOSTILE}
+        broken["ending"] = asdict(Ending("broke off", detail=HOSTILE))
+        file.write(json.dumps(broken) + "\n")
         file.write(HOSTILE.encode("utf-8", "replace").decode() + "\n")
 
 

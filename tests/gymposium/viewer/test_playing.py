@@ -19,6 +19,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.driver import MatchResult
+from gymposium.ending import Ending
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask, Reply
@@ -31,7 +32,7 @@ from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.seen import Seen, see
-from gymposium.viewer.playing.table import BrowserTable
+from gymposium.viewer.playing.table import Table
 from gymposium.viewer.playing.tables import MOST, Tables
 
 PLAYED = Path("played/matches.jsonl")
@@ -280,9 +281,9 @@ def test_what_cannot_be_played_is_said(visitor: Visitor, fields: dict[str, Any],
 
 def test_a_player_that_refuses_the_game_says_why(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("kuhn_poker", seat="1", opponent="exact")
-    assert "The match broke off, so nobody has lost it." in visitor.text
+    assert "Nobody has lost it." in visitor.text
     assert "exact optima need two seats in turn" in visitor.text
-    assert records(tmp_path)[0].error is not None
+    assert records(tmp_path)[0].ending.broke_off
 
 
 def test_nothing_begins_without_our_own_form(visitor: Visitor) -> None:
@@ -401,7 +402,7 @@ class Odd:
         return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
 
-def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
+def against(player: Odd, kept: list[MatchResult]) -> Table:
     bench = Bench()
     bench.give_back({"random": player})
 
@@ -409,7 +410,7 @@ def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
         kept.append(played)
         return ""
 
-    return BrowserTable(choice("game=tic_tac_toe&opponent=random&seat=1"), bench, keep)
+    return Table(choice("game=tic_tac_toe&opponent=random&seat=1"), bench, keep)
 
 
 def test_a_player_that_crashes_forfeits() -> None:
@@ -417,9 +418,9 @@ def test_a_player_that_crashes_forfeits() -> None:
     table = against(Odd(), kept)
     table.wait(60)
     assert table.standing.ended is not None
-    said = ["You win.", "Seat 0 (random) crashed: RuntimeError: <b>out of cheese</b>, and forfeits."]
+    said = ["You win.", "Seat 0 (random) crashed (RuntimeError: <b>out of cheese</b>) and forfeits."]
     assert table.standing.ended.sentences == said
-    assert kept[0].crashed == {0: "RuntimeError: <b>out of cheese</b>"}
+    assert kept[0].ending == Ending("crashed", 0, "RuntimeError: <b>out of cheese</b>")
 
 
 def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,13 +432,13 @@ def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pyte
     table.wait(60)
     let_go.set()
     assert table.standing.ended is not None
-    assert table.standing.ended.sentences[1] == "Seat 0 (random) did not answer in time, and forfeits."
-    assert kept[0].timed_out == (0,)
+    assert table.standing.ended.sentences[1] == "Seat 0 (random) did not answer in time and forfeits."
+    assert kept[0].ending == Ending("timed out", 0)
 
 
 def test_a_player_that_cannot_be_made_says_why() -> None:
     wanted = replace(choice("game=tic_tac_toe&opponent=random&seat=1"), opponents=("gone",))
-    table = BrowserTable(wanted, Bench(), lambda played: "")
+    table = Table(wanted, Bench(), lambda played: "")
     table.wait(60)
     assert table.standing.state == "failed"
     assert table.standing.trouble.startswith("There is no player called 'gone'.")

@@ -19,7 +19,7 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import Sampling, TurnTokens
-from gymposium_train.config import Prompting
+from gymposium_train.config import Asking
 from gymposium_train.rollout import Planned, Rollout, WhoPlays, roll_out
 
 Who = Callable[..., WhoPlays]
@@ -55,7 +55,7 @@ def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
     """Of a real language model: its turns have their tokens. Where a reply fails a random move is played, so there are
     many."""
     learner = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
-    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, asking=Prompting(on_illegal="random"))
+    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, asking=Asking(on_illegal="random"))
     rollout, planned, finished = played_by(plays, step=1)
     assert [(group.seat, group.opponent, group.version) for group in rollout.groups] == [
         (0, "random", None),
@@ -88,11 +88,11 @@ def test_what_another_seat_forfeited_is_dropped_and_counted(who: Who, new_cast: 
     cast = new_cast()
     cast.past = lambda policy: Coin(sides)
     rollout, _, finished = played_by(who(cast, ["kuhn_poker"], {"past": 1.0}, group_size=8), step)
-    forfeited = sum(played.forfeit is not None for played in finished.values())
+    forfeited = sum(played.ending.seat is not None for played in finished.values())
     assert rollout.dropped == forfeited
     kept = [t for group in rollout.groups for t in group.trajectories]
     assert len(kept) == len(finished) - forfeited
-    assert all(t.forfeit is None for t in kept)
+    assert all(t.ending.seat is None for t in kept)
     assert all(group.trajectories for group in rollout.groups), "a group that nothing is left of is none"
 
 
@@ -103,7 +103,7 @@ def test_in_self_play_who_forfeits_learns_from_it_and_the_other_does_not(
 ) -> None:
     plays = who(new_cast(player=Coin(sides)), ["tic_tac_toe"], {"self": 1.0}, group_size=8)
     rollout, _, finished = played_by(plays, step)
-    forfeited = sum(played.forfeit is not None for played in finished.values())
+    forfeited = sum(played.ending.seat is not None for played in finished.values())
     kept = [t for group in rollout.groups for t in group.trajectories]
     assert rollout.dropped == forfeited
     assert len(kept) == 2 * len(finished) - forfeited
@@ -113,10 +113,10 @@ def test_in_self_play_who_forfeits_learns_from_it_and_the_other_does_not(
 def test_who_had_no_room_to_begin_has_nothing_to_learn_from(who: Who, new_cast: Any) -> None:
     full = Reply("", "context", (1, 2, 3))
     rollout, _, finished = played_by(who(new_cast(player=Coin(2, full)), ["tic_tac_toe"], group_size=20))
-    first = sum(p.forfeit is not None and p.forfeit not in {t.seat for t in p.turns} for p in finished.values())
+    first = sum(p.ending.seat is not None and p.ending.seat not in {t.seat for t in p.turns} for p in finished.values())
     assert rollout.silent == first > 0
     cut = [t for group in rollout.groups for t in group.trajectories if t.truncated]
-    assert len(cut) + first == sum(bool(played.out_of_context) for played in finished.values())
+    assert len(cut) + first == sum(played.ending.kind == "out of context" for played in finished.values())
     assert all(t.turns and t.unanswered == (1, 2, 3) for t in cut)
     kept = sum(len(group.trajectories) for group in rollout.groups)
     assert rollout.metrics["rollout/truncated"] == pytest.approx(len(cut) / kept)
@@ -143,7 +143,7 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
         {"random": 1.0, "mcts-1": 1.0, "self": 1.0},
         groups=40,
         group_size=4,
-        asking=Prompting(on_illegal="penalty(0.5,1)"),
+        asking=Asking(on_illegal="penalty(0.5,1)"),
     )
     rollout, planned, finished = played_by(plays)
     found = rollout.metrics
@@ -161,7 +161,7 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
             (played, seat)
             for one, played in matches
             for seat in one.seats
-            if judged(one) and played.forfeit in (None, seat)
+            if judged(one) and played.ending.seat in (None, seat)
         ]
         for result in ("win", "draw", "loss"):
             shared = [(played, seat) for played, seat in kept if played.job.game.seats > 1]
@@ -171,7 +171,7 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
                 continue
             share = sum(played.result(seat) == result for played, seat in shared) / len(shared)
             assert found[name] == pytest.approx(share)
-        scores = [match_score(p.job.game, p.utilities, seat, p.forfeit) for p, seat in kept]
+        scores = [match_score(p.job.game, p.utilities, seat, p.ending.seat) for p, seat in kept]
         assert found[f"rollout/{head}score{tail}"] == pytest.approx(sum(scores) / len(scores))
         if head:
             returns = [played.returns[seat] for played, seat in kept]
@@ -233,7 +233,7 @@ def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_ca
     told: list[MatchResult] = []
     with pytest.raises(EngineError, match="the centre does not hold"):
         roll_out(planned, told.append)
-    assert told[-1].error is not None
+    assert told[-1].ending.broke_off
 
 
 def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> None:

@@ -130,7 +130,7 @@ def test_every_trajectory_is_of_a_recorded_match(groups: list[dict[str, Any]], r
             assert one["return"] == one["reward"] == record.returns[seat] == sum(one["rewards"])
             assert one["result"] == record.results[seat]
             assert one["readings"] == [turn["reading"] for turn in record.turns if turn["seat"] == seat]
-            assert one["end"] == ("forfeit" if record.forfeit == seat else None)
+            assert one["end"] == ("forfeit" if record.ending.seat == seat else None)
             assert len(one["rewards"]) == len(one["advantages"]) == len(one["readings"])
             assert one["values"] == one["targets"] == []  # there is no critic
 

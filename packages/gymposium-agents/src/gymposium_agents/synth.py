@@ -72,11 +72,11 @@ class Keep:
 def why_not(record: Record, seat: int, keep: Keep) -> str | None:
     """Why what `seat` did in this match is not kept; None where it is."""
     mine = [turn for turn in record.turns if turn["seat"] == seat]
-    if record.error is not None:
+    if record.ending.broke_off:
         return "the match broke off"
-    if record.forfeit == seat or any(turn["reading"] != "move" for turn in mine):
+    if record.ending.seat == seat or any(turn["reading"] != "move" for turn in mine):
         return "a reply failed"
-    if record.forfeit is not None:
+    if record.ending.seat is not None:
         return "an opponent forfeited"
     if not mine:
         return "the seat never moved"

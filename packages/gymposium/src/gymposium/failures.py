@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from gymposium.ending import Ending
 from gymposium.errors import BadOption
 from gymposium.streams import stream
 
@@ -91,10 +92,12 @@ class Tally:
         return "forfeit"
 
 
-def who_forfeits(failed: Sequence[int], player_seed: int) -> int:
-    """The seat that forfeits where these failed for good in one decision. Where both sides of a joint move
-    did, it goes by lot, drawn from the players' seed: always the first seat would favour the others."""
-    return failed[0] if len(failed) == 1 else failed[int(stream(player_seed, "forfeit").random() * len(failed))]
+def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:
+    """The ending of a match in which these seats failed in the same step: one of them forfeits, the rest stand in
+    `Ending.others`. The forfeiting seat is drawn from the players' seed, since always taking the first would favour the
+    others."""
+    loser = 0 if len(failures) == 1 else int(stream(player_seed, "forfeit").random() * len(failures))
+    return replace(failures[loser], others=(*failures[:loser], *failures[loser + 1 :]))
 
 
 def forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:

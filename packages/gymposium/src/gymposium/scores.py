@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gymposium.ending import FAILURES, EndingKind
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Usage
 from gymposium.reading import KINDS
@@ -99,10 +100,8 @@ class Score:
     results: dict[str, int] = field(default_factory=dict)
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
-    timed_out: int = 0
-    """Matches in which the watchdog fired on this player."""
-    out_of_context: int = 0
-    """Matches that ended since this player had no room to reply."""
+    failures: dict[EndingKind, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    """Matches that ended in a step in which this player failed, by how it did."""
     prompt_tokens: int = 0
     """Of all its replies, as far as they were counted, as are the next two."""
     completion_tokens: list[int] = field(default_factory=list)
@@ -134,9 +133,9 @@ class Score:
             least -= policy.tries * policy.cost
         self.bounds = (least, most) if self.bounds is None else (min(least, self.bounds[0]), max(most, self.bounds[1]))
         self.results[result] = self.results.get(result, 0) + 1
-        self.forfeits += match.forfeit == seat
-        self.timed_out += seat in match.timed_out
-        self.out_of_context += seat in match.out_of_context
+        self.forfeits += match.ending.seat == seat
+        if (failure := match.ending.failure_of(seat)) is not None:
+            self.failures[failure.kind] += 1
         for name, value in match.reports[seat].items() if match.reports else ():
             self.reports.setdefault(name, []).append(value)
 
@@ -166,9 +165,9 @@ class Score:
         """Over the matches that report it."""
         return mean(self.reports.get(name, []))
 
-    def out_of_context_rate(self) -> Estimate:
-        """Share of matches that ended since this player had no room to reply."""
-        return rate(self.out_of_context, self.matches)
+    def failure_rate(self, kind: EndingKind) -> Estimate:
+        """Share of matches that ended in a step in which this player failed in this way."""
+        return rate(self.failures[kind], self.matches)
 
     def tokens_per_move(self) -> Estimate:
         """Tokens of a reply, over those whose tokens were counted."""
@@ -203,8 +202,7 @@ class Score:
                 "results": dict(self.results),
                 "readings": dict(self.readings),
                 "forfeits": self.forfeits,
-                "timed_out": self.timed_out,
-                "out_of_context": self.out_of_context,
+                "failures": dict(self.failures),
             },
             **({"usage": usage} if usage else {}),
         }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.driver import FORFEIT, MatchResult, Turn
+from gymposium.ending import OVER, Ending
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import CHANCE, Event, Game, seat_result
 
@@ -22,18 +23,16 @@ class Trajectory:
     events: Sequence[Event]
     """The whole match: every seat's moves, and chance."""
     utilities: tuple[float, ...]
-    """What the game paid each seat, or what a forfeit made of it."""
+    """What each seat got: what the game paid, or what a forfeit made of it."""
     penalties: Mapping[int, float] = field(default_factory=dict)
     """What failed replies have cost, by seat; 0 for those that are not in it."""
-    forfeit: int | None = None
-    """The seat whose reply ended the match."""
-    truncated: bool = False
-    """Whether it ended here only since the player had no room to read on: no terminal state for learning."""
+    ending: Ending = OVER
+    """How the match ended."""
     unanswered: Any = None
-    """The prompt that would have come next, where it was truncated and the player tells it: a language model's token
-    ids, at which a critic can say what the rest was worth. It fills the context or is longer."""
+    """The prompt that would have come next, if the trajectory was truncated and the player reports it: a language
+    model's token ids, at which a critic can estimate the value of the rest. It fills the context or is longer."""
     paid: float | None = None
-    """What the game itself had paid the seat when a forfeit ended the match; None where none did."""
+    """What the game itself paid the seat, without regard to a forfeit; None if there was no match."""
     report: Mapping[str, float] = field(default_factory=dict)
     """What the match itself says of the seat beside its return, by name; empty for most games."""
     seed: int | None = None
@@ -54,8 +53,7 @@ class Trajectory:
             events=tuple(played.events),
             utilities=played.utilities,
             penalties=dict(played.penalties),
-            forfeit=played.forfeit,
-            truncated=seat in played.out_of_context,
+            ending=played.ending,
             unanswered=played.unanswered.get(seat),
             paid=played.paid[seat] if played.paid else None,
             report=dict(played.reports[seat]) if played.reports else {},
@@ -77,12 +75,18 @@ class Trajectory:
     @property
     def result(self) -> str:
         """`win`, `draw` or `loss`, or `score` where the seat plays alone; as `MatchResult.result`, by the utilities."""
-        return seat_result(self.utilities, self.seat, self.forfeit)
+        return seat_result(self.utilities, self.seat, self.ending.seat)
 
     @property
     def forfeited(self) -> bool:
-        """Whether a reply of this seat ended the match."""
-        return self.forfeit == self.seat
+        """True if this seat forfeited the match."""
+        return self.ending.seat == self.seat
+
+    @property
+    def truncated(self) -> bool:
+        """True if it ended only because the player had no room to read on: no terminal state for learning."""
+        failure = self.ending.failure_of(self.seat)
+        return failure is not None and failure.kind == "out of context"
 
     @property
     def decisions(self) -> int:

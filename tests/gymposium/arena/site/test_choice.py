@@ -11,10 +11,12 @@ from gymposium.arena.board import Board
 from gymposium.arena.results.board import read_results
 from gymposium.arena.site.choice import Expected, choose, worst_losses
 from gymposium.arena.site.played import Lineup, Match, Played, read_played
+from gymposium.ending import OVER, Ending
 
 
 def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> Match:
-    return Match(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, forfeit, "", 0, counts)
+    ending = OVER if forfeit is None else Ending("no legal move", forfeit)
+    return Match(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, ending, 0, counts)
 
 
 @pytest.fixture(scope="module")

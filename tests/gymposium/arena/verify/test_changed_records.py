@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from gymposium.ending import Ending
+
 from .copies import Copy, put
+
+BROKE_OFF = Ending("broke off", detail="ValueError: engine")
 
 
 def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
@@ -40,11 +45,15 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
         (lambda data: data["results"].reverse(), "record", "results are"),
         (put("penalties", {"0": 0.5}), "record", "penalties"),
         (put("reports", [{"score": 1.0}, {"score": 1.0}]), "record", "reports"),
-        (put("forfeit", 0), "record", "forfeit"),
-        (put("timed_out", [1]), "record", "gave no reply"),
-        (put("out_of_context", [0]), "record", "gave no reply"),
-        (put("crashed", {"0": "ValueError"}), "record", "gave no reply"),
-        (put("error", "ValueError: engine"), "schedule", "1 of 4 matches are not there: .*; some broke off"),
+        (put("ending", asdict(Ending("no legal move", 0))), "record", "forfeit"),
+        (put("ending", asdict(Ending("timed out", 1))), "record", "forfeits, but it is not to move"),
+        (put("ending", asdict(Ending("out of context", 0))), "record", "forfeits, but it is not to move"),
+        (put("ending", asdict(Ending("crashed", 0, "ValueError"))), "record", "forfeits, but it is not to move"),
+        (
+            put("ending", asdict(BROKE_OFF)),
+            "schedule",
+            "1 of 4 matches are not there: .*; some broke off",
+        ),
         (put("seed", 7), "record", r"seed is 7, but the schedule has \d+"),
         (put("player_seed", 7), "record", r"player_seed is 7, but the schedule has \d+"),
         (lambda data: data["players"].reverse(), "record", "players is"),

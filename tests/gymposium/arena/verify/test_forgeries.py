@@ -138,7 +138,7 @@ def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> 
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
     found = run_tournament(board, 2, [plugin])
     assert found.complete
-    assert found.faults["failing-hangs", "timed out"] > 0
+    assert found.faults["failing-hangs", "did not answer in time"] > 0
     verified = Copy(board.path).verify(sample=1, plugins=[plugin])
     assert (verified.findings, verified.results) == ([], "absent")
     assert [one.on_its_word for one in verified.players] == [0, 0, 0]

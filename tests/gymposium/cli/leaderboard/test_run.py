@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from gymposium.ending import OVER, Ending
 from gymposium.records import Record, first_difference, read_records
 
 ODD = str(Path(__file__).with_name("odd_players.py"))
@@ -48,7 +49,7 @@ def matches(board: Path) -> dict[str, Record]:
     for file in board.glob("entries/*/matches/*/*.jsonl"):
         for _, record in read_records(file):
             assert isinstance(record, Record), record
-            if record.error is None:
+            if not record.ending.broke_off:
                 assert first_difference(record) is None
                 found[record.id] = record
     return found
@@ -68,23 +69,23 @@ def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(gy
     for name, record in found.items():
         group = int(name.rpartition("/")[2].partition("-")[0])
         if group == 1:
-            assert (record.forfeit, record.crashed, record.timed_out) == (None, {}, [])
+            assert record.ending == OVER
             continue
-        assert record.forfeit is not None
-        spoilt[record.players[record.forfeit]].append(record)
-        assert record.returns[record.forfeit] == -1.0
+        assert record.ending.seat is not None
+        spoilt[record.players[record.ending.seat]].append(record)
+        assert record.returns[record.ending.seat] == -1.0
     assert "random" not in spoilt
     assert set(spoilt) == {f"odd-{what}" for what in odd}
 
     def crashes(what: str) -> set[str]:
-        return {record.crashed[str(record.forfeit)] for record in spoilt[f"odd-{what}"]}
+        return {record.ending.detail for record in spoilt[f"odd-{what}"]}
 
     assert crashes("raises") == {"ZeroDivisionError: odd"}
     assert crashes("malformed") == {"TypeError: player odd-malformed gave a dict where a Reply is wanted"}
     assert crashes("dies") == {"its process ended (exit code 3)"}
-    assert {tuple(record.timed_out) for record in spoilt["odd-hangs"]} == {(0,), (1,)}
+    assert {record.ending for record in spoilt["odd-hangs"]} == {Ending("timed out", 0), Ending("timed out", 1)}
     assert {record.turns[-1]["reading"] for record in spoilt["odd-illegal"]} <= {"illegal", "unparsable"}
-    assert "odd-hangs: timed out, " in run.stdout
+    assert "odd-hangs: did not answer in time, " in run.stdout
     assert "forfeits that match" in run.stderr
 
 
@@ -96,7 +97,7 @@ def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(g
     assert "could not be asked: no server" in run.stdout
     assert "not complete" in run.stderr
     first = matches(tmp_path / "board")
-    assert all(record.forfeit is None for record in first.values())
+    assert all(record.ending.seat is None for record in first.values())
     assert 0 < len(first) < 8
     again = gymposium(*command, env={"ODD_SERVER": "there"})
     assert again.returncode == 0, again.stderr

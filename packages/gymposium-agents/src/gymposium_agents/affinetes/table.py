@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.ending import OVER
 from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import CHANCE, Game, Match
@@ -59,7 +60,8 @@ class Table:
             (played,) = play([MatchJob(match_id, self.game, players, self.seed, on_illegal=RETRIES)])
         except GymposiumError as error:
             return None, str(error)
-        if self.seat in played.out_of_context:
+        failure = played.ending.failure_of(self.seat)
+        if failure is not None and failure.kind == "out of context":
             return None, (
                 "The prompt left no room for a reply in the model's context. Where it is the conversation that has "
                 "outgrown it, a shorter context= helps (state, last-4); else take a model that reads more."
@@ -74,7 +76,7 @@ class Table:
     def told(self, played: MatchResult | None) -> dict[str, Any]:
         """affinetes' `extra`, as far as the match came."""
         history, match = ([], None) if played is None else _history(played, self.seat)
-        over = played is not None and played.forfeit is None
+        over = played is not None and played.ending == OVER
         utilities = list(played.utilities) if played is not None and over else None
         told: dict[str, Any] = {
             "conversation": _conversation(self.model),
@@ -87,7 +89,7 @@ class Table:
             "opponent": self.others.name if self.game.seats > 1 else None,
             "final_return": None if utilities is None else utilities[self.seat],
             "all_returns": utilities,
-            "forfeit": None if played is None else played.forfeit,
+            "forfeit": None if played is None else played.ending.seat,
             "readings": [] if played is None else [turn.reading for turn in played.turns if turn.seat == self.seat],
             "usage": _usage(self.model),
         }
@@ -102,7 +104,7 @@ class Table:
 
     def score(self, played: MatchResult) -> float:
         """From 0 to 1. A model that could not be read, after its retries, has 0."""
-        if played.forfeit == self.seat:
+        if played.ending.seat == self.seat:
             return 0.0
         return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
 

@@ -40,8 +40,8 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
         yield "of matches", {result: _result(result) for result in ("win", "draw", "loss")}
     yield "of replies", {kind: _reading(kind) for kind in ("illegal", "unparsable", "cut off")}
     means: Measures = {"mean return": lambda score: with_interval(score.mean_return())}
-    if overall.out_of_context:
-        means["out of context"] = lambda score: with_interval(score.out_of_context_rate())
+    if overall.failures["out of context"]:
+        means["out of context"] = lambda score: with_interval(score.failure_rate("out of context"))
     yield "per match", means | {name.replace("_", " "): _report(name) for name in overall.reports}
     usage: Measures = {}
     if overall.completion_tokens:

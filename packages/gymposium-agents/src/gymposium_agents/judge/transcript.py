@@ -81,7 +81,7 @@ def _outcome(trajectory: Trajectory) -> str:
         how = "The match broke off: it had grown longer than the player can read."
     elif trajectory.forfeited:
         how = "The player forfeited the match."
-    elif trajectory.forfeit is not None:
+    elif trajectory.ending.seat is not None:
         how = "An opponent forfeited the match."
     else:
         how = "The match was played to its end."

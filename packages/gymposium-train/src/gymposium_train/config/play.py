@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gymposium.games.protocol import Style
-from gymposium_train.settings import Settings
+from gymposium_train.config.part import Part
 
 
-class Prompting(Settings):
+class Asking(Part):
     """How the model is asked, and how it answers."""
 
     prompt: Style = "compact"
@@ -29,7 +29,7 @@ class Prompting(Settings):
     """What a failed reply costs: forfeit or penalty(x)."""
 
 
-class Rollout(Settings):
+class Rollout(Part):
     """What one step plays."""
 
     groups: int = Field(default=2, ge=1)
@@ -44,7 +44,7 @@ class Rollout(Settings):
 Share = Annotated[float, Field(gt=0.0)]
 
 
-class Stage(Settings):
+class Stage(Part):
     """Whom the learner meets, until it is good enough. One stage alone is a fixed mixture."""
 
     opponents: dict[str, Share] = Field(default={"random": 1.0}, min_length=1)
@@ -58,7 +58,7 @@ class Stage(Settings):
     """So many of the newest matches are looked at, all of this stage."""
 
 
-class Pool(Settings):
+class Pool(Part):
     """Past versions of the policy as opponents."""
 
     every: int = Field(default=10, ge=1)

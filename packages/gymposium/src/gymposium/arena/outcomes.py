@@ -34,14 +34,14 @@ class Outcome:
 def outcomes_of(records: Iterable[Record]) -> Iterator[Outcome]:
     """The outcomes of records. Matches that broke off with an error are left out: they are nobody's loss."""
     for record in records:
-        if record.error is not None:
+        if record.ending.broke_off:
             continue
         yield Outcome(
             game=record.game,
             group=str(record.seed),
             players=tuple(record.players),
             utilities=tuple(paid + record.penalties.get(str(s), 0.0) for s, paid in enumerate(record.returns)),
-            forfeit=record.forfeit,
+            forfeit=record.ending.seat,
             digest=_digest(record),
         )
 
@@ -51,7 +51,7 @@ def _digest(record: Record) -> str:
     same match played again. Elsewhere equal events are two draws that came out alike, and both count: to drop one would
     make what is likely look rare. A record that stands there twice counts once all the same."""
     drawn = record.opening == 0 or any(event.seat == CHANCE for event in record.events)
-    inputs = repr((record.id if drawn else "", record.events, record.forfeit))
+    inputs = repr((record.id if drawn else "", record.events, record.ending.seat))
     return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gymposium.allowed import check_named_player
 from gymposium.arena.board import Board
 from gymposium.arena.crew import play_tasks
 from gymposium.arena.entries import Entry
 from gymposium.arena.schedule import Lineup, lineups
 from gymposium.arena.worker import Ended, Task
-from gymposium.players.grammar import check_named_player
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Tournament:
     played: int = 0
     """Those that were played this time."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often what befell which player in them: `("mcts-100", "timed out")`."""
+    """How often each player failed in them, by how: `("mcts-100", "did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
     """Why how many of them broke off; the next tournament plays them again."""
     torn: list[str] = field(default_factory=list)

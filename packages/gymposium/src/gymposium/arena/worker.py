@@ -75,7 +75,7 @@ class Progress:
     played: int = 0
     """Matches that were played just now."""
     faults: Mapping[tuple[str, str], int] = field(default_factory=Counter)
-    """How often what befell which player in them: `("mcts-100", "timed out")`."""
+    """How often each player failed in them, by how: `("mcts-100", "did not answer in time")`."""
     broken: Mapping[str, int] = field(default_factory=Counter)
     """Why how many of them broke off."""
     torn: bool = False
@@ -131,7 +131,7 @@ def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> Non
             places = {job.id: place for place, job in enumerate(part)}
             played = sorted(play(part, at_once=len(part), guard=guard), key=lambda one: places[one.job.id])
             file.append(map(Record.of, played))
-            broken = Counter(one.error for one in played if one.error is not None)
+            broken = Counter(result.ending.detail for result in played if result.ending.broke_off)
             finished += len(played) - broken.total()
             supervisor.send(Progress(finished, len(played), _faults(played), broken))
             if broken.total() == len(played) > 1:
@@ -149,14 +149,11 @@ def _parts(task: Task, planned: Sequence[MatchJob], finished: set[str]) -> Itera
 
 
 def _faults(played: Sequence[MatchResult]) -> Counter[tuple[str, str]]:
-    found: Counter[tuple[str, str]] = Counter()
-    for one in played:
-        seats = dict.fromkeys(one.timed_out, "timed out") | dict.fromkeys(one.out_of_context, "had no room to reply")
-        seats |= {seat: f"crashed ({text})" for seat, text in one.crashed.items()}
-        if one.forfeit is not None:
-            seats.setdefault(one.forfeit, "forfeited by a reply that is no legal move")
-        found.update((one.job.players[seat].name, what) for seat, what in seats.items())
-    return found
+    return Counter(
+        (result.job.players[failure.seat or 0].name, failure.predicate)
+        for result in played
+        for failure in result.ending.failures
+    )
 
 
 class SupervisedGuard(Guard):

@@ -13,6 +13,7 @@ from gymposium.cli.matches import tell_where
 from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
 from gymposium.driver import EngineError, MatchJob, MatchResult, play
+from gymposium.ending import OVER
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
@@ -86,13 +87,13 @@ def command(
 def _show_end(played: MatchResult, yours: list[int]) -> None:
     """The last position and the result, as the people who played may see them."""
     console, job = out(), played.job
-    end = job.game.load(played.events) if played.forfeit is None else None
+    end = job.game.load(played.events) if played.ending == OVER else None
     console.print()
     for seat in yours:
         if end is not None:
             show(console, end.observe(seat).text.rstrip("\n"))
-    if played.forfeit is not None:
-        console.print(f"Seat {played.forfeit} ({job.players[played.forfeit].name}) forfeits.", style="bold")
+    if played.ending != OVER:
+        show(console, played.ending.in_words(lambda seat: f"Seat {seat} ({job.players[seat].name})"), "bold")
     if job.game.seats == 1:
         console.print(f"The game is over. Your score is {played.returns[0]:g}.", style="bold")
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +10,7 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, number, out, show
+from gymposium.ending import OVER
 from gymposium.errors import BadOption, describe
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
@@ -144,11 +145,7 @@ def _as_data(record: Record, played: Shown, only: int | None) -> dict[str, Any]:
             if only is None or step.seat == only
         ],
         "end": {str(seat): played.ends[seat] for seat in seats} if played.over else None,
-        "forfeit": record.forfeit,
-        "timed_out": record.timed_out,
-        "out_of_context": record.out_of_context,
-        "crashed": record.crashed,
-        "error": record.error,
+        "ending": asdict(record.ending),
         "penalties": record.penalties,
         "returns": record.returns,
         "results": record.results,
@@ -182,16 +179,8 @@ def _print(record: Record, played: Shown, only: int | None) -> None:
         elif step.move is not None:
             say(f"Seat {step.seat} ({record.players[step.seat]}) moves: {step.move}", "cyan")
     say("")
-    for late in record.timed_out:
-        say(f"Seat {late} ({record.players[late]}) did not answer in time.", "red")
-    for full in record.out_of_context:
-        say(f"Seat {full} ({record.players[full]}) had no room to answer: the prompt fills its context.", "red")
-    for seat_text, raised in record.crashed.items():
-        say(f"Seat {seat_text} ({record.players[int(seat_text)]}) crashed instead of answering: {raised}", "red")
-    if record.error is not None:
-        say(f"The match broke off: {record.error}", "red")
-    elif record.forfeit is not None:
-        say(f"Seat {record.forfeit} ({record.players[record.forfeit]}) forfeits.", "red")
+    if record.ending != OVER:
+        say(record.ending.in_words(lambda seat: f"Seat {seat} ({record.players[seat]})"), "red")
     else:
         seats = range(len(record.players)) if only is None else (only,)
         for seat in seats:

@@ -28,6 +28,7 @@ from gymposium.cli.resume import (
 )
 from gymposium.cli.text import note, out, with_interval
 from gymposium.driver import MatchJob, play
+from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
@@ -226,10 +227,9 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
     for kind in _FAILURES:
         row(kind, (with_interval(score.reading_rate(kind)) for score in scores))
     row("forfeits", (str(score.forfeits) for score in scores))
-    if any(score.timed_out for score in scores):
-        row("timed out", (str(score.timed_out) for score in scores))
-    if any(score.out_of_context for score in scores):
-        row("out of context", (str(score.out_of_context) for score in scores))
+    for failure in FAILURES:
+        if failure != "no legal move" and any(score.failures[failure] for score in scores):
+            row(failure, (str(score.failures[failure]) for score in scores))
     for name in dict.fromkeys(name for score in scores for name in score.reports):
         row(name.replace("_", " "), (with_interval(score.mean_report(name)) for score in scores))
     return table

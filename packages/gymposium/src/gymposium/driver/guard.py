@@ -1,6 +1,6 @@
-"""A guard between the driver and its players: an exception in a player costs that match alone.
+"""A guard between the driver and its players: what a player raises costs the match in which it raised, and no other.
 
-Without a guard the exception ends all play, which helps while a player is being written. A tournament uses a guard.
+Without a guard it ends all play, which is what somebody wants who writes a player. A tournament goes on.
 """
 
 from __future__ import annotations
@@ -16,66 +16,64 @@ from gymposium.players.protocol import Ask, FinishReason, Player, Reply, Usage
 from gymposium.watchdog import Watchdog
 
 _LONGEST = 500
-"""Number of characters of a player's error that are kept."""
+"""Characters of what a player raised that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerFailure:
-    """An error that a player raised instead of replying."""
+    """What came instead of a reply."""
 
     text: str
-    """The error, on one line."""
+    """What was raised, on one line."""
     own: bool
-    """True if the player is at fault: its seat forfeits. False if something it depends on failed, such as a server or
-    the game's engine: the match breaks off without a result."""
+    """Whether it is the player's own doing: its seat forfeits. Otherwise something failed that the player stands on, a
+    server or the game's engine, and the match breaks off without a result."""
 
     @classmethod
     def of(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
-        """The failure that this error means. An error of gymposium says what the user has to do before the player can
-        answer, so the player is not at fault. A move that is illegal in a world that the player searches is its
-        mistake."""
-        if isinstance(error, EngineError) and error.played.error is not None:
-            return cls(error.played.error, own=False)
+        """What gymposium raises says what somebody has to do before this player can answer; it says nothing of how the
+        player plays. But a move that is illegal in a world of the player's own is the player's mistake."""
+        if isinstance(error, EngineError):
+            return cls(error.played.ending.detail, own=False)
         if tells_what_to_do(error):
             return cls(_line(f"seat {ask.seat} ({player.name}) could not be asked: {error}"), own=False)
         return cls(_line(f"{type(error).__name__}: {error}"), own=True)
 
 
 Answer = Reply | PlayerFailure | None
-"""What a match is given for one ask; None if the watchdog fired."""
+"""What is handed to a match for one ask; None where the watchdog fired."""
 
 
 class Guard:
-    """Asks players and turns what they raise into answers."""
+    """Asks players so that each ask has an answer, whatever they raise."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
-        """Returns one answer for each ask, in order. If the player raises when it is asked for several, it is asked
-        again for one at a time, with the random streams set back, so that each ask is answered as if it were alone."""
+        """One answer for each ask, in order. Where the player raises when it is asked for several, it is asked again
+        for one after the other, each from where its stream was, so that the others answer as if they had been alone."""
         before = [ask.rng.getstate() for ask in asks]
         try:
-            replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
-            if replies is None and watchdog is not None:
+            given = player.act(asks) if watchdog is None else watchdog.act(player, asks)
+            if given is None and watchdog is not None:
                 return [None] * len(asks)
-            return check_replies(player, replies, len(asks))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a third-party player may raise anything
+            return checked(player, given, len(asks))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's player may raise
             if len(asks) == 1:
                 return [PlayerFailure.of(error, asks[0], player)]
-        answers: list[Answer] = []
+        found: list[Answer] = []
         for ask, state in zip(asks, before, strict=True):
             ask.rng.setstate(state)
-            answers += self.answers(player, [ask], watchdog)
-        return answers
+            found += self.answers(player, [ask], watchdog)
+        return found
 
 
-def check_replies(player: Player, replies: Any, count: int) -> list[Answer]:
-    """Returns the replies as a list. Raises `TypeError` unless they are `count` replies that can be read and
-    recorded."""
-    if not isinstance(replies, Sequence) or len(replies) != count:
-        raise TypeError(f"player {player.name} was asked for {count} replies and gave {_kind(replies)}")
-    for reply in replies:
+def checked(player: Player, given: Any, count: int) -> list[Answer]:
+    """What a player gave, where it is so many replies that can be read and recorded. Raises `TypeError` elsewhere."""
+    if not isinstance(given, Sequence) or len(given) != count:
+        raise TypeError(f"player {player.name} was asked for {count} replies and gave {_kind(given)}")
+    for reply in given:
         if wrong := _wrong(reply):
             raise TypeError(f"player {player.name} gave {wrong}")
-    return list(replies)
+    return list(given)
 
 
 def _wrong(reply: Any) -> str | None:

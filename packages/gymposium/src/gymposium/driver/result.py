@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gymposium.ending import Ending
 from gymposium.errors import GymposiumError, WrongType
-from gymposium.failures import FailurePolicy
+from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import Event, Game, seat_result
 from gymposium.players.protocol import Player, Usage
 from gymposium.reading import Kind
@@ -77,27 +78,22 @@ class MatchResult:
     job: MatchJob
     events: list[Event]
     turns: list[Turn]
-    utilities: tuple[float, ...]
-    """What the game pays each seat, or what a forfeit makes of it; () where the match broke off."""
-    forfeit: int | None = None
-    """The seat whose reply ended the match."""
+    paid: tuple[float, ...]
+    """What the game itself paid each seat, without regard to a forfeit; () if the match broke off."""
+    ending: Ending
     penalties: dict[int, float] = field(default_factory=dict)
-    timed_out: tuple[int, ...] = ()
-    """The seats whose players had not answered when the watchdog fired."""
-    out_of_context: tuple[int, ...] = ()
-    """The seats whose players could not reply, since the prompt fills all that they can read."""
     unanswered: dict[int, Any] = field(default_factory=dict)
-    """For those seats what the player says of that prompt (`Reply.trace`); not there where it says nothing."""
-    paid: tuple[float, ...] = ()
-    """What the game itself had paid each seat when a forfeit ended the match; () where none did."""
-    crashed: dict[int, str] = field(default_factory=dict)
-    """What the players of these seats raised instead of an answer, where a guard caught it."""
-    error: str | None = None
-    """What the game's engine raised, or why a player could not be asked, where the match broke off."""
+    """By seat, the trace (`Reply.trace`) of a prompt that left its player no room to reply."""
     opening: int = 0
     """Random plies with which the match began; fewer than the job's where the next would have ended it."""
     reports: tuple[dict[str, float], ...] = ()
     """For each seat what the match itself reports beside the return, where it does (`Reports`)."""
+
+    @property
+    def utilities(self) -> tuple[float, ...]:
+        """What each seat gets: what the game paid, or what a forfeit makes of it; () if the match broke off."""
+        seat = self.ending.seat
+        return self.paid if seat is None else forfeit_returns(self.job.game, seat, self.paid)
 
     @property
     def returns(self) -> tuple[float, ...]:
@@ -106,7 +102,7 @@ class MatchResult:
 
     def result(self, seat: int) -> str:
         """Win, draw or loss by the game's own utilities: a penalty costs reward, it turns no draw into a loss."""
-        return seat_result(self.utilities, seat, self.forfeit)
+        return seat_result(self.utilities, seat, self.ending.seat)
 
 
 class EngineError(GymposiumError):
@@ -118,7 +114,7 @@ class EngineError(GymposiumError):
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         super().__init__(
             f"The engine of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
-            f"{len(events)} events{last}: {played.error}."
+            f"{len(events)} events{last}: {played.ending.detail}."
         )
         self.add_note("The match so far stands in this error's `played`.")
         self.played = played

@@ -9,12 +9,12 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, Space
 
 from gymposium.driver import MatchResult
+from gymposium.envs.episode import Episode
 from gymposium.envs.spaces import Moves, UnicodeText
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
-from gymposium.table import Table
 
 KINDS = ("text", "dict", "tensor")
 _RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}
@@ -55,35 +55,32 @@ class Views:
         limit = np.finfo(np.float32).max  # engines do not say how large their numbers get
         return Box(-limit, limit, self.game.tensor_shape, np.float32)
 
-    def observe(self, table: Table, seat: int, kind: str) -> Any:
+    def observe(self, episode: Episode, seat: int, kind: str) -> Any:
         """What the seat observes now."""
         if kind == "text":
-            return self.text(table, seat)
+            return self.text(episode, seat)
         if kind == "tensor":
-            return table.match.tensor(seat)
-        parts: dict[str, Any] = {"text": self.text(table, seat)}
+            return episode.match.tensor(seat)
+        parts: dict[str, Any] = {"text": self.text(episode, seat)}
         if self._listed:
-            parts["action_mask"] = self.mask(table, seat)
+            parts["action_mask"] = self.mask(episode, seat)
         if self.game.tensor_shape is not None:
-            parts["observation"] = table.match.tensor(seat)
+            parts["observation"] = episode.match.tensor(seat)
         return parts
 
-    def info(self, table: Table, seat: int, since: int | None = None) -> dict[str, Any]:
+    def info(self, episode: Episode, seat: int, since: int | None = None) -> dict[str, Any]:
         """`seat`, `legal_moves` (not for free text), at the end `result` and, where the match reports more, `report`;
         where `since` turns had been before the seat's reply, the `reading` of that reply."""
         info: dict[str, Any] = {"seat": seat}
         if self._listed:  # names of the set bits of the mask, in order
-            ask = table.asks.get(seat)
+            ask = episode.asks.get(seat)
             info["legal_moves"] = [] if ask is None else ask.legal_moves
-        if since is not None:
-            for turn in table.turns[since:]:
-                if turn.seat == seat:
-                    info["reading"] = turn.reading
-                    break
-        if table.played is not None:
-            info["result"] = table.played.result(seat)
-            if table.played.reports:
-                info["report"] = dict(table.played.reports[seat])
+        if since is not None and (reading := episode.reading(seat, since)) is not None:
+            info["reading"] = reading
+        if episode.played is not None:
+            info["result"] = episode.played.result(seat)
+            if episode.played.reports:
+                info["report"] = dict(episode.played.reports[seat])
         return info
 
     def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
@@ -100,24 +97,24 @@ class Views:
             parts["observation"] = tensor
         return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
 
-    def text(self, table: Table, seat: int) -> str:
+    def text(self, episode: Episode, seat: int) -> str:
         """The prompt of a seat that is asked, with the reason where its last reply was not accepted. A seat
         that waits sees the position; after the end, with how it ended."""
-        ask = table.asks.get(seat)
+        ask = episode.asks.get(seat)
         if ask is not None:
             return self.prompt(ask.observe(self.style), ask.reason)
-        text = table.match.observe(seat, self.style).text
-        return text if table.played is None else text + ending(table.played, seat)
+        text = episode.match.observe(seat, self.style).text
+        return text if episode.played is None else text + ending(episode.played, seat)
 
-    def mask(self, table: Table, seat: int) -> np.ndarray:
+    def mask(self, episode: Episode, seat: int) -> np.ndarray:
         """One int8 for each action: 1 where the seat may take it now, and nowhere else."""
-        actions = table.match.legal_actions(seat) if seat in table.asks else ()
+        actions = episode.match.legal_actions(seat) if seat in episode.asks else ()
         return _mask(self.game.num_actions, tuple(actions)).copy()
 
-    def text_for_onlooker(self, table: Table, seat: int) -> str:
-        """The position as text for a person who looks over the seat's shoulder."""
-        text = table.match.observe(seat, "full").text
-        return text if table.played is None else text + ending(table.played, seat)
+    def drawn(self, episode: Episode, seat: int) -> str:
+        """The position for a person who looks on over the seat's shoulder."""
+        text = episode.match.observe(seat, "full").text
+        return text if episode.played is None else text + ending(episode.played, seat)
 
 
 @lru_cache(maxsize=4096)
@@ -131,9 +128,10 @@ def _mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
 def ending(played: MatchResult, seat: int) -> str:
     """How the match ended for this seat. Of another seat's failed reply it says no more than that."""
     how = "The match is over."
-    if played.forfeit == seat:
+    loser = played.ending.seat
+    if loser == seat:
         kind = next(turn.reading for turn in reversed(played.turns) if turn.seat == seat)
         how = f"The match is over: your reply was {_FAILED[kind]}, so you forfeit it."
-    elif played.forfeit is not None:
-        how = f"The match is over: seat {played.forfeit} gave no legal move and forfeits it."
+    elif loser is not None:
+        how = f"The match is over: seat {loser} gave no legal move and forfeits it."
     return f"{how} {_RESULTS[played.result(seat)]} Your return is {played.returns[seat]:g}.\n"

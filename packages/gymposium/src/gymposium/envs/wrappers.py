@@ -36,7 +36,7 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         played = env.played if terminated else None
         if played is None:
             return observation, 0.0, terminated, truncated, info
-        score = match_score(env.game, played.utilities, env.seat, played.forfeit)
+        score = match_score(env.game, played.utilities, env.seat, played.ending.seat)
         return observation, score - played.penalties.get(env.seat, 0.0), terminated, truncated, info
 
 

@@ -11,7 +11,6 @@ processes too:
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import sys
@@ -25,19 +24,16 @@ from typing import Any, Literal
 import pluggy
 
 from gymposium.errors import GymposiumError, PluginError, UnknownName
-from gymposium.plugins import hookspecs
+from gymposium.plugins import builtin, hookspecs
 from gymposium.plugins.containment import contained
 from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.specs import (
     CommandSpec,
-    ConfiguredSpec,
-    CreditSpec,
     EngineSpec,
     GameSpec,
     LoggerSpec,
-    ObjectiveSpec,
     OpponentSpec,
     RewardSpec,
     Spec,
@@ -47,8 +43,6 @@ from gymposium.plugins.specs import (
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
-BUILTIN = "gymposium.builtin"
-"""gymposium's own plugin. The host loads it by name, as it loads any other, since it stands above what it offers."""
 
 
 class PluginWarning(UserWarning):
@@ -94,14 +88,12 @@ class Host:
         self.rewards: dict[str, RewardSpec] = {}
         self.loggers: dict[str, LoggerSpec] = {}
         self.engines: dict[str, EngineSpec] = {}
-        self.credits: dict[str, CreditSpec] = {}
-        self.objectives: dict[str, ObjectiveSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._claims: dict[_Claim, str] = {}
         """What is taken, and by whom."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
+        self._add(Plugin("builtin", builtin.__name__, "gymposium"), lambda: builtin)
         if autoload:
             self._add_installed()
 
@@ -149,7 +141,7 @@ class Host:
         found = (plugin for plugin in self.plugins if any(one is spec for one in plugin.specs))
         return next(found, Plugin("unknown", "unknown"))
 
-    def settings(self, spec: ConfiguredSpec) -> Any:
+    def settings(self, spec: LoggerSpec | EngineSpec) -> Any:
         """The settings class that a spec names, imported. Raises `PluginError` with the plugin and the reason."""
         return self._imported(spec, spec.settings)
 
@@ -283,8 +275,6 @@ class Host:
             RewardSpec: self.rewards,
             LoggerSpec: self.loggers,
             EngineSpec: self.engines,
-            CreditSpec: self.credits,
-            ObjectiveSpec: self.objectives,
             CommandSpec: self.commands,
         }
         return tables[type(spec)]
@@ -306,8 +296,6 @@ _KINDS: dict[type[Spec], str] = {
     RewardSpec: "reward",
     LoggerSpec: "logger",
     EngineSpec: "engine",
-    CreditSpec: "credit",
-    ObjectiveSpec: "objective",
     CommandSpec: "command",
 }
 
@@ -318,8 +306,6 @@ _LABELS: dict[type[Spec], str] = {
     RewardSpec: "rewards",
     LoggerSpec: "loggers",
     EngineSpec: "engines",
-    CreditSpec: "credits",
-    ObjectiveSpec: "objectives",
     CommandSpec: "commands",
 }
 

@@ -12,16 +12,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from gymposium.driver import MatchResult, Turn, prompt_hash
+from gymposium.ending import Ending
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import KINDS
 
-FORMAT = "gymposium-match-3"
-
-_SILENT = ("timed_out", "out_of_context")
-"""The fields that name seats that gave no reply when they were asked last."""
-
+FORMAT = "gymposium-match-4"
 
 _TURN = frozenset(["seat", "reading", "text", "action", "tokens", "seconds", "cost"])
 _PROMPT = frozenset(["style", "reader", "version", "hash"])
@@ -47,16 +44,8 @@ class Record:
     player counts them `tokens`, of the prompt and of the reply, `seconds`, and `cost`."""
     returns: list[float]
     results: list[str]
-    forfeit: int | None
-    timed_out: list[int]
-    """The seats whose players had not answered when the watchdog fired."""
-    out_of_context: list[int]
-    """The seats whose players could not reply, since the prompt fills all that they can read."""
-    crashed: dict[str, str]
-    """What the players of these seats raised instead of a reply."""
-    error: str | None
-    """What the game's engine raised, or why a player could not be asked, where the match broke off; there are no
-    returns then."""
+    ending: Ending
+    """How the match ended. If it broke off, there are no returns and no results."""
     reports: list[dict[str, float]]
     """What the match itself reports of each seat beside its return; [] where it reports nothing."""
     penalties: dict[str, float]
@@ -82,11 +71,7 @@ class Record:
             turns=[_turn(turn) for turn in played.turns],
             returns=list(played.returns),
             results=[played.result(seat) for seat in range(len(played.utilities))],
-            forfeit=played.forfeit,
-            timed_out=list(played.timed_out),
-            out_of_context=list(played.out_of_context),
-            crashed={str(seat): text for seat, text in played.crashed.items()},
-            error=played.error,
+            ending=played.ending,
             reports=list(played.reports),
             penalties={str(seat): cost for seat, cost in played.penalties.items()},
             prompts=[
@@ -114,6 +99,7 @@ class Record:
             record = cls(**data)
             _check_types(data)
             record.events = [Event(seat, move) for seat, move in record.events]
+            record.ending = Ending.parse(data["ending"])
         except (TypeError, ValueError) as error:
             raise BadRecord(f"fields are missing or wrong ({error})") from error
         return record
@@ -144,20 +130,14 @@ def _check_types(data: Mapping[str, Any]) -> None:
         _need(type(data[name]) is int, name)
     for name in ("game_version", "opening"):
         _need(_is_count(data[name]), name)
-    for name in ("players", "events", "turns", "returns", "results", "prompts", *_SILENT, "reports"):
+    for name in ("players", "events", "turns", "returns", "results", "prompts", "reports"):
         _need(isinstance(data[name], list), name)
     for name in ("players", "results"):
         _need(all(isinstance(one, str) for one in data[name]), name)
-    for name in ("penalties", "versions", "crashed"):
+    for name in ("penalties", "versions"):
         _need(isinstance(data[name], dict), name)
-    for name in ("versions", "crashed"):
-        _need(all(isinstance(one, str) for one in data[name].values()), name)
-    _need(all(seat.isdecimal() and len(seat) < 10 for seat in data["crashed"]), "crashed")
+    _need(all(isinstance(version, str) for version in data["versions"].values()), "versions")
     _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
-    _need(data["forfeit"] is None or _is_count(data["forfeit"]), "forfeit")
-    for name in _SILENT:
-        _need(all(_is_count(seat) for seat in data[name]), name)
-    _need(data["error"] is None or isinstance(data["error"], str), "error")
     for report in data["reports"]:
         _need(isinstance(report, dict) and all(map(_is_number, report.values())), "reports")
     _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")

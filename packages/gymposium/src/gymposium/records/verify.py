@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gymposium.driver import open_match
+from gymposium.ending import OVER, Ending
 from gymposium.errors import BadRecord, GymposiumError
-from gymposium.failures import FailurePolicy, Tally, forfeit_returns, who_forfeits
+from gymposium.failures import FailurePolicy, Tally, forfeit_returns, forfeited
 from gymposium.games.protocol import CHANCE, Game, Match, Reports, seat_result
 from gymposium.games.registry import load_named_game, needs_isolation
 from gymposium.isolated import CallFailed, isolated
@@ -95,9 +96,9 @@ def _difference(game: Game, record: Record) -> str | None:
             or _wrong_chance(game, record)
             or _wrong_opening(game, record)
         )
-        if record.error is not None:
+        if record.ending.broke_off:
             # only what came before can be held against the rules: the next step may fail again
-            return wrong or f"the match broke off: {record.error}"
+            return wrong or f"the match broke off: {record.ending.detail}"
         return (
             wrong
             or _wrong_end(match, record)
@@ -110,7 +111,7 @@ def _difference(game: Game, record: Record) -> str | None:
 
 
 def _wrong_seats(game: Game, record: Record) -> str | None:
-    ended = ("returns", "results") if record.error is None else ()
+    ended = () if record.ending.broke_off else ("returns", "results")
     for name in ("players", "prompts", *ended):
         count = len(getattr(record, name))
         if count != game.seats:
@@ -135,10 +136,11 @@ def _extra_event(match: Match, record: Record) -> str | None:
 
 
 def _wrong_end(match: Match, record: Record) -> str | None:
-    if record.forfeit is None and match.to_move():
+    loser = record.ending.seat
+    if loser is None and match.to_move():
         return f"the record ends, but seats {list(match.to_move())} are to move"
-    if record.forfeit is not None and record.forfeit not in match.to_move():
-        return f"seat {record.forfeit} forfeits, but it is not to move"
+    if loser is not None and loser not in match.to_move():
+        return f"seat {loser} forfeits, but it is not to move"
     return None
 
 
@@ -163,18 +165,19 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
     events = iter([event for event in record.events[len(match.events) :] if event.seat != CHANCE])
     turns = iter(enumerate(record.turns))
     left = Counter(turn["seat"] for turn in record.turns)
-    silent = [*record.timed_out, *record.out_of_context, *map(int, record.crashed)]
+    silent = {failure.seat: failure for failure in record.ending.failures if failure.kind != "no legal move"}
     unheard: list[int] = []
-    forfeit: int | None = None
-    while forfeit is None and (seats := match.to_move()):
+    ending = OVER
+    while ending is OVER and (seats := match.to_move()):
         tally.next_decision()
         moves: dict[int, str | None] = {}  # None: drawn at random by the policy
         asked: Sequence[int] = seats
-        while asked and forfeit is None:
-            again, failed = [], []
+        while asked and ending is OVER:
+            again: list[int] = []
+            failures: list[Ending] = []
             for seat in asked:
                 if seat in silent and not left[seat]:
-                    failed.append(seat)
+                    failures.append(silent[seat])
                     unheard.append(seat)
                     continue
                 number, turn = next(turns, (-1, None))
@@ -200,11 +203,11 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
                 elif outcome == "again":
                     again.append(seat)
                 else:
-                    failed.append(seat)
-            if failed:
-                forfeit = who_forfeits(failed, record.player_seed)
+                    failures.append(Ending("no legal move", seat))
+            if failures:
+                ending = forfeited([replace(failure, others=()) for failure in failures], record.player_seed)
             asked = again
-        if forfeit is None:
+        if ending is OVER:
             joint = {}
             for seat in seats:
                 event = next(events, None)
@@ -218,12 +221,10 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
         return f"reply {extra[0]} comes after the end of the match"
     if (late := next(events, None)) is not None:
         return f"seat {late.seat} moves {late.move!r} after the replies that ended the match"
-    if silent and forfeit is None:
-        return f"seats {silent} gave no reply, but the match goes on to its end"
-    if sorted(silent) != sorted(unheard):
-        return f"seats {silent} are said to have given no reply, but it is seats {unheard} that gave none"
-    if forfeit != record.forfeit:
-        return f"forfeit is {record.forfeit}, but the replies make it {forfeit}"
+    if silent.keys() != {*unheard}:
+        return f"seats {[*silent]} are said to have given no reply, but it is seats {unheard} that gave none"
+    if ending != record.ending:
+        return f"the ending is {record.ending.in_words()!r}, but the replies make it {ending.in_words()!r}"
     penalties = {str(seat): cost for seat, cost in tally.penalties.items()}
     if penalties != record.penalties:
         return f"penalties are {record.penalties}, but the replies cost {penalties}"
@@ -232,12 +233,12 @@ def _wrong_turns(game: Game, record: Record) -> str | None:
 
 def _wrong_returns(match: Match, record: Record) -> str | None:
     utilities: Sequence[float] = match.returns()
-    if record.forfeit is not None:
-        utilities = forfeit_returns(match.game, record.forfeit, utilities)
+    if record.ending.seat is not None:
+        utilities = forfeit_returns(match.game, record.ending.seat, utilities)
     returns = [u - record.penalties.get(str(seat), 0.0) for seat, u in enumerate(utilities)]
     if returns != list(record.returns):
         return f"returns are {list(record.returns)}, but the events give {returns}"
-    results = [seat_result(utilities, seat, record.forfeit) for seat in range(match.game.seats)]
+    results = [seat_result(utilities, seat, record.ending.seat) for seat in range(match.game.seats)]
     if results != record.results:
         return f"results are {record.results}, but the events give {results}"
     return None
@@ -245,7 +246,7 @@ def _wrong_returns(match: Match, record: Record) -> str | None:
 
 def _wrong_reports(match: Match, record: Record) -> str | None:
     reports = []
-    if isinstance(match, Reports) and record.forfeit is None:
+    if isinstance(match, Reports) and record.ending.seat is None:
         reports = [dict(match.report(seat)) for seat in range(match.game.seats)]
     if reports != record.reports:
         return f"reports are {record.reports}, but the events give {reports}"

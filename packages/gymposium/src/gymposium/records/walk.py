@@ -40,12 +40,11 @@ def walk(record: Record) -> Iterator[tuple[Decision, Match]]:
 
     Raises `BadRecord`, `IllegalMove` or `WrongSeat` at the first thing that does not follow from the game's rules."""
     seats = load_named_game(record.game).seats
-    ended = seats if record.error is None else 0
+    ended = 0 if record.ending.broke_off else seats
     if len(record.players) != seats or not len(record.returns) == len(record.results) == ended:
         raise BadRecord(f"the game has {seats} seats, the record other numbers of players, returns or results")
-    named = [*record.timed_out, *record.out_of_context, *map(int, record.crashed)]
-    named += [turn["seat"] for turn in record.turns]
-    strange = [seat for seat in [*named, record.forfeit or 0] if seat >= seats]
+    named = [failure.seat or 0 for failure in record.ending.failures] + [turn["seat"] for turn in record.turns]
+    strange = [seat for seat in named if seat >= seats]
     if strange or len(record.prompts) != seats or len(record.reports) not in (0, seats):
         raise BadRecord(f"the game has {seats} seats, the record replies, prompts or reports of others")
     replies, at = _Replies(record), 0

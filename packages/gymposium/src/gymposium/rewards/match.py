@@ -46,4 +46,4 @@ def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, flo
 
 def score_of(trajectory: Trajectory) -> float:
     """The seat's `match_score`."""
-    return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.forfeit)
+    return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.ending.seat)

@@ -169,7 +169,7 @@ class RunMatches:
     def _add(self, record: Record, length: int) -> None:
         self._lines.append((self._planned[record.id], self._size, length))
         self._size += length
-        if record.error is None:
+        if not record.ending.broke_off:
             self.finished.add(record.id)
 
     def write(self, played: MatchResult) -> None:
@@ -189,7 +189,7 @@ class RunMatches:
         with open(self.file, encoding="utf-8") as file:
             for line in file:
                 record = Record.parse(line)
-                if record.error is None:
+                if not record.ending.broke_off:
                     yield record
 
     def _sort(self) -> None:

@@ -9,7 +9,9 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-FORMAT: Final = "gymposium-results-1"
+from gymposium.ending import EndingKind
+
+FORMAT: Final = "gymposium-results-2"
 
 Kind = Literal["versus", "solo", "cooperative", "general_sum"]
 Model = Literal["Bradley–Terry", "Plackett–Luce"]
@@ -46,9 +48,10 @@ class Conduct(_Plain):
     matches: int
     replies: dict[str, int] = Field(description="By reading: move, illegal, unparsable, cut off.")
     forfeits: int
-    timed_out: int
-    out_of_context: int
-    crashed: int
+    failures: dict[EndingKind, int] = Field(
+        description="Matches that ended in a step in which the player failed, by how: no legal move, timed out, out of "
+        "context, crashed."
+    )
     prompt_tokens: int = Field(description="As far as they were counted, as are the next.")
     completion_tokens: int
 
@@ -181,7 +184,7 @@ class SuiteResult(_Plain):
 class Results(_Plain):
     """All of it."""
 
-    format: Literal["gymposium-results-1"] = FORMAT
+    format: Literal["gymposium-results-2"] = FORMAT
     suite: SuiteResult
     method: Method
     players: list[Contender] = Field(description="In the order of their entries.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gymposium.arena.outcomes import Outcome, distinct, outcomes_of
 from gymposium.arena.results.model import Conduct
+from gymposium.ending import FAILURES, EndingKind
 from gymposium.reading import KINDS
 from gymposium.records import Record
 
@@ -20,9 +21,7 @@ class PlayerTally:
     matches: int = 0
     replies: Counter[str] = field(default_factory=Counter)
     forfeits: int = 0
-    timed_out: int = 0
-    out_of_context: int = 0
-    crashed: int = 0
+    failures: Counter[EndingKind] = field(default_factory=Counter)
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -32,9 +31,7 @@ class PlayerTally:
             matches=self.matches,
             replies={kind: self.replies[kind] for kind in KINDS},
             forfeits=self.forfeits,
-            timed_out=self.timed_out,
-            out_of_context=self.out_of_context,
-            crashed=self.crashed,
+            failures={kind: self.failures[kind] for kind in FAILURES},
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens,
         )
@@ -63,7 +60,7 @@ class Tally:
     def add(self, records: Iterable[Record]) -> None:
         """Count some records."""
         for record in records:
-            if record.error is not None:
+            if record.ending.broke_off:
                 self._broken.setdefault(record.game, set()).add(record.id)
                 continue
             self._played.setdefault(record.game, set()).add(record.id)
@@ -90,11 +87,7 @@ class Tally:
             prompt, completion = turn.get("tokens", (None, None))
             player.prompt_tokens += prompt or 0
             player.completion_tokens += completion or 0
-        if record.forfeit is not None:
-            self.player(record.players[record.forfeit]).forfeits += 1
-        for seat in record.timed_out:
-            self.player(record.players[seat]).timed_out += 1
-        for seat in record.out_of_context:
-            self.player(record.players[seat]).out_of_context += 1
-        for crashed in record.crashed:
-            self.player(record.players[int(crashed)]).crashed += 1
+        for failure in record.ending.failures:
+            player = self.player(record.players[failure.seat or 0])
+            player.failures[failure.kind] += 1
+            player.forfeits += failure is record.ending

@@ -80,7 +80,7 @@ def _pages(site: Site) -> Iterator[tuple[str, str]]:
 def _records(site: Site) -> Iterator[Record]:
     """The records of the matches that were chosen."""
     for _, record in site.board.records():
-        if not isinstance(record, Problem) and record.error is None and record.id in site.pages:
+        if not isinstance(record, Problem) and not record.ending.broke_off and record.id in site.pages:
             yield record
 
 

@@ -67,11 +67,11 @@ def _telling(lineup: Lineup, expected: Expected) -> list[Match]:
     by who mostly wins, losses by who mostly loses; draws come last. Alone it is forfeits, then what paid least."""
     once = [match for match in lineup.matches if match.counts]
     if len(lineup.players) == 1:
-        return sorted(once, key=lambda match: (match.forfeit is None, fmean(match.returns)))
+        return sorted(once, key=lambda match: (match.ending.seat is None, fmean(match.returns)))
     kinds: dict[tuple[bool, bool, float], list[Match]] = {}
     for match in once:
         lost = [expected.share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"]
-        kind = (not lost, match.forfeit is None, -max(lost, default=0.0))
+        kind = (not lost, match.ending.seat is None, -max(lost, default=0.0))
         kinds.setdefault(kind, []).append(match)
     turns = [(kind[0], turn, kind, match) for kind, matches in kinds.items() for turn, match in enumerate(matches)]
     return [match for *_, match in sorted(turns, key=lambda one: one[:3])]

@@ -11,11 +11,10 @@ from gymposium.arena.board import Board
 from gymposium.arena.outcomes import Outcome, outcomes_of
 from gymposium.arena.results.model import Conduct, Results
 from gymposium.arena.results.tally import Tally
+from gymposium.ending import FAILURES, Ending, EndingKind
 from gymposium.errors import BadRecord
 from gymposium.reading import KINDS
 from gymposium.records import Problem, Record
-
-_SILENT = ("timed out", "out of context", "crashed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,9 +28,7 @@ class Match:
     """By seat."""
     returns: tuple[float, ...]
     results: tuple[str, ...]
-    forfeit: int | None
-    why: str
-    """What the forfeit was for, where it was not a reply: `timed out`, `crashed`."""
+    ending: Ending
     failed: int
     """Replies that were no legal move."""
     counts: bool
@@ -112,9 +109,7 @@ _NOTHING = Conduct(
     matches=0,
     replies=dict.fromkeys(KINDS, 0),
     forfeits=0,
-    timed_out=0,
-    out_of_context=0,
-    crashed=0,
+    failures=dict.fromkeys(FAILURES, 0),
     prompt_tokens=0,
     completion_tokens=0,
 )
@@ -124,11 +119,12 @@ def total(parts: Iterable[Conduct]) -> Conduct:
     """Several games together."""
     figures: Counter[str] = Counter()
     replies: Counter[str] = Counter()
+    failures: Counter[EndingKind] = Counter()
     for part in parts:
-        told = part.model_dump()
-        replies.update(told.pop("replies"))
-        figures.update(told)
-    return Conduct.model_validate({name: figures[name] for name in Conduct.model_fields} | {"replies": dict(replies)})
+        replies.update(part.replies)
+        failures.update(part.failures)
+        figures.update(part.model_dump(exclude={"replies", "failures"}))
+    return Conduct(replies=dict(replies), failures=dict(failures), **figures)
 
 
 @dataclass(slots=True)
@@ -145,7 +141,7 @@ class _Gathering:
     def add(self, file: str, record: Record) -> None:
         self.tallies[record.game].add([record])
         self.versions.update(record.versions.items())
-        if record.error is not None:
+        if record.ending.broke_off:
             return
         for turn in record.turns:
             self.spent[record.players[turn["seat"]]].add(turn)
@@ -197,16 +193,13 @@ def _groups(matches: Iterable[Match]) -> list[list[Match]]:
 
 
 def _match(record: Record, counts: bool) -> Match:
-    silent = (record.timed_out, record.out_of_context, [int(seat) for seat in record.crashed])
-    why = next((word for word, seats in zip(_SILENT, silent, strict=True) if record.forfeit in seats), "")
     return Match(
         record.id,
         record.seed,
         tuple(record.players),
         tuple(record.returns),
         tuple(record.results),
-        record.forfeit,
-        why,
+        record.ending,
         sum(turn["reading"] != "move" for turn in record.turns),
         counts,
     )

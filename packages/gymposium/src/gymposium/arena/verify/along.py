@@ -61,11 +61,16 @@ class Script:
 
 def silences(record: Record) -> list[tuple[int, Answer]]:
     """The seats that a record says gave no reply in the end, and what came instead."""
-    return [
-        *((seat, None) for seat in record.timed_out),
-        *((seat, Reply("", "context")) for seat in record.out_of_context),
-        *((int(seat), PlayerFailure(text, own=True)) for seat, text in record.crashed.items()),
-    ]
+    answers: list[tuple[int, Answer]] = []
+    for failure in record.ending.failures:
+        seat = failure.seat or 0
+        if failure.kind == "timed out":
+            answers.append((seat, None))
+        elif failure.kind == "out of context":
+            answers.append((seat, Reply("", "context")))
+        elif failure.kind == "crashed":
+            answers.append((seat, PlayerFailure(failure.detail, own=True)))
+    return answers
 
 
 def needs_a_process(answer: Answer) -> bool:

@@ -137,13 +137,13 @@ def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> d
         job = planned.get(record.id)
         if job is None:
             found.findings.append(Finding("schedule", where, "the schedule has no such match"))
-        elif record.error is None and record.id in lines:
+        elif not record.ending.broke_off and record.id in lines:
             what = f"the match stands in line {lines[record.id]} already"
             found.findings.append(Finding("schedule", where, what))
         elif why := unplanned(record, job, check.entries):
             found.findings.append(Finding("record", where, why))
             lines[record.id] = number
-        elif record.error is not None:
+        elif record.ending.broke_off:
             found.broken += 1
             broken.add(record.id)
         else:

@@ -50,7 +50,7 @@ class Hand(NamedTuple):
         return left if len(left) > 1 else []
 
 
-class BettingRules:
+class Table:
     """The rules of one table: who sits where, and what may be bet."""
 
     def __init__(self, players: int, betting: str, stack: int, small_blind: int) -> None:

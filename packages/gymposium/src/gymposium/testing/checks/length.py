@@ -23,9 +23,9 @@ def random_matches_end(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
     policy for failed replies, end by the rules; none has more decisions than `max_decisions`."""
     for done in play(_jobs(game, seed, effort), at_once=64):
         decisions = sum(turn.reading == "move" for turn in done.turns)
-        if done.forfeit is not None and done.job.id.startswith("any"):
+        if done.ending.seat is not None and done.job.id.startswith("any"):
             raise CheckFailed(
-                f"seat {done.forfeit} played a listed move, {done.turns[-1].text!r}, and it is not one.",
+                f"seat {done.ending.seat} played a listed move, {done.turns[-1].text!r}, and it is not one.",
                 where=f"{game.name}, seed {done.job.seed}, after {told(done.events)}",
                 do="let legal_moves() list what apply() takes.",
             )

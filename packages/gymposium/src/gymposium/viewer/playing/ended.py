@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.driver import MatchResult
+from gymposium.ending import OVER
 
 _RESULTS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -31,21 +32,11 @@ def ended(played: MatchResult, seat: int, record: str | None, *more: str) -> End
 
 
 def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
-    if played.error is not None:
-        return ["The match broke off, so nobody has lost it.", played.error]
+    if played.ending.broke_off:
+        return [played.ending.in_words(), "Nobody has lost it."]
     if len(results) == 1:
         return [f"The game is over. Your score is {played.returns[0]:g}."]
     said = [_RESULTS[results[seat]]]
-    loser = played.forfeit
-    if loser is not None:
-        who = f"Seat {loser} ({played.job.players[loser].name})"
-        if loser in played.timed_out:
-            why = "did not answer in time"
-        elif loser in played.out_of_context:
-            why = "had no room to answer: the prompt fills all that it can read"
-        elif loser in played.crashed:
-            why = f"crashed: {played.crashed[loser]}"
-        else:
-            why = "gave no legal move"
-        said.append(f"{who} {why}, and forfeits.")
+    if played.ending != OVER:
+        said.append(played.ending.in_words(lambda seat: f"Seat {seat} ({played.job.players[seat].name})"))
     return said

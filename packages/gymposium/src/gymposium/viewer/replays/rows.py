@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from gymposium.ending import Ending
 from gymposium.errors import BadRecord
 from gymposium.records import FORMAT, Record
 
@@ -30,16 +31,12 @@ class Lineup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
-    """How a match ended; one for all rows of a file that share it."""
+class RowResult:
+    """What a match came to; one object for all rows of a file that share it."""
 
     returns: tuple[float, ...]
     results: tuple[str, ...]
-    forfeit: int | None
-    timed_out: tuple[int, ...]
-    out_of_context: tuple[int, ...]
-    crashed: tuple[int, ...]
-    error: str | None
+    ending: Ending
 
 
 @dataclass(slots=True)
@@ -54,7 +51,7 @@ class Row:
     id: str
     seed: int
     lineup: Lineup
-    ending: Ending
+    result: RowResult
     replies: int
     illegal: int = 0
     unparsable: int = 0
@@ -77,7 +74,7 @@ class RowReader:
 
     file: str
     _lineups: dict[bytes, Lineup] = field(default_factory=dict)
-    _endings: dict[bytes, Ending] = field(default_factory=dict)
+    _results: dict[bytes, RowResult] = field(default_factory=dict)
 
     def row(self, line: bytes, number: int, offset: int) -> Row:
         """Raises `BadRecord` with what is wrong with the line."""
@@ -98,9 +95,10 @@ class RowReader:
             lineup = self._lineups.get(head)
             if lineup is None:
                 lineup = self._lineups[head] = _lineup(json.loads(b"{%b}" % head))
-            ending = self._endings.get(tail)
-            if ending is None:
-                ending = self._endings[tail] = _ending(json.loads(b"{%b}" % tail))
+            result = self._results.get(tail)
+            if result is None:
+                data = json.loads(b"{%b}" % tail)
+                result = self._results[tail] = _result(data, Ending.parse(data["ending"]))
             text = json.loads(b'"%b"' % name) if b"\\" in name else name.decode("ascii")
             row = Row(
                 self.file,
@@ -110,7 +108,7 @@ class RowReader:
                 text,
                 int(line[seed + 9 : after]),
                 lineup,
-                ending,
+                result,
                 line.count(_READING),
             )
         except (KeyError, TypeError, ValueError):
@@ -131,7 +129,7 @@ class RowReader:
             record.id,
             record.seed,
             _lineup(data),
-            _ending(data),
+            _result(data, record.ending),
             len(record.turns),
             readings["illegal"],
             readings["unparsable"],
@@ -146,13 +144,5 @@ def _lineup(data: dict[str, Any]) -> Lineup:
     return Lineup(game, players)
 
 
-def _ending(data: dict[str, Any]) -> Ending:
-    return Ending(
-        returns=tuple(map(float, data["returns"])),
-        results=tuple(map(str, data["results"])),
-        forfeit=data["forfeit"],
-        timed_out=tuple(map(int, data["timed_out"])),
-        out_of_context=tuple(map(int, data["out_of_context"])),
-        crashed=tuple(map(int, data["crashed"])),
-        error=data["error"],
-    )
+def _result(data: dict[str, Any], ending: Ending) -> RowResult:
+    return RowResult(tuple(map(float, data["returns"])), tuple(map(str, data["results"])), ending)

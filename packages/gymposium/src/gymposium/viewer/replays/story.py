@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
+from gymposium.ending import OVER
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Draws, Game, Match, Observation
 from gymposium.games.registry import load_named_game, needs_isolation
@@ -183,9 +184,9 @@ def _tell(record: Record, trouble: str = "") -> Story:
     if trouble:
         steps += _not_played(record, steps)
     decisive = steps[-1].number if steps else 0
-    bad = record.forfeit is not None or record.error is not None
+    bad = record.ending != OVER
     lost = [seat.number for seat in seats if seat.result == "loss"]
-    loser = record.forfeit if record.forfeit is not None else lost[0] if lost else 0
+    loser = record.ending.seat if record.ending.seat is not None else lost[0] if lost else 0
     return Story(record, seats, steps, [*pictures], _verdict(record, steps), decisive, loser, bad, trouble, difference)
 
 
@@ -268,7 +269,8 @@ def _act(record: Record, who: Seat, decision: Decision, match: Match) -> Act:
         reason = reading.reason(legal)
     act.drawn = act.move is not None and bool(act.tries) and act.tries[-1].reading != "move"
     if not decision.moves:
-        act.silent = _silence(record, seat)
+        failure = record.ending.failure_of(seat)
+        act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
     return act
 
 
@@ -276,16 +278,6 @@ def _prompt(whole: str, without_rules: str, reason: str | None) -> PromptText:
     begin = 0 if reason is None else len(reason) + 1
     end = begin + len(whole) - len(without_rules)
     return PromptText(whole[:begin], whole[begin:end], whole[end:])
-
-
-def _silence(record: Record, seat: int) -> str:
-    if seat in record.timed_out:
-        return "did not answer in time"
-    if seat in record.out_of_context:
-        return "had no room to answer: the prompt fills all that it can read"
-    if str(seat) in record.crashed:
-        return f"crashed instead of answering: {record.crashed[str(seat)]}"
-    return ""
 
 
 def _not_played(record: Record, steps: Sequence[Step]) -> list[Step]:
@@ -310,16 +302,12 @@ def _verdict(record: Record, steps: Sequence[Step]) -> list[str]:
         player = record.players[seat] if seat < len(record.players) else "nobody"
         return f"Seat {seat} ({player.partition('?')[0]})"
 
-    if record.error is not None:
-        return [f"The match broke off: {record.error}"]
-    if record.forfeit is not None:
-        said = [f"{who(record.forfeit)} forfeits."]
-        last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == record.forfeit), None)
-        if last is not None and last.silent:
-            said.append(f"It {last.silent}.")
-        elif last is not None and last.failed is not None:
-            said.append(f"Its last reply was {last.failed.reading}. {last.failed.why}")
-        return said
+    ending = record.ending
+    if ending != OVER:
+        last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == ending.seat), None)
+        failed = None if last is None or last.silent else last.failed
+        why = [] if failed is None else [f"Its last reply was {failed.reading}. {failed.why}"]
+        return [ending.in_words(who), *why]
     if len(record.results) == 1:
         return [f"The match is over with a return of {record.returns[0]:g}."]
     winners = [seat for seat, result in enumerate(record.results) if result == "win"]

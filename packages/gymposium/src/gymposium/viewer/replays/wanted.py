@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
+from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
-from gymposium.viewer.replays.rows import Ending, Lineup, Row
+from gymposium.viewer.replays.rows import Lineup, Row, RowResult
 from gymposium.visible import visible
 
 ENDED = {
@@ -21,9 +22,7 @@ ENDED = {
     "lost": "lost",
     "drawn": "drawn",
     "forfeit": "ended by a forfeit",
-    "timed-out": "not answered in time",
-    "out-of-context": "no room to answer",
-    "crashed": "a player crashed",
+    **{kind.replace(" ", "-"): kind for kind in FAILURES},
     "broke-off": "broke off",
 }
 """How a match may have ended, in words; of a player where one is given, but for those that concern no seat."""
@@ -90,28 +89,27 @@ class Wanted:
 def facts_of(row: Row, long: Callable[[str], int]) -> frozenset[str]:
     """What holds of a match."""
     is_long = row.replies >= max(long(row.lineup.game), 1)
-    return _facts(row.lineup, row.ending, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)
+    return _facts(row.lineup, row.result, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)
 
 
 @lru_cache(maxsize=100_000)
 def _facts(
-    lineup: Lineup, ending: Ending, illegal: bool, unparsable: bool, cut_off: bool, long: bool
+    lineup: Lineup, result: RowResult, illegal: bool, unparsable: bool, cut_off: bool, long: bool
 ) -> frozenset[str]:
     # as a page shows them, so that what a form sends back is the same
     players = [visible(player) for player in lineup.players]
     seats = range(len(players))
     ways: dict[str, list[int]] = {
-        word: [seat for seat in seats if ending.results[seat : seat + 1] == (result,)]
-        for result, word in _RESULTS.items()
+        word: [seat for seat in seats if result.results[seat : seat + 1] == (name,)] for name, word in _RESULTS.items()
     }
-    ways["forfeit"] = [] if ending.forfeit is None else [ending.forfeit]
-    ways["timed-out"], ways["out-of-context"] = [*ending.timed_out], [*ending.out_of_context]
-    ways["crashed"] = [*ending.crashed]
+    for failure in result.ending.failures:
+        ways.setdefault(failure.kind.replace(" ", "-"), []).append(failure.seat or 0)
+    ways["forfeit"] = [failure.seat or 0 for failure in result.ending.failures[:1]]
     found = {f"game {visible(lineup.game)}", *(f"player {player}" for player in players)}
     for way, whose in ways.items():
         if whose:
             found |= {way, *(f"{way} by {players[seat]}" for seat in whose if seat in seats)}
-    if ending.error is not None:
+    if result.ending.broke_off:
         found |= {"broke-off", *(f"broke-off by {player}" for player in players)}
     words = {"illegal": illegal, "unparsable": unparsable, "cut-off": cut_off, "long": long}
     found |= {word for word, holds in words.items() if holds}
