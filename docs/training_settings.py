@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from gymposium_train.config.schema import Node, plain, wanted, whole
+from gymposium.plugins.host import host
+from gymposium_train import plugin
+from gymposium_train.config.schema import Node, plain, properties, variants, wanted, whole
 
 HERE = "<!-- settings -->"
 """Where the tables stand in the page."""
@@ -14,28 +17,43 @@ HERE = "<!-- settings -->"
 
 def tables() -> str:
     """All settings as Markdown: a heading for each table of a config, and under it its settings."""
+    if "train" not in host().commands:  # the site is built without gymposium-train being installed
+        host().load_file(Path(plugin.__file__))
     return "\n".join(_table("", whole()))
 
 
 def _table(name: str, node: Node) -> Iterator[str]:
+    """A table, the tables in it, and for a union a part for each kind."""
     settings, below = {}, {}
-    for key, found in node["properties"].items():
+    for key, found in properties(node, {"kind": None}).items():
         entry = plain(plain(found)["items"]) if plain(found).get("type") == "array" else plain(found)
-        (below if "properties" in entry else settings)[key] = plain(found)
+        (below if {"properties", "oneOf"} & entry.keys() else settings)[key] = plain(found)
     path = f"{name}." if name else ""
     if settings:
         yield f"## {_heading(name)}\n"
         if name:
             yield f"{_text(node)}\n"
-        yield "| setting | default | may be | what it is |\n|---|---|---|---|"
-        for key, found in settings.items():
-            yield f"| `{path}{key}` | {_default(found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
-        yield ""
+        yield from _rows(path, settings)
+    for kind, variant in variants(node).items():
+        own = {key: found for key, found in variant["properties"].items() if key != "kind"}
+        plain_ones = {key: plain(found) for key, found in own.items() if "properties" not in plain(found)}
+        yield f'### `{path}kind = "{kind}"`\n'
+        yield f"{_text(variant)}\n"
+        if plain_ones:
+            yield from _rows(path, plain_ones)
+        below |= {key: plain(found) for key, found in own.items() if key not in plain_ones}
     for key, found in below.items():
         if found.get("type") == "array":
             yield from _list(f"{path}{key}", found)
         else:
             yield from _table(f"{path}{key}", found)
+
+
+def _rows(path: str, settings: dict[str, Node]) -> Iterator[str]:
+    yield "| setting | default | may be | what it is |\n|---|---|---|---|"
+    for key, found in settings.items():
+        yield f"| `{path}{key}` | {_default(found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
+    yield ""
 
 
 def _list(name: str, node: Node) -> Iterator[str]:

@@ -20,9 +20,9 @@ from benchmarks.bare_torch import logits_of, sample_bare
 from benchmarks.training_speed.work import Work
 from gymposium.streams import stream
 from gymposium_agents.tokens import Completion, Sampling
-from gymposium_train.config import Objective, Optimizer
+from gymposium_train.config import Optimizer
 from gymposium_train.learner.minibatches import minibatches
-from gymposium_train.objective.policy import ppo_clip
+from gymposium_train.objective.ppo import PpoSettings, ppo_clip
 from gymposium_train.objective.terms import entropy
 from gymposium_train.rows import Row, Tokens
 
@@ -39,7 +39,7 @@ def update(
     optimizer: torch.optim.Optimizer,
     work: Work,
     settings: Optimizer,
-    objective: Objective,
+    objective: PpoSettings,
     *,
     pad: int,
     temperature: float = 1.0,
@@ -64,7 +64,7 @@ def update(
 
 
 def _loss(
-    model: Any, rows: Sequence[Row], objective: Objective, entropy_weight: float, pad: int, temperature: float
+    model: Any, rows: Sequence[Row], objective: PpoSettings, entropy_weight: float, pad: int, temperature: float
 ) -> Tensor:
     width = max(len(row.ids) for row in rows)
     ids = torch.tensor([[*row.ids, *[pad] * (width - len(row.ids))] for row in rows], device=model.device)

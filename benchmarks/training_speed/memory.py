@@ -24,8 +24,9 @@ from benchmarks.training_speed import bare
 from benchmarks.training_speed.models import TINY, architecture
 from benchmarks.training_speed.scale import Scale
 from benchmarks.training_speed.work import Work
-from gymposium_train.config import Objective, Optimizer
+from gymposium_train.config import Optimizer
 from gymposium_train.learner import Learner
+from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.rows import Row, Span
 
 NAME = "memory"
@@ -85,7 +86,7 @@ def peak(side: str, vocabulary: int, prompt: int) -> float:
     else:
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.0, weight_decay=0.0)
         before = status("VmRSS")
-        bare.update(model, optimizer, Work([], given, how), SETTINGS, Objective(), pad=0)
+        bare.update(model, optimizer, Work([], given, how), SETTINGS, PpoSettings(), pad=0)
     return max(0.0, status("VmHWM") - before)
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game
-from gymposium.allowed import VARIABLE, allow, check_named_game, check_named_player, is_allowed
+from gymposium.allowed import VARIABLE, allow, is_allowed
 from gymposium.arena.board import Board
 from gymposium.arena.entries import make_entrant, own_entry
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 from gymposium.driver import MatchJob, play
 from gymposium.errors import GymposiumError, NotAllowed
-from gymposium.games.registry import load_named_game
+from gymposium.games.registry import check_named_game, load_named_game
 from gymposium.isolated import CallFailed, isolated
-from gymposium.players.grammar import make_player
+from gymposium.players.grammar import check_named_player, make_player
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium.viewer.replays.story import tell
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium_agents.context import Exchange, context, without_thoughts
-from gymposium_agents.engines.protocol import Message
+from gymposium_agents.tokens import Message
 
 RULES = "rules. "
 PAST = [Exchange(f"{RULES}turn {i}", f"turn {i}", f"<think>why {i}</think><move>b{i}</move>") for i in range(5)]

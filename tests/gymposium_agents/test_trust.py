@@ -18,12 +18,12 @@ from gymposium import make_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.loading import load_chat, load_model, skeleton, stop_tokens
 from gymposium_agents.lora.attach import attach_lora, load_lora
-from gymposium_agents.lora.merge import merge_lora
 from gymposium_agents.lora.saving import save_lora
+from gymposium_agents.merge import merge_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.sources import Trust
 from gymposium_train import TrainConfig
-from gymposium_train.config.known import missing
+from gymposium_train.config.references import missing
 
 CODE = """
 import os, pathlib

@@ -20,7 +20,8 @@ from gymposium_train.checkpoints import (
     remove_broken,
     save_checkpoint,
 )
-from gymposium_train.config import Critic, Kl, Optimizer
+from gymposium_train.config import Kl, Optimizer
+from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, Loss
 
 LOSS = Loss(kl=Kl(weight=0.1), critic=Critic())

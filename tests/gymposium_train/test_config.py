@@ -24,6 +24,9 @@ from gymposium_train.config.reading import (
 )
 from gymposium_train.config.schedules import entropy_weight, group_size, learning_rate
 from gymposium_train.config.writing import as_data, as_json, as_toml
+from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.credit.rae import RaeSettings
+from gymposium_train.credit.rloo import RlooSettings
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 BASE = config_from({"games": ["tic_tac_toe"]})
@@ -33,6 +36,8 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
     """Data that the schema allows; what may be left out sometimes is."""
     node = schema.plain(node)
     match node.get("type"):
+        case _ if "oneOf" in node or "anyOf" in node:
+            return st.one_of(*map(values, node.get("oneOf", node.get("anyOf"))))
         case _ if "enum" in node:
             return st.sampled_from(node["enum"])
         case _ if "const" in node:
@@ -56,7 +61,8 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
             return st.lists(values(node["items"]), min_size=node.get("minItems", 0), max_size=3)
         case _ if "properties" in node:
             below_it = {name: values(found) for name, found in node["properties"].items()}
-            needed = {name: below_it.pop(name) for name in node.get("required", ())}
+            chooses = [name for name, found in node["properties"].items() if "const" in found]
+            needed = {name: below_it.pop(name) for name in (*node.get("required", ()), *chooses)}
             return st.fixed_dictionaries(needed, optional=below_it)
     each = node["additionalProperties"]
     inside = values(each) if isinstance(each, dict) else TEXT | st.integers() | st.booleans() | st.lists(TEXT)
@@ -74,19 +80,17 @@ def test_a_config_comes_back_from_its_own_text(data: dict[str, Any]) -> None:
 
 def test_what_may_be_left_out_is_left_out_by_default() -> None:
     """TOML cannot write None, so a default of something else could never be taken back."""
-    for setting in schema.settings():
-        found = schema.at(setting.path[:-1])
-        assert found is not None
-        written = found["properties"][setting.path[-1]]
-        if any(one.get("type") == "null" for one in written.get("anyOf", [])):
-            assert setting.default is None, schema.dotted(setting.path)
+    for path, node in schema.settings():
+        if any(option.get("type") == "null" for option in node.get("anyOf", [])):
+            assert node["default"] is None, schema.dotted(path)
 
 
 def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> None:
-    for setting in schema.settings():
-        name = schema.dotted(setting.path)
-        assert setting.node.get("description"), name
-        assert "default" in setting.node or name == "games", name
+    for path, node in schema.settings():
+        name = schema.dotted(path)
+        assert node.get("description"), name
+        is_setting = not {"properties", "oneOf"} & node.keys()
+        assert not is_setting or "default" in node or name in ("games", "kl.weight", "sft.weight"), name
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,34 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
             {"games": ["a"], "stages": [{"opponents": {"mcts-5": -1}}]},
             ["stages.0.opponents.mcts-5 = -1: it must be a number, above 0."],
         ),
-        ({"games": ["a"], "critic": {"clip": True}}, ["critic.clip = true: it must be a number, above 0."]),
+        (
+            {"games": ["a"], "credit": {"kind": "gae", "critic": {"clip": True}}},
+            ["credit.critic.clip = true: it must be a number, above 0."],
+        ),
+        ({"games": ["a"], "critic": {}}, ["critic: there is no such setting. Did you mean credit.critic?"]),
+        ({"games": ["a"], "credit": 3}, ["credit = 3: it must be a table."]),
+        (
+            {"games": ["a"], "credit": {"lam": 0.9}},
+            [
+                "credit.lam: there is no such setting. It belongs to credit.kind=gae, and here credit.kind=grpo.",
+                "Leave it out (credit.lam=), or set that.",
+            ],
+        ),
+        (
+            {"games": ["a"], "credit": {"kind": "rae", "gamma": 0.9}},
+            ["It belongs to credit.kind=gae or credit.kind=gigpo, and here credit.kind=rae."],
+        ),
+        ({"games": ["a"], "credit": {"decai": 0.9, "kind": "rae"}}, ["Did you mean credit.decay?"]),
+        ({"games": ["a"], "kl": {"estimator": "k3"}}, ["kl.weight is missing. It must be a number, above 0."]),
+        ({"games": ["a"], "mismatch": {"cap": 3.0}}, ["It belongs to mismatch.kind=decoupled"]),
+        (
+            {"games": ["a"], "objective": {"aggregate": "constant"}},
+            ['objective.aggregate = "constant": it must be one of token, turn and sequence, or a number, above 0.'],
+        ),
+        (
+            {"games": ["a"], "objective": {"kind": "pg", "cap": 0.5}},
+            ["objective.cap = 0.5: it must be a number, 1 or more."],
+        ),
         (
             {"games": ["a"], "credit": {"kind": "grop"}},
             ['credit.kind = "grop": it must be one of grpo, rloo, baseline, rae, gae and gigpo.'],
@@ -191,6 +222,19 @@ def test_an_override_that_cannot_be_is_refused(override: str, message: str) -> N
     assert message in str(caught.value)
 
 
+def test_another_kind_begins_its_table_anew() -> None:
+    gae = changed(BASE, "credit.kind=gae", "credit.critic.warmup=3", "credit.normalise=false")
+    assert isinstance(gae.credit, GaeSettings)
+    assert (gae.credit.critic.warmup, gae.credit.normalise) == (3, False)
+    assert changed(gae, "credit.kind=rloo").credit == RlooSettings()
+    assert changed(gae, "credit.decay=0.5", "credit.kind=rae").credit == RaeSettings(decay=0.5)
+    assert changed(gae, "credit.kind=").credit == BASE.credit
+    assert changed(gae, "credit.kind=gae") == gae
+    layers = merged({"credit": {"kind": "gae", "lam": 0.9}}, {"credit": {"kind": "rae"}})
+    assert layers == {"credit": {"kind": "rae"}}
+    assert changed(changed(BASE, "kl.weight=0.1"), "kl=").kl is None
+
+
 def test_one_setting_is_given_once() -> None:
     with pytest.raises(BadOption, match="steps is given twice"):
         changed(BASE, "steps=1", "steps=2")
@@ -241,7 +285,7 @@ def test_a_config_needs_no_torch() -> None:
     program = (
         "import sys, gymposium_train.cli\n"
         "from gymposium_train import TrainConfig, Callback\n"
-        "from gymposium_train.config.sense import check\n"
+        "from gymposium_train.config.checks import check\n"
         "check(TrainConfig(games=('tic_tac_toe',)))\n"
         "print(sorted({'torch', 'transformers', 'peft'} & set(sys.modules)))"
     )

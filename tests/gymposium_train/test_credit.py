@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium_train.credit.baseline import Baseline
-from gymposium_train.credit.episode import BadEpisode, Credit, Episode
-from gymposium_train.credit.gae import Gae
-from gymposium_train.credit.gigpo import Gigpo
-from gymposium_train.credit.grpo import Grpo, group_advantages
-from gymposium_train.credit.rae import Rae
-from gymposium_train.credit.rloo import Rloo
+from gymposium_train.credit.baseline import Baseline, BaselineSettings
+from gymposium_train.credit.gae import Gae, GaeSettings
+from gymposium_train.credit.gigpo import Gigpo, GigpoSettings
+from gymposium_train.credit.grpo import Grpo, GrpoSettings, group_advantages
+from gymposium_train.credit.protocol import BadEpisode, Credit, Episode
+from gymposium_train.credit.rae import Rae, RaeSettings
+from gymposium_train.credit.rloo import Rloo, RlooSettings
 
 group_rewards = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=1, max_size=40)
 
@@ -27,6 +27,10 @@ def episode(*rewards: float, role: str = "nim 0", states: Sequence[Hashable] | N
 
 def advantages(credit: Credit, *groups: Sequence[Episode]) -> list[list[tuple[float, ...]] | None]:
     return [None if group is None else [one.advantages for one in group] for group in credit(groups)]
+
+
+def gigpo_of(gamma: float, step_weight: float, *, normalise: bool = False) -> Gigpo:
+    return Gigpo(GigpoSettings(gamma=gamma, step_weight=step_weight, normalise=normalise))
 
 
 def test_the_formula_of_grpo() -> None:
@@ -65,30 +69,30 @@ def test_grpo_by_hand() -> None:
     group = [episode(1.0, 0.0, 2.0), episode(1.0), episode(0.0, 2.0)]
     tied = [episode(0.1, 0.2, 0.3), episode(0.3, 0.2, 0.1)]
     for normalise in (False, True):
-        assert advantages(Grpo(normalise), group, tied) == [
+        assert advantages(Grpo(GrpoSettings(normalise=normalise)), group, tied) == [
             [pytest.approx((1.0, 1.0, 1.0)), pytest.approx((-1.0,)), pytest.approx((0.0, 0.0))],
             None,
         ]
     doubled = [episode(2.0 * one.total) for one in group]
-    assert advantages(Grpo(normalise=False), doubled) == [[(2.0,), (-2.0,), (0.0,)]]
-    assert advantages(Grpo(normalise=True), doubled) == [[pytest.approx((a,)) for a in (1.0, -1.0, 0.0)]]
+    assert advantages(Grpo(GrpoSettings(normalise=False)), doubled) == [[(2.0,), (-2.0,), (0.0,)]]
+    assert advantages(Grpo(GrpoSettings(normalise=True)), doubled) == [[pytest.approx((a,)) for a in (1.0, -1.0, 0.0)]]
 
 
 def test_rloo_by_hand() -> None:
     """Totals 3, 1, 2: the others' means are 1.5, 2.5 and 2."""
     group = [episode(3.0), episode(0.0, 1.0), episode(2.0)]
-    assert advantages(Rloo(), group, [episode(1.0)], [episode(1.0)] * 3) == [
+    assert advantages(Rloo(RlooSettings()), group, [episode(1.0)], [episode(1.0)] * 3) == [
         [pytest.approx((1.5,)), pytest.approx((-1.5, -1.5)), pytest.approx((0.0,))],
         None,
         None,
     ]
     with pytest.raises(BadOption, match="group size of 2 or more"):
-        Rloo()([[episode(1.0)], [episode(0.0)]])
+        Rloo(RlooSettings())([[episode(1.0)], [episode(0.0)]])
 
 
 @given(rewards=st.lists(st.floats(-10, 10), min_size=2, max_size=12))
 def test_rloo_leaves_each_out_of_its_own_baseline(rewards: list[float]) -> None:
-    (found,) = advantages(Rloo(), [episode(reward) for reward in rewards])
+    (found,) = advantages(Rloo(RlooSettings()), [episode(reward) for reward in rewards])
     if found is None:
         assert len(set(rewards)) == 1
         return
@@ -104,21 +108,23 @@ def test_a_batch_baseline_by_hand_and_by_role() -> None:
     second = [episode(2.0, role=a), episode(5.0, role=b)]
     alone = [episode(5.0, role=b), episode(7.0, role=c)]
     for normalise in (False, True):
-        assert advantages(Baseline(normalise), first, second, alone) == [
+        assert advantages(Baseline(BaselineSettings(normalise=normalise)), first, second, alone) == [
             [pytest.approx((0.0,)), pytest.approx((-1.0, -1.0))],
             [pytest.approx((1.0,)), (0.0,)],
             None,
         ]
     tripled = [[episode(3.0 * one.total, role=a)] for one in (*first, second[0])]
-    assert advantages(Baseline(normalise=False), *tripled) == [[(0.0,)], [(-3.0,)], [(3.0,)]]
-    assert advantages(Baseline(normalise=True), *tripled) == [[pytest.approx((x,))] for x in (0.0, -1.0, 1.0)]
+    assert advantages(Baseline(BaselineSettings(normalise=False)), *tripled) == [[(0.0,)], [(-3.0,)], [(3.0,)]]
+    assert advantages(Baseline(BaselineSettings(normalise=True)), *tripled) == [
+        [pytest.approx((x,))] for x in (0.0, -1.0, 1.0)
+    ]
 
 
 def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
     """With decay 0.75, role a gets 4, 4 and 0 against 0, 1 and 1.75, which leaves 1.3125; role b gets -4 against 0,
     which leaves -1."""
     a, b = "kuhn_poker 0", "kuhn_poker 1"
-    rae = Rae(decay=0.75)
+    rae = Rae(RaeSettings(decay=0.75))
     batch = [[episode(4.0, role=a), episode(-4.0, role=b)], [episode(1.0, 3.0, role=a)], [episode(0.0, role=a)]]
     assert advantages(rae, *batch) == [[(4.0,), (-4.0,)], [(3.0, 3.0)], [(-1.75,)]]
     assert advantages(rae, [episode(1.3125, role=a)], [episode(-1.0, role=b)]) == [[(0.0,)], [(0.0,)]]
@@ -126,24 +132,24 @@ def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
 
 def test_rae_goes_on_from_a_checkpoint() -> None:
     groups = [[episode(0.1), episode(0.7, role="nim 1")], [episode(0.3)]]
-    through, resumed = Rae(), Rae()
+    through, resumed = Rae(RaeSettings()), Rae(RaeSettings())
     through(groups)
     resumed([[episode(5.0, role="another")]])
     resumed.restore(json.loads(json.dumps(through.state())))
     assert resumed.state() == through.state()
     through_again = through(groups)
     assert resumed(groups) == through_again
-    assert Rae()(groups) != through_again
+    assert Rae(RaeSettings())(groups) != through_again
     with pytest.raises(GymposiumError, match="resume with the credit"):
         resumed.restore({})
 
 
 STATELESS: list[Credit] = [
-    Grpo(normalise=True),
-    Rloo(),
-    Baseline(normalise=True),
-    Gae(1.0, 1.0, normalise=True),
-    Gigpo(1.0, 1.0, normalise=True),
+    Grpo(GrpoSettings(normalise=True)),
+    Rloo(RlooSettings()),
+    Baseline(BaselineSettings(normalise=True)),
+    Gae(GaeSettings()),
+    gigpo_of(1.0, 1.0, normalise=True),
 ]
 
 
@@ -152,10 +158,10 @@ def test_the_stateless_refuse_what_another_kind_kept(credit: Credit) -> None:
     assert credit.state() == {}
     credit.restore({})
     with pytest.raises(GymposiumError, match="resume with the credit"):
-        credit.restore(Rae().state())
+        credit.restore(Rae(RaeSettings()).state())
 
 
-@pytest.mark.parametrize("credit", [*STATELESS, Rae()], ids=lambda credit: type(credit).__name__)
+@pytest.mark.parametrize("credit", [*STATELESS, Rae(RaeSettings())], ids=lambda credit: type(credit).__name__)
 def test_a_batch_of_nothing_gives_nothing(credit: Credit) -> None:
     assert credit([]) == []
 
@@ -165,27 +171,27 @@ def test_gigpo_by_hand() -> None:
     with gamma 0.5 `start` is worth 0.5 against 0.25. `middle` is seen twice, by one trajectory in both turns."""
     first = episode(0.0, 1.0, states=("start", "left"))
     second = episode(0.0, 0.0, 1.0, states=("start", "middle", "middle"))
-    gigpo = Gigpo(gamma=0.5, weight=2.0, normalise=False)
+    gigpo = gigpo_of(0.5, 2.0)
     assert advantages(gigpo, [first, second]) == [[(0.25, 0.0), (-0.25, -0.5, 0.5)]]
-    assert advantages(Gigpo(1.0, 2.0, normalise=False), [first, second]) == [None]
-    assert advantages(Gigpo(0.5, 0.0, normalise=False), [first, second]) == [None]
+    assert advantages(gigpo_of(1.0, 2.0), [first, second]) == [None]
+    assert advantages(gigpo_of(0.5, 0.0), [first, second]) == [None]
     # both kinds at once: totals 1 and 0, and `start` is worth 1 and 0 undiscounted
     lost = episode(0.0, 0.0, states=("start", "right"))
-    assert advantages(Gigpo(1.0, 2.0, normalise=False), [first, lost]) == [[(1.5, 0.5), (-1.5, -0.5)]]
+    assert advantages(gigpo_of(1.0, 2.0), [first, lost]) == [[(1.5, 0.5), (-1.5, -0.5)]]
     root = 0.5**0.5
-    assert advantages(Gigpo(1.0, 2.0, normalise=True), [first, lost]) == [
+    assert advantages(gigpo_of(1.0, 2.0, normalise=True), [first, lost]) == [
         [pytest.approx((3 * root, root)), pytest.approx((-3 * root, -root))]
     ]
 
 
 def test_gigpo_compares_states_within_their_group_alone() -> None:
     won, lost = episode(1.0, states=("start",)), episode(0.0, states=("start",))
-    assert advantages(Gigpo(1.0, 1.0, normalise=False), [won, won], [lost, lost]) == [None, None]
+    assert advantages(gigpo_of(1.0, 1.0), [won, won], [lost, lost]) == [None, None]
 
 
 def test_gigpo_is_grpo_where_no_state_is_seen_twice() -> None:
     group = [episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")]
-    assert Gigpo(0.9, 1.0, normalise=True)([group]) == Grpo(normalise=True)([group])
+    assert gigpo_of(0.9, 1.0, normalise=True)([group]) == Grpo(GrpoSettings(normalise=True))([group])
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_train.credit.episode import BadEpisode, Episode
-from gymposium_train.credit.gae import Gae
+from gymposium_train.credit.gae import Gae, GaeSettings
+from gymposium_train.credit.protocol import BadEpisode, Episode
 
 number = st.floats(-5, 5)
 share = st.floats(0, 1)
+discount = st.floats(0, 1, exclude_min=True)
+
+
+def gae_of(gamma: float, lam: float, *, normalise: bool = False) -> Gae:
+    return Gae(GaeSettings(gamma=gamma, lam=lam, normalise=normalise))
 
 
 @st.composite
@@ -26,7 +31,7 @@ def test_by_hand() -> None:
     """gamma 0.5, lambda 0.5; rewards 0, 0, 1 and values 0.5, 0.25, 0.5. The temporal differences are
     -0.375 = 0 + 0.125 - 0.5, 0 = 0 + 0.25 - 0.25 and 0.5 = 1 - 0.5; the advantages 0.5, 0.125 and -0.34375."""
     ended = Episode((0.0, 0.0, 1.0), "nim 0", (0, 1, 2), (0.5, 0.25, 0.5))
-    (group,) = Gae(0.5, 0.5, normalise=False)([[ended]])
+    (group,) = gae_of(0.5, 0.5)([[ended]])
     assert group is not None
     assert group[0].advantages == (-0.34375, 0.125, 0.5)
     assert group[0].targets == (0.15625, 0.375, 1.0)
@@ -34,14 +39,14 @@ def test_by_hand() -> None:
 
 def test_only_what_was_truncated_goes_on() -> None:
     """The critic expects 4 afterwards: 1 + 0.5 * 4 - 2 = 1, against 1 - 2 = -1 where the match ended."""
-    gae = Gae(0.5, 1.0, normalise=False)
+    gae = gae_of(0.5, 1.0)
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,), after=4.0)) == [1.0]
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,))) == [-1.0]
 
 
-@given(episode=episodes(), gamma=share)
+@given(episode=episodes(), gamma=discount)
 def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episode, gamma: float) -> None:
-    (group,) = Gae(gamma, 1.0, normalise=False)([[episode]])
+    (group,) = gae_of(gamma, 1.0)([[episode]])
     assert group is not None
     turns = len(episode.rewards)
     for t in range(turns):
@@ -51,12 +56,12 @@ def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episo
         assert group[0].advantages[t] == pytest.approx(paid - episode.values[t], abs=1e-9)
 
 
-@given(episode=episodes(), gamma=share, lam=share)
+@given(episode=episodes(), gamma=discount, lam=share)
 def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float, lam: float) -> None:
     """Equation 16 of Schulman et al., 2016: every turn is a step, whatever it was paid."""
     values = (*episode.values, episode.after)
     turns = len(episode.rewards)
-    found = Gae(gamma, lam, normalise=False).advantages(episode)
+    found = gae_of(gamma, lam).advantages(episode)
     assert len(found) == turns
     for t in range(turns):
         expected = sum(
@@ -66,24 +71,24 @@ def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float,
         assert found[t] == pytest.approx(expected, abs=1e-9)
 
 
-@given(episode=episodes(), gamma=share)
+@given(episode=episodes(), gamma=discount)
 def test_with_lambda_0_it_is_one_temporal_difference(episode: Episode, gamma: float) -> None:
     following = (*episode.values[1:], episode.after)
     expected = [r + gamma * n - v for r, n, v in zip(episode.rewards, following, episode.values, strict=True)]
-    assert Gae(gamma, 0.0, normalise=False).advantages(episode) == pytest.approx(expected)
+    assert gae_of(gamma, 0.0).advantages(episode) == pytest.approx(expected)
 
 
 def test_a_turn_that_was_paid_nothing_counts() -> None:
     """Each of the turns before the reward discounts it once more; leaving those of reward 0 out would not."""
     late = Episode((0.0, 0.0, 0.0, 1.0), "nim 0", (0, 1, 2, 3), (0.0,) * 4)
-    assert Gae(0.5, 1.0, normalise=False).advantages(late) == [0.125, 0.25, 0.5, 1.0]
+    assert gae_of(0.5, 1.0).advantages(late) == [0.125, 0.25, 0.5, 1.0]
 
 
-@given(groups=st.lists(st.lists(episodes(), min_size=1, max_size=3), min_size=1, max_size=4), gamma=share, lam=share)
+@given(groups=st.lists(st.lists(episodes(), min_size=1, max_size=3), min_size=1, max_size=4), gamma=discount, lam=share)
 def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
     groups: list[list[Episode]], gamma: float, lam: float
 ) -> None:
-    raw, white = Gae(gamma, lam, normalise=False)(groups), Gae(gamma, lam, normalise=True)(groups)
+    raw, white = gae_of(gamma, lam)(groups), gae_of(gamma, lam, normalise=True)(groups)
 
     def flat(credited: object, name: str) -> np.ndarray:
         assert isinstance(credited, list)
@@ -99,4 +104,4 @@ def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
 
 def test_it_asks_for_values() -> None:
     with pytest.raises(BadEpisode, match="set up a critic"):
-        Gae(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])
+        gae_of(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])

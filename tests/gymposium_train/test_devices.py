@@ -13,8 +13,8 @@ import torch
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_train.config import Engine, TrainConfig
+from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.sense import check
 from gymposium_train.publishing.devices import argument, devices_problem, visible_gpus
 
 SHARE = ("--gpu-memory-utilization", "0.4")

@@ -16,8 +16,8 @@ from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
-from gymposium_train.config import Asking, Engine, Lora, Model, TrainConfig
-from gymposium_train.config.sense import check
+from gymposium_train.config import Engine, Lora, Model, Prompting, TrainConfig
+from gymposium_train.config.checks import check
 from gymposium_train.trainee import make_trainee
 
 from .learning import RANK, learn, learning, pairs_of
@@ -101,7 +101,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
         games=("kuhn_poker",),
         model=Model(name=str(model_directory), lora=Lora(rank=RANK)),
         engine=Engine(kind="strange", staleness=1),
-        asking=Asking(max_tokens=4),
+        asking=Prompting(max_tokens=4),
     )
     check(config, at_hand=False)
     loaded, learner = learning(model_directory, "lora")

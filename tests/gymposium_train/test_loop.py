@@ -16,8 +16,12 @@ from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_train.config import Credit, Critic, Entropy, Kl, Optimizer, Rollout, Samples, Sft, Stage, TrainConfig
-from gymposium_train.credit.make import make_credit
+from gymposium_train.config import Entropy, Kl, Optimizer, Rollout, Samples, Sft, Stage, TrainConfig
+from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.credit.grpo import GrpoSettings
+from gymposium_train.credit.make import CREDITS, make_credit
+from gymposium_train.credit.protocol import Critic
+from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import WhoPlays
@@ -70,7 +74,7 @@ def steps(mine: Training, *numbers: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", ["grpo", "rloo", "baseline", "rae", "gae", "gigpo"])
 def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Path, tmp_path: Path, kind: Any) -> None:
-    with training(model_directory, tmp_path, credit=Credit(kind=kind)) as mine:
+    with training(model_directory, tmp_path, credit=CREDITS.kinds()[kind]()) as mine:
         (metrics,) = steps(mine, 0)
     assert metrics["train/rows"] > 0
     assert metrics["train/first_log_ratio"] <= 1e-4
@@ -97,7 +101,7 @@ def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Pa
 
 
 def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp_path: Path) -> None:
-    settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": Credit(kind="rae")}
+    settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": RaeSettings()}
     with training(model_directory, tmp_path / "a", **settings) as mine:
         first, tensors, state = steps(mine, 0), dict(mine.trainee.learner.tensors()), mine.state()
         tensors = {name: tensor.clone() for name, tensor in tensors.items()}
@@ -115,7 +119,7 @@ def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, 
     file = tmp_path / "samples.jsonl"
     found = []
     for name, every in (("a", 0), ("b", 1)):
-        with training(model_directory, tmp_path / name, credit=Credit(kind="gae")) as mine:
+        with training(model_directory, tmp_path / name, credit=GaeSettings()) as mine:
             pieces = mine.trainee.player.chat.pieces
             mine.keep = SamplesFile(file, Samples(every=every, groups=3), 4, pieces, critic=True).keep
             found.append(steps(mine, 0, 1))
@@ -173,7 +177,7 @@ def test_seats_of_one_match_never_share_a_baseline(model_directory: Path, tmp_pa
         return [Reward(1.0 - 2.0 * t.seat) for t in group]
 
     for kind in ("grpo", "baseline"):
-        settings = {"games": ("goofspiel(num_cards=3)",), "stages": SELF, "credit": Credit(kind=kind)}
+        settings = {"games": ("goofspiel(num_cards=3)",), "stages": SELF, "credit": CREDITS.kinds()[kind]()}
         with training(model_directory, tmp_path / kind, by_seat, **settings) as mine:
             rollout = mine.play(0)
             assert {group.seat for group in rollout.groups} == {0, 1}
@@ -190,7 +194,7 @@ def test_rows_that_are_too_long_are_left_out_and_counted(model_directory: Path, 
 
 def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Path, tmp_path: Path) -> None:
     kl = Kl(weight=10.0, estimator="k1")
-    with training(model_directory, tmp_path, credit=Credit(kind="grpo", normalise=False), kl=kl) as mine:
+    with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:
         steps(mine, 0, 1)
         rollout = mine.play(2)
         groups = [samples for _, samples in mine._rate(rollout.groups)]
@@ -219,7 +223,7 @@ def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: P
 
 
 def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_path: Path) -> None:
-    settings = {"credit": Credit(kind="gae"), "critic": Critic(warmup=1)}
+    settings = {"credit": GaeSettings(critic=Critic(warmup=1))}
     with training(model_directory, tmp_path, **settings) as mine:
         before = {name: p.clone() for name, p in mine.trainee.learner.named.items()}
         steps(mine, 0)

@@ -10,7 +10,10 @@ import torch
 from hypothesis import given, strategies as st
 from torch import Tensor
 
-from gymposium_train.objective.policy import cispo, gspo, policy_gradient, ppo_clip
+from gymposium_train.objective.cispo import cispo
+from gymposium_train.objective.gspo import gspo
+from gymposium_train.objective.pg import policy_gradient
+from gymposium_train.objective.ppo import ppo_clip
 
 LOW, HIGH = 0.2, 0.28
 

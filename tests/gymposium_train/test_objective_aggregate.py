@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import get_args
 
 import pytest
 import torch
@@ -11,16 +10,15 @@ from hypothesis import given, strategies as st
 from torch import Tensor
 
 from gymposium.errors import BadOption
-from gymposium_train.objective.aggregate import Aggregation, turn_weights
-from gymposium_train.objective.policy import cispo, gspo, ppo_clip
+from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.cispo import cispo
+from gymposium_train.objective.gspo import gspo
+from gymposium_train.objective.ppo import ppo_clip
+from gymposium_train.objective.protocol import Aggregation
 
-HOW: tuple[Aggregation, ...] = get_args(Aggregation)
+HOW: tuple[Aggregation, ...] = ("token", "turn", "sequence", 10.0)
 TURNS = [(7, 1), (7, 3), (4, 2)]
 """Trajectory 7 has turns of 1 and 3 tokens, trajectory 4 one of 2."""
-
-
-def constant_for(how: Aggregation) -> float | None:
-    return 10.0 if how == "constant" else None
 
 
 @pytest.mark.parametrize(
@@ -29,11 +27,11 @@ def constant_for(how: Aggregation) -> float | None:
         ("token", [1 / 6, 1 / 6, 1 / 6]),
         ("turn", [1 / 3, 1 / 9, 1 / 6]),
         ("sequence", [1 / 8, 1 / 8, 1 / 4]),
-        ("constant", [1 / 20, 1 / 20, 1 / 20]),
+        (10.0, [1 / 20, 1 / 20, 1 / 20]),
     ],
 )
 def test_by_hand(how: Aggregation, expected: list[float]) -> None:
-    assert turn_weights(TURNS, how, constant=constant_for(how)) == pytest.approx(expected)
+    assert turn_weights(TURNS, how) == pytest.approx(expected)
 
 
 turns_of_a_step = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=8)
@@ -51,10 +49,10 @@ def test_each_is_the_mean_that_it_says(turns: list[tuple[int, int]], seed: int) 
         "token": torch.cat(losses).mean(),
         "turn": torch.stack([loss.mean() for loss in losses]).mean(),
         "sequence": torch.stack([loss.mean() for loss in whole]).mean(),
-        "constant": torch.stack([loss.sum() / 10.0 for loss in whole]).mean(),
+        10.0: torch.stack([loss.sum() / 10.0 for loss in whole]).mean(),
     }
     for how in HOW:
-        weights = turn_weights(turns, how, constant=constant_for(how))
+        weights = turn_weights(turns, how)
         found = sum((w * loss.sum() for w, loss in zip(weights, losses, strict=True)), torch.zeros(()))
         torch.testing.assert_close(found, expected[how])
 
@@ -74,7 +72,7 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(
     features = [torch.randn(tokens, 3, generator=generator, dtype=torch.float64) for _, tokens in turns]
     olds = [-torch.rand(tokens, generator=generator, dtype=torch.float64) for _, tokens in turns]
     advantages = torch.randn(len(turns), generator=generator, dtype=torch.float64)
-    weights = turn_weights(turns, how, constant=constant_for(how))
+    weights = turn_weights(turns, how)
 
     def gradient_of(micro_batches: list[list[int]]) -> Tensor:
         theta = torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64, requires_grad=True)
@@ -106,15 +104,11 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(
 
 @pytest.mark.parametrize("how", HOW)
 def test_a_step_of_nothing_has_no_weights(how: Aggregation) -> None:
-    assert turn_weights([], how, constant=constant_for(how)) == []
+    assert turn_weights([], how) == []
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(BadOption, match="needs the number to divide by"):
-        turn_weights(TURNS, "constant")
-    with pytest.raises(BadOption, match="leave the constant out"):
-        turn_weights(TURNS, "token", constant=10.0)
     with pytest.raises(BadOption, match="above 0"):
-        turn_weights(TURNS, "constant", constant=0.0)
+        turn_weights(TURNS, 0.0)
     with pytest.raises(BadOption, match="without sampled tokens"):
         turn_weights([(0, 0)], "token")

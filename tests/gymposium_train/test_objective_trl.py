@@ -17,13 +17,15 @@ import torch
 from torch import Tensor
 
 from gymposium_agents.loading import load_model
-from gymposium_train.credit.episode import Credit, Episode
-from gymposium_train.credit.grpo import Grpo
-from gymposium_train.credit.rloo import Rloo
-from gymposium_train.objective.aggregate import Aggregation, turn_weights
-from gymposium_train.objective.diagnostics import clipped
+from gymposium_train.credit.grpo import Grpo, GrpoSettings
+from gymposium_train.credit.protocol import Credit, Episode
+from gymposium_train.credit.rloo import Rloo, RlooSettings
+from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.cispo import cispo
+from gymposium_train.objective.gspo import gspo
 from gymposium_train.objective.mismatch import masked, truncated
-from gymposium_train.objective.policy import cispo, gspo, ppo_clip
+from gymposium_train.objective.ppo import ppo_clip
+from gymposium_train.objective.protocol import Aggregation, outside
 from gymposium_train.objective.terms import entropy, k3
 
 pytestmark = [
@@ -163,7 +165,7 @@ def test_the_advantages_of_grpo(oracle: Oracle, scale: str, *, normalise: bool) 
         found = oracle.inputs()["advantages"]
     finally:
         oracle.rewards[:] = REWARDS
-    ours = advantages(Grpo(normalise), [1e4 * reward for reward in REWARDS])
+    ours = advantages(Grpo(GrpoSettings(normalise=normalise)), [1e4 * reward for reward in REWARDS])
     torch.testing.assert_close(found, ours, rtol=1e-5, atol=1e-5)
 
 
@@ -176,7 +178,7 @@ def test_the_advantages_of_rloo(model_directory: Path, tmp_path: Path) -> None:
         args=RLOOConfig(**trainer_settings(tmp_path)),
     )
     found = trl._generate_and_score_completions(PROMPTS)["advantages"]
-    torch.testing.assert_close(found, advantages(Rloo(), REWARDS))
+    torch.testing.assert_close(found, advantages(Rloo(RlooSettings()), REWARDS))
 
 
 Loss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -201,7 +203,7 @@ def cispo_of(logprobs: Tensor, old: Tensor, given: Tensor, turn: Tensor) -> Tens
         ("grpo", "token", (LOW, HIGH), ppo_of, "sequence"),
         ("dapo", "token", (LOW, HIGH), ppo_of, "token"),
         ("bnpo", "token", (LOW, HIGH), ppo_of, "token"),
-        ("dr_grpo", "token", (LOW, HIGH), ppo_of, "constant"),
+        ("dr_grpo", "token", (LOW, HIGH), ppo_of, LONGEST),
         # TRL's sequence is the whole trajectory, so here it has one turn, in two pieces
         ("grpo", "sequence", (LOW / 10, HIGH / 10), gspo_of, "sequence"),
         # TRL's bound is the ratio itself
@@ -228,12 +230,14 @@ def test_losses_and_their_gradients(
     mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
     whose = torch.arange(len(REWARDS))[:, None].expand(mask.shape)[mask]
     logprobs, old = oracle.logprobs(inputs)[mask], inputs["old_per_token_logps"][mask]
-    of_turns = turn_weights(oracle.turns, how, constant=LONGEST if how == "constant" else None)
+    of_turns = turn_weights(oracle.turns, how)
     weights = torch.tensor([w for w, (_, tokens) in zip(of_turns, oracle.turns, strict=True) for _ in range(tokens)])
     if correct:
         weights = weights * truncated(old, inputs["sampling_per_token_logps"][mask], CAP)
     found = (weights * ours(logprobs, old, inputs["advantages"][whose], whose)).sum()
-    assert 0.1 < clipped(logprobs, old, LOW, HIGH).mean() < 0.9  # so that the clip is a part of what is compared
+    assert (
+        0.1 < outside((logprobs - old).exp(), 1.0 - LOW, 1.0 + HIGH).mean() < 0.9
+    )  # so that the clip is a part of what is compared
 
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(oracle.gradient(found), oracle.gradient(expected), rtol=1e-4, atol=1e-6)

@@ -18,8 +18,7 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import BASE, Completion, Sampling, TurnTokens
-from gymposium_train.config import Objective
-from gymposium_train.credit.episode import Credited
+from gymposium_train.credit.protocol import Credited
 from gymposium_train.rows import Row, rows_of
 from gymposium_train.samples import Sample, rows_to_learn
 
@@ -53,7 +52,7 @@ def test_rows_that_are_too_long_are_left_out_and_counted_and_never_cut(
 ) -> None:
     samples = [sample(turns, key) for key, turns in enumerate(given_turns)]
     before = copy.deepcopy([row for one in samples for row in one.rows])
-    kept, too_long = rows_to_learn(samples, Objective(aggregate=aggregate), longest)  # type: ignore[arg-type]
+    kept, too_long = rows_to_learn(samples, aggregate, longest)  # type: ignore[arg-type]
     assert [row.ids for row in kept] == [row.ids for row in before if len(row.ids) <= longest]
     assert too_long == sum(len(row.ids) > longest for row in before)
     assert len(kept) + too_long == len(before)

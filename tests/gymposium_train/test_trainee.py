@@ -14,12 +14,12 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
+from gymposium_agents.engines.canary import EngineDisagrees
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.lora.canary import EngineDisagrees
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead
-from gymposium_train.config import Asking, Engine, Lora, Model, Pool, Rollout, Stage, TrainConfig
+from gymposium_train.config import Engine, Lora, Model, Pool, Prompting, Rollout, Stage, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.rollout import Rollout as RolledOut, WhoPlays, roll_out
 from gymposium_train.rollout.cast import Cast
@@ -68,7 +68,7 @@ def made(
         games=("kuhn_poker", "tic_tac_toe"),
         model=Model(name=str(model), tune=tune, lora=Lora(rank=RANK)),
         engine=Engine(kind=kind, staleness=staleness),
-        asking=Asking(max_tokens=4),
+        asking=Prompting(max_tokens=4),
     )
     loaded, learner = learning(model, tune)
     with make_trainee(config, run, loaded, learner, [load_game(game) for game in config.games]) as who:

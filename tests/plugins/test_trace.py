@@ -19,9 +19,9 @@ import pytest
 from gymposium import load_game
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, MissingExtra, NoSampler, WrongSeat
-from gymposium.games.names import parse_name
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.players.protocol import Reply
+from gymposium.plugins.names import parse_name
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.records import Record, RecordWriter, first_difference, verify_file

@@ -21,7 +21,7 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Policy
 from gymposium_train.ahead import Ahead
-from gymposium_train.config import Asking, Engine, Lora, Model, Optimizer, Pool, Rollout, Stage, TrainConfig
+from gymposium_train.config import Engine, Lora, Model, Optimizer, Pool, Prompting, Rollout, Stage, TrainConfig
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.loop import Training
@@ -42,7 +42,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
         steps=4,
         model=Model(name=str(model), lora=Lora(rank=RANK, alpha=16)),
         engine=Engine(kind="vllm", schedule="streaming", **engine),
-        asking=Asking(max_tokens=4),
+        asking=Prompting(max_tokens=4),
         rollout=Rollout(groups=3, group_size=12, growth=1.0),
         stages=(Stage(opponents={"random": 1.0, "past": 2.0}),),
         pool=Pool(every=1, size=2),

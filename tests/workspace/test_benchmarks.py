@@ -13,9 +13,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from gymposium_train.config import Asking
+from gymposium_train.config import Prompting
+from gymposium_train.config.checks import check
 from gymposium_train.config.reading import config_from, read_config
-from gymposium_train.config.sense import check
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -252,7 +252,7 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
     check(config, at_hand=False)
     assert config.control
     asked = config.asking  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
-    assert asked == Asking(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
+    assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
     assert config.model.name is None  # the benchmark names the model that all begin with
     assert config.cold_start.data == ()
 

@@ -178,7 +178,16 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
     assert plugins["fine"]["distribution"] == "fine"
     assert plugins["fine"]["version"] == "2.5"
     assert plugins["fine"]["status"] == "active"
-    assert plugins["fine"]["adds"] == {"games": [], "players": ["x-N"], "rewards": [], "loggers": [], "commands": []}
+    assert plugins["fine"]["adds"] == {
+        "games": [],
+        "players": ["x-N"],
+        "rewards": [],
+        "loggers": [],
+        "engines": [],
+        "credits": [],
+        "objectives": [],
+        "commands": [],
+    }
     assert plugins["sad"]["status"] == "broken"
     assert "there_is_no_such_module" in plugins["sad"]["error"]
     assert plugins["builtin"]["adds"]["commands"] == [

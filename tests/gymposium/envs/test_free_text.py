@@ -95,7 +95,7 @@ def test_any_text_is_a_move_and_no_index_is() -> None:
     assert "Guesses so far: none." in text
     assert "Legal moves" not in text
     assert isinstance(env.action_space, UnicodeText)
-    with pytest.raises(InvalidAction, match="give text"):
+    with pytest.raises(InvalidAction, match="must be text, not"):
         env.step(3)
     rewards, over = [], False
     for guess in ("twelve", "çé", "∑"):

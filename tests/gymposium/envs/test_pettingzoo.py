@@ -85,9 +85,8 @@ def test_agents_see_what_a_learner_of_gymnasium_sees(kind: Any, env_id: str, obs
     told = env.observe("player_0") if kind == "aec" else env.reset(seed=4)[0]["player_0"]
     np.testing.assert_equal(told, seen)
     if observation != "dict":
-        np.testing.assert_equal(
-            env.unwrapped._agents.infos()["player_0"]["action_mask"], alone.unwrapped.action_masks()
-        )
+        infos = env.infos if kind == "aec" else env.reset(seed=4)[1]
+        np.testing.assert_equal(infos["player_0"]["action_mask"], alone.unwrapped.action_masks())
 
 
 def test_beside_a_tensor_infos_hold_the_same_numbers_to_the_end() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, UnknownName, WrongSeat
-from gymposium.games.names import format_name, parse_name
 from gymposium.games.openspiel.adapter import _RESAMPLES, OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match, seat_result
+from gymposium.plugins.names import format_name, parse_name
 from gymposium.testing.golden import golden_games
 
 OTHERS = [

@@ -116,7 +116,7 @@ def test_a_plugin_that_cannot_be_imported_is_named(told: list[tuple[Any, ...]]) 
 def test_where_one_cannot_start_those_before_it_are_closed(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
     with pytest.raises(LoggerError, match=r"Logger second could not start: RuntimeError: the start button") as caught:
         make_loggers({"teller": {}, "second": {"fails": "start"}}, start)
-    assert "take [loggers.second] out of the config" in str(caught.value)
+    assert "remove [loggers.second] from the config" in str(caught.value)
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert told[-1][0] == "close"
     assert "second could not start" in told[-1][1]

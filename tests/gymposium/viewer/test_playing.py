@@ -32,7 +32,7 @@ from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.seen import Seen, see
-from gymposium.viewer.playing.table import Table
+from gymposium.viewer.playing.table import BrowserTable
 from gymposium.viewer.playing.tables import MOST, Tables
 
 PLAYED = Path("played/matches.jsonl")
@@ -402,7 +402,7 @@ class Odd:
         return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
 
-def against(player: Odd, kept: list[MatchResult]) -> Table:
+def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
     bench = Bench()
     bench.give_back({"random": player})
 
@@ -410,7 +410,7 @@ def against(player: Odd, kept: list[MatchResult]) -> Table:
         kept.append(played)
         return ""
 
-    return Table(choice("game=tic_tac_toe&opponent=random&seat=1"), bench, keep)
+    return BrowserTable(choice("game=tic_tac_toe&opponent=random&seat=1"), bench, keep)
 
 
 def test_a_player_that_crashes_forfeits() -> None:
@@ -438,7 +438,7 @@ def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pyte
 
 def test_a_player_that_cannot_be_made_says_why() -> None:
     wanted = replace(choice("game=tic_tac_toe&opponent=random&seat=1"), opponents=("gone",))
-    table = Table(wanted, Bench(), lambda played: "")
+    table = BrowserTable(wanted, Bench(), lambda played: "")
     table.wait(60)
     assert table.standing.state == "failed"
     assert table.standing.trouble.startswith("There is no player called 'gone'.")

@@ -14,7 +14,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
-from gymposium.viewer.playing.table import Table
+from gymposium.viewer.playing.table import BrowserTable
 from gymposium.viewer.playing.tables import IDLE, MOST, Gone, Tables
 
 
@@ -53,7 +53,7 @@ def tables(tmp_path: Path, clock: Clock) -> Tables:
     return Tables(tmp_path, clock)
 
 
-def begin(tables: Tables, seat: int = 0) -> Table:
+def begin(tables: Tables, seat: int = 0) -> BrowserTable:
     """A match of tic-tac-toe that has come to the person's turn; in seat 1 the opponent moves first."""
     table = tables.begin(Choice.of(Form.of(f"game=tic_tac_toe&opponent=random&seat={seat}")))
     if seat == 0:
@@ -61,7 +61,7 @@ def begin(tables: Tables, seat: int = 0) -> Table:
     return table
 
 
-def look(tables: Tables, table: Table) -> Table | Gone | None:
+def look(tables: Tables, table: BrowserTable) -> BrowserTable | Gone | None:
     with tables.look(table.id) as found:
         return found
 

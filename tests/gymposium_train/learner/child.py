@@ -12,9 +12,12 @@ import torch
 
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_train.config import Critic, Kl, Objective, Optimizer, Precision
+from gymposium_train.config import Kl, Optimizer, Precision
+from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.learner.precision import compute_type
+from gymposium_train.objective.cispo import Cispo, CispoSettings
+from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.parallel.parts import full
 from gymposium_train.parallel.together import Together
 from gymposium_train.parallel.world import World, joined
@@ -30,13 +33,13 @@ CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
     "LoRA, padded, critic": ("lora", Loss(critic=Critic()), {"layout": "padded", "token_budget": 400}),
     "LoRA, packed, reference": (
         "lora",
-        Loss(Objective(kind="gspo"), kl=Kl(weight=0.3, estimator="k3")),
+        Loss(Gspo(GspoSettings()), kl=Kl(weight=0.3, estimator="k3")),
         {"layout": "packed", "token_budget": 250},
     ),
     "all weights, padded, critic": ("full", Loss(critic=Critic()), {"layout": "padded", "token_budget": 100_000}),
     "all weights, packed, checkpointing": (
         "full",
-        Loss(Objective(kind="cispo")),
+        Loss(Cispo(CispoSettings())),
         {"layout": "packed", "token_budget": 400, "checkpointing": True},
     ),
 }

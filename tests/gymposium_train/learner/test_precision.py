@@ -15,7 +15,8 @@ from gymposium_agents.tokens import Policy
 from gymposium_train.canary import tolerance_of
 from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.cold_start import imitate
-from gymposium_train.config import ColdStart, Critic, Kl, Mismatch, Optimizer, Precision
+from gymposium_train.config import ColdStart, Decoupled, Kl, Optimizer, Precision
+from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.learner.precision import Masters, compute_type
 from gymposium_train.rows import Row
@@ -124,7 +125,7 @@ def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory:
 def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row]) -> None:
     """What the engine sampled by differs from what the learner computes by rounding alone."""
     loaded = load_model(model_directory)
-    loss = Loss(temperature=TEMPERATURE, mismatch=Mismatch(mode="decoupled"))
+    loss = Loss(temperature=TEMPERATURE, mismatch=Decoupled())
     learner = Learner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
     pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for row in rows for span in row.spans]
     sampled = iter(loaded.engine().score(pairs, temperature=TEMPERATURE))

@@ -11,7 +11,8 @@ import torch
 
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_train.config import Critic, Optimizer
+from gymposium_train.config import Optimizer
+from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, Loss
 from gymposium_train.rows import Row
 

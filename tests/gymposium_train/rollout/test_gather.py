@@ -19,7 +19,7 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import Sampling, TurnTokens
-from gymposium_train.config import Asking
+from gymposium_train.config import Prompting
 from gymposium_train.rollout import Planned, Rollout, WhoPlays, roll_out
 
 Who = Callable[..., WhoPlays]
@@ -55,7 +55,7 @@ def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
     """Of a real language model: its turns have their tokens. Where a reply fails a random move is played, so there are
     many."""
     learner = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
-    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, asking=Asking(on_illegal="random"))
+    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, asking=Prompting(on_illegal="random"))
     rollout, planned, finished = played_by(plays, step=1)
     assert [(group.seat, group.opponent, group.version) for group in rollout.groups] == [
         (0, "random", None),
@@ -143,7 +143,7 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
         {"random": 1.0, "mcts-1": 1.0, "self": 1.0},
         groups=40,
         group_size=4,
-        asking=Asking(on_illegal="penalty(0.5,1)"),
+        asking=Prompting(on_illegal="penalty(0.5,1)"),
     )
     rollout, planned, finished = played_by(plays)
     found = rollout.metrics

@@ -14,7 +14,8 @@ from gymposium import make_player
 from gymposium.errors import UnknownName
 from gymposium.streams import stream
 from gymposium_agents.tokens import Policy
-from gymposium_train.config import Credit, Pool, Stage
+from gymposium_train.config import Pool, Stage
+from gymposium_train.credit.make import CREDITS
 from gymposium_train.rollout import Planned, WhoPlays, roll_out
 
 Who = Callable[..., WhoPlays]
@@ -122,7 +123,7 @@ def test_who_is_the_same_player_is_asked_once(who: Who, new_cast: Any) -> None:
 
 @pytest.mark.parametrize(("kind", "noted"), [("gae", True), ("gigpo", True), ("grpo", False), ("rae", False)])
 def test_what_matches_paid_is_noted_for_credit_by_turns(who: Who, new_cast: Any, kind: Any, noted: bool) -> None:
-    plays = who(new_cast(), ["tic_tac_toe"], credit=Credit(kind=kind))
+    plays = who(new_cast(), ["tic_tac_toe"], credit=CREDITS.kinds()[kind]())
     assert {job.note_pay for one in plays.plan(0) for job in one.jobs} == {noted}
 
 

@@ -22,10 +22,10 @@ from gymposium.streams import stream
 from gymposium_agents.context import Exchange, context, out_of_context
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
-from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine, Message
+from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 from gymposium_agents.futures import results, then
 from gymposium_agents.settings import PlayerSettings, boolean, number, parse_options, text, whole
-from gymposium_agents.tokens import Sampling
+from gymposium_agents.tokens import Message, Sampling
 
 DEFAULTS = PlayerSettings(style="full", max_tokens=1024)
 """How a model is asked that was not trained on our prompts and may think before it answers."""

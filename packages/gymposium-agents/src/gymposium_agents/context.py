@@ -22,7 +22,7 @@ from typing import Protocol
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.players.protocol import Ask
 from gymposium.prompt import Prompt
-from gymposium_agents.engines.protocol import Message
+from gymposium_agents.tokens import Message
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LAST = re.compile(r"last-([1-9][0-9]*)")

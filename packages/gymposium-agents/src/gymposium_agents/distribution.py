@@ -13,18 +13,18 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gymposium.errors import GymposiumError
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
-from gymposium.reading import TagsReader, read
+from gymposium.reading import Reader, TagsReader, read
 from gymposium.streams import stream
+from gymposium_agents.chat import Chat
+from gymposium_agents.context import Context
 from gymposium_agents.conversation import Conversation
-from gymposium_agents.tokens import Completion, TokenRequest
-
-if TYPE_CHECKING:
-    from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.engines.protocol import TokenEngine
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 Tokens = tuple[int, ...]
 
@@ -32,12 +32,28 @@ AT_ONCE = 4096
 """Replies that an estimate asks the engine for in one call: each request has a generator of its own."""
 
 
-def may_think(player: LanguageModelPlayer) -> bool:
+class PromptedModel(Protocol):
+    """The parts of a language-model player that decide how likely it plays each move."""
+
+    name: str
+    engine: TokenEngine
+    chat: Chat
+    sampling: Sampling
+    reader: Reader
+    context: Context
+    policy: Policy | None
+
+    def prompt(self, ask: Ask) -> Tokens:
+        """The token ids that the model reads at this ask."""
+        ...
+
+
+def may_think(player: PromptedModel) -> bool:
     """Whether the player may write something before its move, so that one move has many replies."""
     return isinstance(player.reader, TagsReader) or player.chat.thinking
 
 
-def move_distributions(player: LanguageModelPlayer, asks: Sequence[Ask]) -> list[MoveDistribution]:
+def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveDistribution]:
     """The distribution at each ask from the log-probabilities of the canonical replies, from one call of the engine.
     Nothing is remembered of the asks. A reply that is longer than the player's `max_tokens`, or than the context leaves
     room for, cannot be given and counts as impossible.
@@ -73,9 +89,7 @@ def move_distributions(player: LanguageModelPlayer, asks: Sequence[Ask]) -> list
     ]
 
 
-def estimate_distributions(
-    player: LanguageModelPlayer, asks: Sequence[Ask], samples: int = 256
-) -> list[MoveDistribution]:
+def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
     """The distribution at each ask counted from so many replies, each read as the driver reads it: for a player that
     may think first. Nothing is remembered of the asks; the samples follow from the match's seed, the seat and the turn,
     and are not those that it plays.
@@ -108,7 +122,7 @@ def _legal(ask: Ask) -> list[str]:
     return moves
 
 
-def _prompt(player: LanguageModelPlayer, ask: Ask) -> Tokens:
+def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
     if ask.turn > 0 and player.context.remembers and not Conversation.of(ask).past:
         raise GymposiumError(
             f"{player.name} reads what was said before (context={player.context.name}), so what it does depends on "
@@ -124,7 +138,7 @@ def _prompt(player: LanguageModelPlayer, ask: Ask) -> Tokens:
 
 
 def _that_fit(
-    player: LanguageModelPlayer, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
+    player: PromptedModel, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
 ) -> list[str]:
     """The moves whose replies the player has room for."""
     room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
@@ -137,7 +151,7 @@ def _that_fit(
     return fit
 
 
-def _move(player: LanguageModelPlayer, ask: Ask, completion: Completion) -> str | None:
+def _move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None:
     """The legal move that a completion plays, or None."""
     text, cut_off = player.chat.read(completion.ids), completion.finish_reason == "length"
     reading = read(text, ask.legal_moves, player.reader, ask.game.move_pattern, cut_off=cut_off)

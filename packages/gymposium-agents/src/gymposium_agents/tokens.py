@@ -1,12 +1,15 @@
-"""Tokens in, tokens out: what an engine is asked, what it answers, and what a turn keeps of both."""
+"""The data that players and engines exchange: messages, requests for tokens, completions, and the tokens of a turn."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 FinishReason = Literal["stop", "length"]
+Message = Mapping[str, str]
+"""One message of a chat: `role` (system, user or assistant) and `content`."""
 
 
 @dataclass(frozen=True, slots=True)

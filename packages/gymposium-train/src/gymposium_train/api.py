@@ -8,7 +8,7 @@ from pathlib import Path
 from gymposium.errors import BadOption, WrongType
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.sense import check
+from gymposium_train.config.checks import check
 from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
 

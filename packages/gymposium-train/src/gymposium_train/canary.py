@@ -13,8 +13,8 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
+from gymposium_agents.engines.canary import tolerance_for
 from gymposium_agents.forward import Tokens
-from gymposium_agents.lora.canary import tolerance_for
 
 PROMPTS = 8
 """Prompts of a run, shared out over its games; each game has at least 2."""

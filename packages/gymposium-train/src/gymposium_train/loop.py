@@ -25,7 +25,7 @@ from gymposium.streams import stream
 from gymposium_agents.forward import Tokens
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import entropy_weight, kl_weight, learning_rate
-from gymposium_train.credit.episode import Credit
+from gymposium_train.credit.protocol import Credit
 from gymposium_train.reporting import credit_metrics, reward_metrics
 from gymposium_train.rollout import Group, Rollout, WhoPlays, roll_out
 from gymposium_train.samples import Sample, rows_to_learn
@@ -74,7 +74,7 @@ class Training:
         update."""
         config, learner = self.config, self.trainee.learner
         started, begun = time.perf_counter(), time.process_time()
-        if config.kl.refresh and step and step % config.kl.refresh == 0:
+        if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.played_by = rollout.who
         rated = self._rate(rollout.groups)
@@ -89,7 +89,7 @@ class Training:
                 sample.take(credit)
                 taught.append(sample)
         longest = config.optimizer.max_row or self.trainee.player.engine.context
-        rows, too_long = rows_to_learn(taught, config.objective, longest)
+        rows, too_long = rows_to_learn(taught, config.objective.aggregate, longest)
         self.keep(step + 1, [Rated(*one, deserved is None) for one, deserved in zip(rated, credited, strict=True)])
         metrics: dict[str, Any] = {
             **rollout.metrics,
@@ -111,7 +111,7 @@ class Training:
                 entropy_weight=entropy_weight(config, step),
                 kl_weight=kl_weight(config, step),
                 seed=stream(config.seed, "update", step).getrandbits(48),
-                policy_learns=not self._critic or step >= config.critic.warmup,
+                policy_learns=self.credit.critic is None or step >= self.credit.critic.warmup,
                 beside=self._beside(step),
             )
         seconds = time.perf_counter() - started
@@ -135,8 +135,9 @@ class Training:
         return self.trainee.learner.critic is not None
 
     def _k1(self, step: int) -> float:
-        """What a nat away from the reference costs where that comes off the rewards."""
-        return kl_weight(self.config, step) if self.config.kl.estimator == "k1" else 0.0
+        """The penalty for each nat away from the reference, if it is subtracted from the rewards."""
+        kl = self.config.kl
+        return kl_weight(self.config, step) if kl is not None and kl.estimator == "k1" else 0.0
 
     def _rate(self, groups: Sequence[Group]) -> list[tuple[Group, list[Sample]]]:
         """The groups that could be rated, each with its samples."""
@@ -159,6 +160,7 @@ class Training:
                 samples[n].after = value
 
     def _beside(self, step: int) -> Iterator[tuple[float, list[Pair]]] | None:
-        if self.imitate is None or not self.config.sft.weight:
+        sft = self.config.sft
+        if self.imitate is None or sft is None:
             return None
-        return ((self.config.sft.weight, pairs) for pairs in self.imitate(step))
+        return ((sft.weight, pairs) for pairs in self.imitate(step))

@@ -1,11 +1,12 @@
-"""The plugin of gymposium-train: the `train` command, and the engine that shares the learner's model."""
+"""The plugin of gymposium-train: the `train` command, the engine that shares the learner's model, and the built-in
+credits and objectives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, EngineSpec
+from gymposium.plugins.specs import CommandSpec, CreditSpec, EngineSpec, ObjectiveSpec
 
 
 @hookimpl
@@ -27,3 +28,29 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         shares_learner=True,
         all_weights=True,
     )
+
+
+@hookimpl
+def gymposium_credits() -> Iterable[CreditSpec]:
+    for name, summary in {
+        "grpo": "The reward less its group's mean (Shao et al., 2024).",
+        "rloo": "The reward less the mean of the others of its group (Ahmadian et al., 2024).",
+        "baseline": "The reward less the mean of the same game and seat in the step.",
+        "rae": "The reward less a moving average of the same game and seat (Liu et al., 2025, SPIRAL), for self-play.",
+        "gae": "A critic's advantage over turns (Schulman et al., 2016), for PPO.",
+        "gigpo": "grpo, and turns at the same state compared (Feng et al., 2025).",
+    }.items():
+        place = f"gymposium_train.credit.{name}:{name.capitalize()}"
+        yield CreditSpec(name=name, summary=summary, entry_point=place, settings=f"{place}Settings")
+
+
+@hookimpl
+def gymposium_objectives() -> Iterable[ObjectiveSpec]:
+    for name, summary in {
+        "ppo": "Clipped ratios of tokens (Schulman et al., 2017).",
+        "gspo": "Clipped ratios of whole turns (Zheng et al., 2025).",
+        "cispo": "Clipped weights on the log-probabilities (MiniMax, 2025).",
+        "pg": "Policy gradient with truncated importance weights.",
+    }.items():
+        place = f"gymposium_train.objective.{name}:{name.capitalize()}"
+        yield ObjectiveSpec(name=name, summary=summary, entry_point=place, settings=f"{place}Settings")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gymposium.rewards.protocol import Reward, turn_rewards
 from gymposium.trajectories import Trajectory
-from gymposium_train.config import Objective
-from gymposium_train.credit.episode import Credited, Episode
+from gymposium_train.credit.protocol import Credited, Episode
 from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.protocol import Aggregation
 from gymposium_train.rows import Row, Span, Tokens, rows_of
 
 
@@ -65,13 +65,13 @@ class Sample:
             span.advantage, span.target = advantage, target
 
 
-def rows_to_learn(samples: Sequence[Sample], objective: Objective, longest: int) -> tuple[list[Row], int]:
+def rows_to_learn(samples: Sequence[Sample], aggregate: Aggregation, longest: int) -> tuple[list[Row], int]:
     """The rows of all samples that are to be learned from, each turn with its weight in the loss, and how many rows
     were left out for being longer than `longest` tokens: they are never cut. The weights' denominators are those of
     all rows together."""
     kept = [(n, row) for n, sample in enumerate(samples) for row in sample.rows if len(row.ids) <= longest]
     turns = [(n, span) for n, row in kept for span in row.spans]
-    weights = turn_weights([(n, len(span)) for n, span in turns], objective.aggregate, constant=objective.constant)
+    weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)
     for (_, span), weight in zip(turns, weights, strict=True):
         span.weight = weight
     return [row for _, row in kept], sum(len(sample.rows) for sample in samples) - len(kept)

@@ -13,15 +13,15 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.reading import reader
 from gymposium_agents.chat import Chat
+from gymposium_agents.engines.adapters import lora_digest
+from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.lora.canary import Agreement, Canary
-from gymposium_agents.lora.saving import lora_digest
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Policy
 from gymposium_train.canary import PROMPTS, opening_prompts, tolerance_of
-from gymposium_train.config import Asking, TrainConfig
+from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.publishing import Publisher, make_publisher, policy_name
 
@@ -32,7 +32,7 @@ class Seated:
     A player is of the version that was published last when it was taken, and stays so: matches end under the policy
     that began them. One thread may publish while another plays (`ahead`)."""
 
-    def __init__(self, publisher: Publisher, chat: Chat, asking: Asking, place: Path) -> None:
+    def __init__(self, publisher: Publisher, chat: Chat, asking: Prompting, place: Path) -> None:
         """`place` goes into the players' names."""
         self._publisher, self._chat, self._place = publisher, chat, place
         self._sampling = PlayerSettings(

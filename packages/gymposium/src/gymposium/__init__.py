@@ -16,23 +16,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, EngineSpec, GameSpec, LoggerSpec, OpponentSpec, Parameter, RewardSpec
+from gymposium.plugins.specs import (
+    CommandSpec,
+    CreditSpec,
+    EngineSpec,
+    GameSpec,
+    LoggerSpec,
+    ObjectiveSpec,
+    OpponentSpec,
+    Parameter,
+    RewardSpec,
+)
 
 if TYPE_CHECKING:
     from gymposium.games.registry import load_game
     from gymposium.players.grammar import make_player
     from gymposium.rewards.grammar import make_reward
+    from gymposium.table import Table
 
     __version__: str
 
 __all__ = [
     "CommandSpec",
+    "CreditSpec",
     "EngineSpec",
     "GameSpec",
     "LoggerSpec",
+    "ObjectiveSpec",
     "OpponentSpec",
     "Parameter",
     "RewardSpec",
+    "Table",
     "__version__",
     "hookimpl",
     "load_game",
@@ -54,6 +68,10 @@ def __getattr__(name: str) -> Any:
         from gymposium.rewards.grammar import make_reward
 
         return make_reward
+    if name == "Table":
+        from gymposium.table import Table
+
+        return Table
     if name == "__version__":
         from importlib.metadata import version
 
@@ -86,7 +104,7 @@ def _is_command() -> bool:
     """Whether this process was started as the `gymposium` command, by its script or with -m, or as one of the trials
     in which plugins are tried. They load plugins and register games when, and if, they need them; --version, --help
     and `list` import neither Gymnasium nor PettingZoo."""
-    modules = ("gymposium.cli.main", "gymposium.plugins.trial")
+    modules = ("gymposium.cli.main", "gymposium.plugins.trial_process")
     return any(module in sys.orig_argv for module in modules) or (
         # a worker process has its parent's sys.argv, and a command line of its own
         _named_as_command() and sys.argv[0] in sys.orig_argv

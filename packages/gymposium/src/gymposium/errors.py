@@ -81,6 +81,12 @@ class WrongSeat(GymposiumError, ValueError):
         super().__init__(f"Moves were given for seats {given}, but {state}.")
 
 
+class NotAsked(GymposiumError, ValueError):
+    """A reply was given for a seat that has nothing to answer."""
+
+    tells_what_to_do = False
+
+
 class NoSampler(GymposiumError):
     """Search cannot sample worlds for this seat without seeing what it may not see."""
 

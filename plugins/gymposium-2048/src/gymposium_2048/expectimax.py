@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
-from gymposium.games.names import parse_name
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.plugins.names import parse_name
 from gymposium.reading import READERS, Reader
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMove, NoSampler, WrongSeat
-from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.registry import load_game
+from gymposium.plugins.names import format_name, parse_name
 from gymposium_trace.scoring import exact, ignoring_white_space
 from gymposium_trace.sources import open_source
 from gymposium_trace.tasks import Task

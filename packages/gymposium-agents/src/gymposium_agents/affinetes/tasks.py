@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.errors import BadOption, MissingExtra, UnknownName
-from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.plugins.names import format_name, parse_name
 
 if TYPE_CHECKING:
     from gymposium.games.openspiel.adapter import OpenSpielGame

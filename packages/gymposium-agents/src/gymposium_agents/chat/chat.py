@@ -15,7 +15,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat.controls import THINKING, ControlTokens, Encoder
 from gymposium_agents.chat.frames import Frame
 from gymposium_agents.chat.marks import free, private
-from gymposium_agents.engines.protocol import Message
+from gymposium_agents.tokens import Message
 
 _REPLIES = ("b2", "<think>\nb\n</think>\n\nb2", "<think>b</think><move>b2</move>")
 """A move, and moves behind thoughts as Qwen3 writes them and as the `tags` way of replying asks for them."""

@@ -154,7 +154,7 @@ def merge(
     gymposium eval lm:merged --game tic_tac_toe
     """
     check_writable("OUT", directory)
-    from gymposium_agents.lora.merge import merge_lora  # torch
+    from gymposium_agents.merge import merge_lora  # torch
     from gymposium_agents.sources import Trust
 
     trust = Trust(trust_remote_code, allow_pickle)

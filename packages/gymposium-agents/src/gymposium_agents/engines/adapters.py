@@ -13,6 +13,7 @@ from typing import Any
 from torch.random import fork_rng
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.serving import digest
 from gymposium_agents.lora.files import changes_more, read_adapter
 from gymposium_agents.tokens import BASE, Policy
 
@@ -96,8 +97,6 @@ class Adapters:
         self.check(policy)
         if (name := self._names[policy]) is None:
             return None
-        from gymposium_agents.lora.saving import lora_digest
-
         return lora_digest(self.model, adapter=name)
 
     def unload(self, policy: Policy) -> None:
@@ -139,6 +138,16 @@ class Adapters:
     @property
     def _peft(self) -> bool:
         return hasattr(self.model, "peft_config")
+
+
+def lora_digest(model: Any, *, adapter: str | None = None) -> str:
+    """The digest of a LoRA's tensors, as an engine that loaded it reports it (`TellsDigests`)."""
+    from peft import get_peft_model_state_dict
+
+    from gymposium_agents.lora.saving import active_adapter
+
+    name = adapter if adapter is not None else active_adapter(model)
+    return digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
 
 
 def _readable(directory: Path) -> Any:

@@ -19,9 +19,9 @@ from gymposium.strict_json import strict_json
 from gymposium_agents.engines.api_errors import explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.background import BackgroundLoop
-from gymposium_agents.engines.protocol import ChatCompletion, Message
+from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.secrets import without_secret
-from gymposium_agents.tokens import FinishReason, Sampling
+from gymposium_agents.tokens import FinishReason, Message, Sampling
 
 _NO_KEY = "set on the wire"
 """What the library gets for a key: it insists on one."""

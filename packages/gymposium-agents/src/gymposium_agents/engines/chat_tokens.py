@@ -9,8 +9,8 @@ from functools import cache
 
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.api_errors import PromptTooLong
-from gymposium_agents.engines.protocol import ChatCompletion, Message, TokenEngine
-from gymposium_agents.tokens import Sampling, TokenRequest
+from gymposium_agents.engines.protocol import ChatCompletion, TokenEngine
+from gymposium_agents.tokens import Message, Sampling, TokenRequest
 
 
 @cache

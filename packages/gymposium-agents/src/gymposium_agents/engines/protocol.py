@@ -6,17 +6,14 @@ cannot, by type: it hands back text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from gymposium_agents.sources import NO_TRUST, Trust
-from gymposium_agents.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest
-
-if TYPE_CHECKING:
-    from gymposium_agents.loading import LoadedModel
+from gymposium_agents.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest
 
 Tokens = tuple[int, ...]
 
@@ -94,6 +91,14 @@ class HostingEngine(TokenEngine, AdapterHost, Protocol):
         ...
 
 
+class SharedModel(Protocol):
+    """A model in this process that an engine may share with its learner."""
+
+    def engine(self, policy: Policy | None = None) -> HostingEngine:
+        """An engine that samples from the model; `policy` names the weights."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStart:
     """The model that an engine is made for, and how it must be loaded. The factory of an engine is called with it."""
@@ -112,7 +117,7 @@ class EngineStart:
     """The highest rank of the adapters that will be loaded; None if it is not known, as for a player."""
     versions: int | None = None
     """The largest number of adapters that one batch may name; None if it is not known, as for a player."""
-    learner: LoadedModel | None = None
+    learner: SharedModel | None = None
     """The learner's model in this process; None for a player."""
 
 
@@ -124,10 +129,6 @@ class TellsDigests(Protocol):
         """The digest of the tensors that were loaded as `policy` (`gymposium_agents.engines.vllm.serving.digest`), as
         the engine holds them. None where it cannot tell: there is no adapter, or a server does not say."""
         ...
-
-
-Message = Mapping[str, str]
-"""One message of a chat: `role` (system, user or assistant) and `content`."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from peft import LoraConfig, get_peft_model_state_dict
 from safetensors.torch import save
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.engines.vllm.serving import digest
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
 
@@ -21,7 +20,7 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     vLLM does not look). `adapter` is the one that is active where it is None. Equal adapters give equal files.
 
     Raises `GymposiumError`, before anything is written, where vLLM could not serve what was saved."""
-    name = adapter if adapter is not None else _active(model)
+    name = adapter if adapter is not None else active_adapter(model)
     config = model.peft_config.get(name)
     if config is None:
         raise GymposiumError(f"The model has no adapter called {name!r}. It has: {', '.join(model.peft_config)}.")
@@ -44,14 +43,8 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     (directory / CONFIG).write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def lora_digest(model: Any, *, adapter: str | None = None) -> str:
-    """The digest of a LoRA's tensors, as an engine that loaded it tells (`TellsDigests`)."""
-    name = adapter if adapter is not None else _active(model)
-    return digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
-
-
-def _active(model: Any) -> str:
-    """The adapter that is in use, where it is one."""
+def active_adapter(model: Any) -> str:
+    """The name of the model's active adapter. Raises `GymposiumError` unless there is exactly one."""
     if not hasattr(model, "peft_config"):
         raise GymposiumError("The model has no adapter to save: attach one with attach_lora.")
     names = list(model.active_adapters)

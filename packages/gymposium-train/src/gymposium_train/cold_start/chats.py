@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption
-from gymposium_agents.engines.protocol import Message
+from gymposium_agents.tokens import Message
 from gymposium_train.cold_start.lessons import Lesson
 
 _ROLES = ("system", "user", "assistant")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
-from gymposium_agents.engines.protocol import Message
 from gymposium_agents.forward import Tokens
+from gymposium_agents.tokens import Message
 
 Pair = tuple[Tokens, Tokens]
 """Ids of a prompt and of the reply to it, end of turn included. The loss is on the reply's tokens alone."""

@@ -1,17 +1,17 @@
-"""Everything that decides a run, as one typed whole of small parts."""
+"""The settings of a training run, one typed tree of small tables. The settings of credits and objectives stand beside
+their code."""
 
-from gymposium_train.config.learn import Credit, Critic, Entropy, Kl, Mismatch, Objective, Optimizer, Precision, Sft
+from gymposium_train.config.learn import Bypass, Decoupled, Entropy, Kl, Mismatch, Optimizer, Precision, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
 from gymposium_train.config.model import Engine, Lora, Model
-from gymposium_train.config.play import Asking, Pool, Rollout, Stage
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.play import Pool, Prompting, Rollout, Stage
+from gymposium_train.config.root import TrainConfig
 
 __all__ = [
-    "Asking",
+    "Bypass",
     "Checkpoints",
     "ColdStart",
-    "Credit",
-    "Critic",
+    "Decoupled",
     "Engine",
     "Entropy",
     "Evaluation",
@@ -20,10 +20,10 @@ __all__ = [
     "Lora",
     "Mismatch",
     "Model",
-    "Objective",
     "Optimizer",
     "Pool",
     "Precision",
+    "Prompting",
     "Rollout",
     "Samples",
     "Sft",

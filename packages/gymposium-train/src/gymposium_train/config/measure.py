@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gymposium_train.config.part import Part
+from gymposium_train.settings import Settings
 
 Keep = Literal["winners", "all", "paid"]
 IN_WORDS: Mapping[Keep, str] = {
@@ -18,7 +18,7 @@ IN_WORDS: Mapping[Keep, str] = {
 """Which moves `cold_start.keep` keeps, in words."""
 
 
-class ColdStart(Part):
+class ColdStart(Settings):
     """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of uniform random
     players."""
 
@@ -41,7 +41,7 @@ class ColdStart(Part):
     """Share of the steps in which the learning rate rises; it then falls along a cosine."""
 
 
-class Evaluation(Part):
+class Evaluation(Settings):
     """The fixed panel: greedy play, seats swapped."""
 
     opponents: tuple[str, ...] = Field(default=("random", "mcts-100"), min_length=1)
@@ -56,7 +56,7 @@ class Evaluation(Part):
     """For each of these points, against the first opponent of the panel."""
 
 
-class Samples(Part):
+class Samples(Settings):
     """What is kept of rollouts to be looked at, in `samples.jsonl`: a step's groups with what each trajectory got and
     deserved, and some of their tokens. Nothing that is learned depends on it."""
 
@@ -69,7 +69,7 @@ class Samples(Part):
     by what they got."""
 
 
-class Checkpoints(Part):
+class Checkpoints(Settings):
     """What an interrupted run goes on from."""
 
     every: int = Field(default=10, ge=1)

@@ -9,10 +9,10 @@ from pydantic import Field
 from gymposium_agents.lora.files import MAX_RANK
 from gymposium_agents.small_size import SmallModel
 from gymposium_agents.sources import Trust
-from gymposium_train.config.part import Part
+from gymposium_train.settings import Settings
 
 
-class Lora(Part):
+class Lora(Settings):
     """LoRA on linear layers (Hu et al., 2021), no dropout."""
 
     rank: int = Field(default=32, ge=1, le=MAX_RANK)
@@ -23,7 +23,7 @@ class Lora(Part):
     """The layers' last names (`q_proj`, `v_proj` …); all linear layers but the output where it is left out."""
 
 
-class Model(Part):
+class Model(Settings):
     """The model that learns."""
 
     name: str | None = None
@@ -47,7 +47,7 @@ class Model(Part):
         return Trust(self.trust_remote_code, self.allow_pickle)
 
 
-class Engine(Part):
+class Engine(Settings):
     """What samples the rollouts."""
 
     kind: str = "shared"

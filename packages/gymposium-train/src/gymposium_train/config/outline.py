@@ -1,4 +1,4 @@
-"""What a run of a config would do, in a few lines, without doing any of it."""
+"""The outline of a run: what a config would do, in a few lines, without doing any of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gymposium.games.registry import load_game
 from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
+from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.schedules import group_size
-from gymposium_train.config.whole import TrainConfig
 
 
 def outline(config: TrainConfig) -> dict[str, str]:
-    """Lines of text by what they are about, in the order of a run. For a config that `sense.check` has passed. Nothing
+    """Lines of text by what they are about, in the order of a run. For a config that `checks.check` has passed. Nothing
     is fetched; models that are here are counted without their weights. Raises `BadOption` for a LoRA on layers that
     the model has not."""
     games = [load_game(name) for name in config.games]

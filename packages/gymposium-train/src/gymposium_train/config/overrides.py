@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from gymposium.errors import BadOption
-from gymposium_train.config.schema import Node, inside, plain, whole
+from gymposium_train.config.schema import Node, inside, kind_of, plain, variants, whole
 
 BACK_TO_DEFAULT = object()
 """The value of `NAME=`: nothing is given, so the default holds."""
@@ -62,13 +62,14 @@ def _value(text: str, value: str) -> Any:
 
 
 def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
-    """The config's data with these settings in it, as a copy. Raises `BadOption` for a setting that is given twice,
-    and for a path that leads nowhere."""
-    data, seen = deepcopy(data), set()
-    for override in overrides:
-        if override.path in seen:
+    """Return a copy of the config's data with these settings in it. Another `kind` of a table begins that table anew,
+    since it has other settings. Raises `BadOption` for a setting that is given twice, and for a path that leads
+    nowhere."""
+    data, paths = deepcopy(data), set()
+    for override in sorted(overrides, key=lambda override: override.path[-1] != "kind"):  # these clear tables
+        if override.path in paths:
             raise BadOption(f"{override.written}: {'.'.join(override.path)} is given twice. Give it once.")
-        seen.add(override.path)
+        paths.add(override.path)
         _place(data, whole(), override, 0)
     return data
 
@@ -87,16 +88,24 @@ def _place(data: Any, node: Node | None, override: Override, depth: int) -> None
             return
         _place(data[int(name)], node and inside(node, int(name)), override, depth + 1)
     elif isinstance(data, dict):
-        if last and override.value is BACK_TO_DEFAULT:
-            data.pop(name, None)
-            return
         if last:
-            data[name] = override.value
+            value = _default(node, name) if override.value is BACK_TO_DEFAULT else override.value
+            if name == "kind" and node is not None and variants(node) and value != kind_of(plain(node), data):
+                data.clear()
+            if override.value is BACK_TO_DEFAULT:
+                data.pop(name, None)
+            else:
+                data[name] = override.value
             return
-        below = node and inside(node, name)
-        if name not in data:
-            default = plain(below).get("default") if below else None
+        below = node and inside(node, name, data)
+        if data.get(name) is None:
+            default = _default(node, name, data)
             data[name] = deepcopy(default) if isinstance(default, list | dict) else {}
         _place(data[name], below, override, depth + 1)
     else:
         raise BadOption(f"{override.written}: {here} is {data!r}, which has no settings within it.")
+
+
+def _default(node: Node | None, name: str, data: Any = None) -> Any:
+    below = node and inside(node, name, data)
+    return below.get("default") if below else None

@@ -16,7 +16,7 @@ from gymposium.allowed import is_allowed
 from gymposium.errors import NotAllowed
 from gymposium_agents.engines.vllm.settings import is_loopback
 from gymposium_train.config.overrides import Override
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.root import TrainConfig
 
 _OPTION = re.compile(r"[?&](base_url|key|engine|trust_remote_code|allow_pickle)=")
 

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gymposium.games.protocol import Style
-from gymposium_train.config.part import Part
+from gymposium_train.settings import Settings
 
 
-class Asking(Part):
+class Prompting(Settings):
     """How the model is asked, and how it answers."""
 
     prompt: Style = "compact"
@@ -29,7 +29,7 @@ class Asking(Part):
     """What a failed reply costs: forfeit or penalty(x)."""
 
 
-class Rollout(Part):
+class Rollout(Settings):
     """What one step plays."""
 
     groups: int = Field(default=2, ge=1)
@@ -44,7 +44,7 @@ class Rollout(Part):
 Share = Annotated[float, Field(gt=0.0)]
 
 
-class Stage(Part):
+class Stage(Settings):
     """Whom the learner meets, until it is good enough. One stage alone is a fixed mixture."""
 
     opponents: dict[str, Share] = Field(default={"random": 1.0}, min_length=1)
@@ -58,7 +58,7 @@ class Stage(Part):
     """So many of the newest matches are looked at, all of this stage."""
 
 
-class Pool(Part):
+class Pool(Settings):
     """Past versions of the policy as opponents."""
 
     every: int = Field(default=10, ge=1)

@@ -1,4 +1,4 @@
-"""What is wrong with a config, all of it at once."""
+"""The problems of a config, reported all at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium_train.config.schema import Path, at, dotted, nearest, wanted
 
 
 class BadConfig(BadOption):
-    """Settings that cannot be. `problems` are sentences, each of which begins with the path of its setting."""
+    """Settings that are refused. `problems` are sentences, each of which begins with the path of its setting."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -22,28 +22,31 @@ class BadConfig(BadOption):
         super().__init__(f"{len(self.problems)} settings cannot be as they are:\n{text}" if more else first)
 
 
-def explained(error: ValidationError) -> BadConfig:
-    """Pydantic's findings as sentences: the path, what was given, and what may be."""
+def explained(error: ValidationError, data: Any) -> BadConfig:
+    """Pydantic's errors for these data as sentences: the path, the value, and what may be given instead."""
     errors = error.errors(include_url=False)
-    # a list with a wrong entry is said to be too short as well
-    outer = {found["loc"][:depth] for found in errors for depth in range(len(found["loc"]))}
-    return BadConfig(_sentence(found) for found in errors if found["loc"] not in outer)
+    # a list with a wrong entry is reported as too short as well
+    outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
+    # a setting of several types is reported once for each of them
+    return BadConfig(dict.fromkeys(_sentence(details, data) for details in errors if details["loc"] not in outer))
 
 
-def _sentence(found: Any) -> str:
-    path: Path = found["loc"]
-    node = at(path)
-    if found["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{dotted(path)}: there is no such setting. {nearest(path)}"
-    if found["type"] == "missing" and node is not None:
+def _sentence(details: Any, data: Any) -> str:
+    path: Path = details["loc"]
+    node = at(path, data)
+    if details["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{dotted(path)}: there is no such setting. {nearest(path, data)}"
+    if node is None and (table := at(path[:-1], data)) is not None and "anyOf" in table:
+        path, node = path[:-1], table  # pydantic appends which of the types it tried
+    if details["type"] == "missing" and node is not None:
         return f"{dotted(path)} is missing. It must be {wanted(node)}."
-    given = f"{dotted(path)} = {shown(found['input'])}" if path else "The config"
-    if found["type"] == "value_error" or node is None:  # a sentence of ours, from the settings' own class
-        return f"{given}: {found['msg'].removeprefix('Value error, ')}"
-    return f"{given}: it must be {wanted(node)}."
+    setting = f"{dotted(path)} = {shown(details['input'])}" if path else "The config"
+    if details["type"] == "value_error" or node is None:  # a sentence of ours, from the settings' own class
+        return f"{setting}: {details['msg'].removeprefix('Value error, ')}"
+    return f"{setting}: it must be {wanted(node)}."
 
 
 def shown(value: Any) -> str:
-    """A value as it was given, on one line, cut where it is long."""
+    """A value on one line, cut if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,5 +1,5 @@
-"""A config from text, files, plain data and single settings. Nothing is coerced, and whatever is wrong is said at
-once: unknown names with the nearest one, wrong types, values out of range."""
+"""Read a config from text, files, plain data and single settings. Nothing is converted, and all problems are reported
+at once: unknown names with the nearest one, wrong types, values out of range."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gymposium.errors import BadOption
 from gymposium_train.config import schema
 from gymposium_train.config.overrides import Override, applied, parse
 from gymposium_train.config.problems import BadConfig, explained, shown
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.writing import as_data
 
 
 def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> TrainConfig:
-    """The config that nested plain data make, with these settings in place of its own. Raises `BadConfig`, and
-    `BadOption` for a setting that leads nowhere."""
+    """The config of nested plain data, with these settings in place of its own. Raises `BadConfig`, and `BadOption` for
+    a setting that leads nowhere."""
     data = applied(dict(data), overrides)
     if strange := [f"{schema.dotted(path)} = {shown(value)}: {why}" for path, value, why in _strange(data)]:
         raise BadConfig(strange)
@@ -30,7 +30,7 @@ def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> 
         # by way of JSON, where a list is a tuple's only form, so that strict takes it
         return TrainConfig.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
-        raise explained(error) from None
+        raise explained(error, data) from None
 
 
 def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
@@ -75,17 +75,24 @@ def _parsed(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Data over data, the last above all: tables are merged, anything else, lists too, is replaced."""
-    found: dict[str, Any] = {}
+    """Merge data, later layers over earlier ones. Tables are merged; anything else, lists too, is replaced, and so is a
+    table of another `kind`, which has other settings."""
+    data: dict[str, Any] = {}
     for layer in layers:
         for name, value in layer.items():
-            below = found.get(name)
-            found[name] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
-    return found
+            below = data.get(name)
+            if (
+                isinstance(below, Mapping)
+                and isinstance(value, Mapping)
+                and value.get("kind") in (None, below.get("kind"))
+            ):
+                value = merged(below, value)
+            data[name] = value
+    return data
 
 
 def _strange(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, Any, str]]:
-    """What TOML or Python can say and no setting can be."""
+    """Values that TOML or Python can express and no setting can have."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             yield from _strange(value, (*path, str(name)))

@@ -1,13 +1,14 @@
-"""What changes over the steps of a run. All of it follows from the step alone, so a resumed run needs no state."""
+"""Schedules: settings that change over the steps of a run. They depend on the step alone, so a resumed run needs no
+state."""
 
 from __future__ import annotations
 
 from gymposium_train.config.learn import Optimizer
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.root import TrainConfig
 
 
 def progress(config: TrainConfig, step: int) -> float:
-    """How far step 0 … steps - 1 is, from 0 to 1."""
+    """The progress of a run at step 0 … steps - 1, from 0 to 1."""
     return step / max(1, config.steps - 1)
 
 
@@ -24,7 +25,9 @@ def entropy_weight(config: TrainConfig, step: int) -> float:
 
 
 def kl_weight(config: TrainConfig, step: int) -> float:
-    """Weight of the distance to the reference in this step."""
+    """Weight of the KL penalty in this step; 0 without one."""
+    if config.kl is None:
+        return 0.0
     return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress(config, step))
 
 

@@ -1,32 +1,39 @@
-"""The config's own schema, walked by path: what a setting may be, in the same words for errors and for the reference.
+"""The JSON schema of `TrainConfig`, looked up by path: what a setting may be, in the same words for errors and for the
+reference.
 
 Paths are tuples of names, with a number for an entry of a list: `("stages", 0, "promote")`, written `stages.0.promote`.
+Where the `kind` of a table decides which settings it has, the data of the config say which they are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
-from gymposium_train.config.whole import TrainConfig
+from gymposium.plugins.host import host
+from gymposium_train.config.root import TrainConfig
 
 Node = Mapping[str, Any]
 """The JSON schema of a setting or a table."""
 Path = tuple[str | int, ...]
 
 
-@cache
 def whole() -> Node:
-    """The JSON schema of `TrainConfig`, as pydantic makes it from types, ranges and docstrings."""
+    """The JSON schema of `TrainConfig`, made from types, ranges and docstrings, with the kinds of all loaded
+    plugins."""
+    return _whole((*host().credits, *host().objectives))
+
+
+@lru_cache(maxsize=1)
+def _whole(kinds: tuple[str, ...]) -> Node:
     return TrainConfig.model_json_schema()
 
 
 def dotted(path: Path) -> str:
-    """`stages.0.opponents."lm:tiny"`: as it is written on the command line."""
+    """A path as the command line writes it: `stages.0.opponents."lm:tiny"`."""
     return ".".join(_name(key) for key in path)
 
 
@@ -36,47 +43,82 @@ def _name(key: str | int) -> str:
 
 
 def plain(node: Node) -> Node:
-    """The node without the ways round: a reference is followed, and of what may be left out the rest is looked at."""
+    """The node with references followed, and without the null of a setting that may be left out."""
     if "$ref" in node:
-        found: Node = whole()["$defs"][node["$ref"].rpartition("/")[2]]
-        return {**found, **{key: value for key, value in node.items() if key != "$ref"}}
+        target: Node = whole()["$defs"][node["$ref"].rpartition("/")[2]]
+        return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
     if "anyOf" in node:
-        [given] = (one for one in node["anyOf"] if one.get("type") != "null")
-        return {**plain(given), **{key: value for key, value in node.items() if key != "anyOf"}}
+        options = [option for option in node["anyOf"] if option.get("type") != "null"]
+        rest = {key: value for key, value in node.items() if key != "anyOf"}
+        return {**plain(options[0]), **rest} if len(options) == 1 else {"anyOf": options, **rest}
     return node
 
 
-def inside(node: Node, key: str | int) -> Node | None:
-    """What stands under a name in a table, or at a place in a list; None where nothing may."""
+def variants(node: Node) -> dict[str, Node]:
+    """The tables that a node may be, by their `kind`; empty for a node that is no union."""
+    found = (plain(option) for option in plain(node).get("oneOf", ()))
+    return {option["properties"]["kind"]["const"]: option for option in found}
+
+
+def kind_of(node: Node, data: Any) -> Any:
+    """The kind of a table of a union: the one that its data name, or the default."""
+    default: str = node["default"]["kind"]
+    return data.get("kind", default) if isinstance(data, Mapping) else default
+
+
+def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
+    """The settings of a table, by name. The `kind` of a union may be any of its kinds."""
+    node = plain(node)
+    if not (kinds := variants(node)):
+        own: Mapping[str, Node] = node.get("properties", {})
+        return own
+    description = next(iter(kinds.values()))["properties"]["kind"]["description"]
+    kind = {"enum": [*kinds], "default": kind_of(node, None), "description": description}
+    chosen = kind_of(node, data)
+    return {**(kinds[chosen]["properties"] if chosen in kinds else {}), "kind": kind}
+
+
+def inside(node: Node, key: str | int, data: Any = None) -> Node | None:
+    """The node under a name in a table, or at a place in a list; None if there is none."""
     node = plain(node)
     if node.get("type") == "array":
         return plain(node["items"])
-    found = node.get("properties", {}).get(key)
-    if found is None and isinstance(node.get("additionalProperties"), Mapping):
-        found = node["additionalProperties"]
-    return None if found is None else plain(found)
+    below = properties(node, data).get(str(key))
+    if below is None and isinstance(node.get("additionalProperties"), Mapping):
+        below = node["additionalProperties"]
+    return None if below is None else plain(below)
 
 
-def at(path: Path) -> Node | None:
-    """The node of a path; None where there is no such setting."""
+def below(data: Any, key: str | int) -> Any:
+    """The data under a name in a table, or at a place in a list; None if there are none."""
+    if isinstance(data, Mapping):
+        return data.get(key)
+    return data[key] if isinstance(data, list | tuple) and isinstance(key, int) and key < len(data) else None
+
+
+def at(path: Path, data: Any = None) -> Node | None:
+    """The node of a path in a config of these data; None if there is no such setting."""
     node: Node | None = whole()
     for key in path:
-        node = None if node is None else inside(node, key)
+        node = None if node is None else inside(node, key, data)
+        data = below(data, key)
     return node
 
 
 def wanted(node: Node) -> str:
     """What may be given, in words: `a whole number, 1 or more`."""
     node = plain(node)
+    if "anyOf" in node:
+        return ", or ".join(wanted(option) for option in node["anyOf"])
     if "enum" in node:
-        *most, last = (str(one) for one in node["enum"])
-        return f"one of {', '.join(most)} and {last}"
+        *most, last = (str(value) for value in node["enum"])
+        return f"one of {', '.join(most)} and {last}" if most else last
     if "const" in node:
         return str(node["const"])
     if node.get("type") == "array":
         entries = wanted(node["items"])
         return f"a list, each entry {entries}" + ("; at least one" if node.get("minItems") else "")
-    if node.get("type") == "object":
+    if node.get("type") == "object" or "oneOf" in node:
         each = node.get("additionalProperties")
         entries = f" of names, each with {wanted(each)}" if isinstance(each, Mapping) else ""
         return f"a table{entries}" + ("; at least one" if node.get("minProperties") else "")
@@ -94,44 +136,44 @@ def _range(node: Node) -> str:
     return f", {' and '.join(bounds)}" if bounds else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting, as the reference shows it."""
-
-    path: Path
-    """With the number 0 for the entries of a list of tables."""
-    node: Node
-
-    @property
-    def default(self) -> Any:
-        """None where it is left out by default."""
-        return self.node.get("default")
-
-
-def settings(node: Node | None = None, path: Path = ()) -> Iterator[Setting]:
-    """All settings that are no tables themselves, in the order of the schema."""
-    for name, below in (whole() if node is None else node)["properties"].items():
-        found, here = plain(below), (*path, name)
-        entry = plain(found["items"]) if found.get("type") == "array" else found
-        if "properties" in entry:
-            yield from settings(entry, here if entry is found else (*here, 0))
-        else:
-            yield Setting(here, found)
+def settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """All settings with their paths, tables too, in the order of the schema; those of a union for each of its kinds.
+    The entries of a list of tables have the number 0."""
+    table = whole() if node is None else node
+    kinds: list[dict[str, str]] = [{"kind": kind} for kind in variants(table)] or [{}]
+    for kind in kinds:
+        for name, property_ in properties(table, kind).items():
+            if name == "kind" and kind is not kinds[0]:
+                continue  # all kinds share it
+            setting, here = plain(property_), (*path, name)
+            yield here, setting
+            entry = plain(setting["items"]) if setting.get("type") == "array" else setting
+            if "properties" in entry or "oneOf" in entry:
+                yield from settings(entry, here if entry is setting else (*here, 0))
 
 
-def nearest(path: Path) -> str:
-    """What somebody may have meant who wrote the path of a setting that does not exist, as the end of an error."""
+def nearest(path: Path, data: Any = None) -> str:
+    """A hint for a path that leads to no setting, as the end of an error: the settings that may have been meant."""
     *table, name = path
-    beside = sorted((at(tuple(table)) or {}).get("properties", {}))
-    near = get_close_matches(str(name), beside, n=1, cutoff=0.6)
-    if near:
-        return _did_you_mean((*table, one) for one in near)
-    by_name = {str(setting.path[-1]): None for setting in settings()}
-    near = get_close_matches(str(name), by_name, n=1, cutoff=0.75)
-    if near:
-        return _did_you_mean(setting.path for setting in settings() if setting.path[-1] == near[0])
-    return f"Known there: {', '.join(beside)}."
+    node, values = at(tuple(table), data) or {}, data
+    for key in table:
+        values = below(values, key)
+    if others := [kind for kind, variant in variants(node).items() if name in variant["properties"]]:
+        kind, mine = dotted((*table, "kind")), kind_of(plain(node), values)
+        choices = " or ".join(f"{kind}={other}" for other in others)
+        return f"It belongs to {choices}, and here {kind}={mine}. Leave it out ({dotted(path)}=), or set that."
+    by_name: dict[str, dict[Path, None]] = {}
+    for setting, _ in settings():
+        by_name.setdefault(str(setting[-1]), {})[setting] = None
+    if name in by_name:
+        return _did_you_mean(by_name[str(name)])
+    siblings = sorted(properties(node, values))
+    if near := get_close_matches(str(name), siblings, n=1, cutoff=0.6):
+        return _did_you_mean((*table, match) for match in near)
+    if near := get_close_matches(str(name), by_name, n=1, cutoff=0.75):
+        return _did_you_mean(by_name[near[0]])
+    return f"Known there: {', '.join(siblings)}."
 
 
-def _did_you_mean(paths: Iterator[Path] | Sequence[Path]) -> str:
+def _did_you_mean(paths: Iterable[Path]) -> str:
     return f"Did you mean {' or '.join(dotted(path) for path in paths)}?"

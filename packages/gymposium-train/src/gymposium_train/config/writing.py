@@ -1,4 +1,4 @@
-"""A config as data and as text again, every setting in it, defaults too."""
+"""Write a config as data and as text, with every setting in it, defaults too."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 import tomlkit
 
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.root import TrainConfig
 
 
 def as_data(config: TrainConfig) -> dict[str, Any]:
-    """Nested plain data: mappings, lists, text, numbers."""
+    """The config as nested plain data: mappings, lists, text, numbers."""
     return config.model_dump(mode="json")
 
 
 def as_json(config: TrainConfig) -> str:
-    """As it stands in a run's `config.json`."""
+    """The config as a run's `config.json`."""
     return json.dumps(as_data(config), indent=2) + "\n"
 
 
 def as_toml(config: TrainConfig) -> str:
-    """As a file that `gymposium train` takes. What is left out in the config is left out here."""
+    """The config as a file that `gymposium train` takes. Settings without a value are left out."""
     return tomlkit.dumps(config.model_dump(mode="json", exclude_none=True))

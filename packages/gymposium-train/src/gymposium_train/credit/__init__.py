@@ -1,2 +1,2 @@
-"""Credit: the rewards of a batch in, what each turn deserves out. `episode` holds the contract; each algorithm is a
-file of its own."""
+"""Credit assignment: the rewards of a batch in, an advantage for each turn out. `protocol` holds the contract; each
+algorithm is a file with its settings."""

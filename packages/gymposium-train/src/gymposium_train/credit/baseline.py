@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from gymposium_train.credit.episode import Credit, Credited, Episode
 from gymposium_train.credit.grpo import group_advantages
+from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+
+
+class BaselineSettings(CreditSettings):
+    """Batch baseline (Williams, 1992): the reward less the mean of all matches of the same game and seat in the
+    step."""
+
+    kind: Literal["baseline"] = "baseline"
+    """Which credit assignment is used."""
+    normalise: bool = True
+    """Divide by the standard deviation of the rewards of the same game and seat (that of a sample, n - 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline(Credit):
     """The reward less the mean over all trajectories of the same role in the batch (Williams, 1992), whatever their
-    groups. Each turn has its trajectory's advantage. A group is dropped only where all its trajectories' roles got
-    the same throughout the batch."""
+    groups. Each turn has its trajectory's advantage. A group is dropped only if the rewards of each of its
+    trajectories' roles are equal throughout the batch."""
 
-    normalise: bool
-    """Over the standard deviation of the role's rewards, that of a sample (n - 1)."""
+    settings: BaselineSettings
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         totals: dict[str, list[float]] = {}
         for episode in (episode for group in groups for episode in group):
             totals.setdefault(episode.role, []).append(episode.total)
-        advantages = {role: group_advantages(found, normalise=self.normalise) for role, found in totals.items()}
+        normalise = self.settings.normalise
+        advantages = {role: group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
         # the totals of a role were gathered in the order in which its advantages are now handed out
-        rest = {role: iter(found or [0.0] * len(totals[role])) for role, found in advantages.items()}
+        rest = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
         credited: list[list[Credited] | None] = []
         for group in groups:
             shares = [Credited((next(rest[episode.role]),) * len(episode.rewards)) for episode in group]

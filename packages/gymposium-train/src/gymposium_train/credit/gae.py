@@ -4,30 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from gymposium_train.credit.episode import BadEpisode, Credit, Credited, Episode
 from gymposium_train.credit.grpo import EPSILON
+from gymposium_train.credit.protocol import BadEpisode, Credit, Credited, CreditSettings, Critic, Episode
+
+
+class GaeSettings(CreditSettings):
+    """Generalised advantage estimation over turns (Schulman et al., 2016), with a critic; with the objective `ppo` this
+    is PPO."""
+
+    kind: Literal["gae"] = "gae"
+    """Which credit assignment is used."""
+    normalise: bool = True
+    """Whiten the advantages over all turns of the batch: mean 0, standard deviation 1 (that of a sample, n - 1)."""
+    gamma: float = Field(default=1.0, gt=0.0, le=1.0)
+    """Discount factor for each turn."""
+    lam: float = Field(default=0.95, ge=0.0, le=1.0)
+    """Lambda, over turns."""
+    critic: Critic = Field(default_factory=Critic)
+    """The critic that estimates the value of each turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gae(Credit):
-    """Generalised advantage estimation (Schulman et al., 2016), where a step is a turn, its value the critic's at the
-    prompt. Every turn is a step, those that were paid nothing too. A trajectory that was truncated goes on with the
-    critic's value of the prompt that would have come next; one that ended is worth nothing afterwards.
+    """Generalised advantage estimation (Schulman et al., 2016). A step is a turn, and its value is the critic's at the
+    prompt. Every turn is a step, also one without a reward. A truncated trajectory continues with the critic's value of
+    the prompt that would have come next; the value after the end is 0.
 
-    Groups play no part, and none is dropped. The critic's targets are advantages and values added up, before any
-    whitening. Raises `BadEpisode` for an episode without values."""
+    Groups have no effect, and none is dropped. The critic's targets are the advantages before whitening plus the
+    values. Raises `BadEpisode` for an episode without values."""
 
-    gamma: float
-    lam: float
-    normalise: bool
-    """Whiten the advantages over all turns of the batch: mean 0, standard deviation 1 (that of a sample)."""
+    settings: GaeSettings
+    needs_turn_rewards: ClassVar[bool] = True
+
+    @property
+    def critic(self) -> Critic:
+        return self.settings.critic
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         raw = [[self.advantages(episode) for episode in group] for group in groups]
-        mean, deviation = _moments(raw) if self.normalise else (0.0, 1.0)
+        mean, deviation = _moments(raw) if self.settings.normalise else (0.0, 1.0)
         return [
             [
                 Credited(
@@ -40,14 +60,15 @@ class Gae(Credit):
         ]
 
     def advantages(self, episode: Episode) -> list[float]:
-        """One a turn, as they are before whitening."""
+        """One advantage for each turn, before whitening."""
         if not episode.values:
             raise BadEpisode("GAE needs the critic's value of each turn, and this episode has none: set up a critic.")
+        gamma, lam = self.settings.gamma, self.settings.lam
         found: list[float] = []
         later, following = 0.0, episode.after
         for reward, value in zip(reversed(episode.rewards), reversed(episode.values), strict=True):
-            surprise = reward + self.gamma * following - value
-            later = surprise + self.gamma * self.lam * later
+            surprise = reward + gamma * following - value
+            later = surprise + gamma * lam * later
             following = value
             found.append(later)
         return found[::-1]

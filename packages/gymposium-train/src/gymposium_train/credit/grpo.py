@@ -1,20 +1,44 @@
-"""GRPO: what a trajectory got against what its group got."""
+"""GRPO: a trajectory's reward relative to its group's mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from gymposium_train.credit.episode import Credit, Credited, Episode
+from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
 
 EPSILON = 1e-8
 
 
+class GrpoSettings(CreditSettings):
+    """Group-relative policy optimization (Shao et al., 2024): the reward less its group's mean."""
+
+    kind: Literal["grpo"] = "grpo"
+    """Which credit assignment is used."""
+    normalise: bool = True
+    """Divide by the standard deviation of the group (that of a sample, n - 1, as in TRL). This favours groups that are
+    nearly all won or nearly all lost; without it, Dr. GRPO (Liu et al., 2025)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grpo(Credit):
+    """Group-relative policy optimization (Shao et al., 2024): each turn has its trajectory's advantage. Groups whose
+    rewards are all equal are dropped."""
+
+    settings: GrpoSettings
+    needs_groups: ClassVar[bool] = True
+
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+        normalise = self.settings.normalise
+        return [spread(group, group_advantages([e.total for e in group], normalise=normalise)) for group in groups]
+
+
 def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float] | None:
-    """GRPO's advantage: the reward less its group's mean, over the group's standard deviation where
-    `normalise` is set (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO").
+    """GRPO's advantage: the reward less its group's mean, divided by the group's standard deviation if `normalise` is
+    set (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO").
 
     None for a group in which all rewards are equal: there is nothing to learn from it.
     """
@@ -27,21 +51,8 @@ def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float
     return [float(value) for value in centred]
 
 
-@dataclass(frozen=True, slots=True)
-class Grpo(Credit):
-    """Group-relative policy optimization (Shao et al., 2024): each turn has its trajectory's advantage. Groups in
-    which all got the same are dropped."""
-
-    normalise: bool
-    """Over the group's standard deviation, which favours groups that are nearly all won or nearly all lost (Liu et
-    al., 2025). That of a sample (n - 1), as in TRL."""
-
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
-        return [spread(group, group_advantages([e.total for e in group], normalise=self.normalise)) for group in groups]
-
-
 def spread(group: Sequence[Episode], advantages: Sequence[float] | None) -> list[Credited] | None:
-    """Each trajectory's advantage to all of its turns; None where there are none."""
+    """Give each trajectory's advantage to all of its turns; None if there are no advantages."""
     if advantages is None:
         return None
     return [Credited((a,) * len(episode.rewards)) for episode, a in zip(group, advantages, strict=True)]

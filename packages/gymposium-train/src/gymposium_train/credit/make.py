@@ -1,29 +1,20 @@
-"""The credit that a run's settings ask for."""
+"""The credit assignments that plugins offer, and the one that a config chooses."""
 
 from __future__ import annotations
 
-from gymposium_train.config import Credit as Settings
-from gymposium_train.credit.baseline import Baseline
-from gymposium_train.credit.episode import Credit
-from gymposium_train.credit.gae import Gae
-from gymposium_train.credit.gigpo import Gigpo
-from gymposium_train.credit.grpo import Grpo
-from gymposium_train.credit.rae import Rae
-from gymposium_train.credit.rloo import Rloo
+from gymposium.errors import UnknownName
+from gymposium.plugins.host import host
+from gymposium_train.credit.protocol import Credit, CreditSettings
+from gymposium_train.variants import Variants, from_plugins
+
+CREDITS = Variants(CreditSettings, from_plugins(lambda: host().credits, CreditSettings), default="grpo")
+"""The table `[credit]` of a config."""
 
 
-def make_credit(settings: Settings) -> Credit:
-    """Of the kind and with the numbers of `settings`."""
-    match settings.kind:
-        case "grpo":
-            return Grpo(normalise=settings.normalise)
-        case "rloo":
-            return Rloo()
-        case "baseline":
-            return Baseline(normalise=settings.normalise)
-        case "rae":
-            return Rae(decay=settings.decay)
-        case "gae":
-            return Gae(gamma=settings.gamma, lam=settings.lam, normalise=settings.normalise)
-        case "gigpo":
-            return Gigpo(gamma=settings.gamma, weight=settings.step_weight, normalise=settings.normalise)
+def make_credit(settings: CreditSettings) -> Credit:
+    """The credit of these settings. Raises `UnknownName` if its plugin is not loaded."""
+    specs = host().credits
+    if settings.kind not in specs:
+        raise UnknownName("credit", settings.kind, specs)
+    credit: Credit = host().implementation(specs[settings.kind])(settings)
+    return credit

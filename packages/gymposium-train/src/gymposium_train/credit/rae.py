@@ -1,35 +1,47 @@
-"""Role-conditioned advantage estimation: for self-play, where the two seats' rewards cancel."""
+"""Role-conditioned advantage estimation: for self-play, where the rewards of the two seats cancel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from gymposium.errors import GymposiumError
-from gymposium_train.credit.episode import Credit, Credited, Episode
+from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+
+
+class RaeSettings(CreditSettings):
+    """Role-conditioned advantage estimation (Liu et al., 2025, SPIRAL), for self-play: the reward less a moving average
+    of the rewards of the same game and seat."""
+
+    kind: Literal["rae"] = "rae"
+    """Which credit assignment is used."""
+    decay: float = Field(default=0.95, ge=0.0, lt=1.0)
+    """Decay of the moving average for each trajectory. The average begins at 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rae(Credit):
     """The reward less a moving average of the role's rewards (Liu et al., 2025, SPIRAL). In a zero-sum game the mean
-    over both seats is nothing, whatever the policy does, and the first mover's edge would read as merit; each role's
-    own average takes it out.
+    over both seats is 0 for every policy, and the first mover's advantage would be credited to its moves; each role's
+    own average removes it.
 
     Trajectories are taken in order, and each reads the average before its own reward goes into it: no trajectory has
     a part in its own baseline. No group is dropped, since none is compared within itself."""
 
-    decay: float = 0.95
-    """What is left of the average after each trajectory. It begins at 0."""
+    settings: RaeSettings
     baselines: dict[str, float] = field(default_factory=dict, init=False)
-    """The averages so far, by role."""
+    """The moving averages, by role."""
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         return [[self._take(episode) for episode in group] for group in groups]
 
     def _take(self, episode: Episode) -> Credited:
         baseline = self.baselines.get(episode.role, 0.0)
-        self.baselines[episode.role] = self.decay * baseline + (1.0 - self.decay) * episode.total
+        decay = self.settings.decay
+        self.baselines[episode.role] = decay * baseline + (1.0 - decay) * episode.total
         return Credited((episode.total - baseline,) * len(episode.rewards))
 
     def state(self) -> dict[str, Any]:

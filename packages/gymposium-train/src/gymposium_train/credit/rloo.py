@@ -1,23 +1,34 @@
-"""RLOO: what a trajectory got against what the others of its group got."""
+"""RLOO: a trajectory's reward relative to the mean of the others of its group."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from gymposium.errors import BadOption
-from gymposium_train.credit.episode import Credit, Credited, Episode
 from gymposium_train.credit.grpo import group_advantages, spread
+from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+
+
+class RlooSettings(CreditSettings):
+    """Leave-one-out baseline (Ahmadian et al., 2024): the reward less the mean of the others of the group."""
+
+    kind: Literal["rloo"] = "rloo"
+    """Which credit assignment is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rloo(Credit):
     """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024): the reward less the mean of
     the others in the group, so that no trajectory has a part in its own baseline. Each turn has its trajectory's
-    advantage. Groups in which all got the same are dropped.
+    advantage. Groups whose rewards are all equal are dropped.
 
-    A group of one has no others. Raises `BadOption` where all groups are like that; one of several that lost its
+    A group of one has no others. Raises `BadOption` if all groups are like that; one of several that lost its
     others on the way is dropped."""
+
+    settings: RlooSettings
+    needs_groups: ClassVar[bool] = True
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         if groups and all(len(group) == 1 for group in groups):
@@ -29,7 +40,7 @@ class Rloo(Credit):
 
 
 def left_out(rewards: Sequence[float]) -> list[float] | None:
-    """Each reward less the mean of the others; None where all are equal."""
+    """Each reward less the mean of the others; None if all are equal."""
     centred = group_advantages(rewards, normalise=False)
     if centred is None:
         return None

@@ -158,7 +158,9 @@ class Learner:
         the policy does not learn, the critic alone does. `kl_weight` is that of the loss where it is left out. Returns
         metrics by name."""
         metrics, settings = Metrics(), self.settings
-        weights = Weights(entropy_weight, self.loss.kl.weight if kl_weight is None else kl_weight)
+        if kl_weight is None:
+            kl_weight = self.loss.kl.weight if self.loss.kl is not None else 0.0
+        weights = Weights(entropy_weight, kl_weight)
         turns = sum(len(row.spans) for row in rows)
         entropy: Entropy = "gradient" if policy_learns and entropy_weight > 0.0 else "value"
         for epoch in range(settings.epochs):

@@ -6,16 +6,6 @@ import torch
 from torch import Tensor
 
 from gymposium_train.objective.terms import k3
-from gymposium_train.objective.turns import mean_over_turns
-
-
-@torch.no_grad()
-def clipped(logprobs: Tensor, old: Tensor, low: float, high: float, turn: Tensor | None = None) -> Tensor:
-    """1 where a token's ratio is outside 1 - `low` … 1 + `high`, else 0: [M]. The mean is `clipfrac`. With `turn`, the
-    ratio is the whole turn's, which is what `gspo` clips."""
-    difference = logprobs - old
-    ratio = (difference if turn is None else mean_over_turns(difference, turn)).exp()
-    return ((ratio < 1.0 - low) | (ratio > 1.0 + high)).to(ratio.dtype)
 
 
 @torch.no_grad()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gymposium.errors import BadOption
 from gymposium.settings import NoSettings
-from gymposium_agents.engines.protocol import EngineStart
+from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy
 from gymposium_train.publishing.kept import mark_kept, remove_others
 
 
-def shared_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
+def shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngine:
     """The engine `shared`: it samples from the learner's own model."""
     if start.learner is None:
         raise BadOption("engine=shared samples from the model of a learner in this process, so no player can name it.")

@@ -2,7 +2,7 @@
 keeps what the learner is to learn from, `results` how it went."""
 
 from gymposium_train.rollout.cast import Cast
-from gymposium_train.rollout.gather import Group, Rollout, roll_out
-from gymposium_train.rollout.plan import Planned, WhoPlays
+from gymposium_train.rollout.gather import Rollout, roll_out
+from gymposium_train.rollout.plan import Group, Planned, WhoPlays
 
 __all__ = ["Cast", "Group", "Planned", "Rollout", "WhoPlays", "roll_out"]

@@ -8,29 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.driver import MatchResult, Schedule, play
-from gymposium.games.protocol import Game
 from gymposium.records import recorded
 from gymposium.trajectories import Trajectory
-from gymposium_agents.tokens import Policy
 from gymposium_train.rollout.curriculum import SELF
-from gymposium_train.rollout.plan import Planned
+from gymposium_train.rollout.plan import Group, Planned
 from gymposium_train.rollout.results import Results, named
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Trajectories that one baseline may range over: they share game, match seed, seat and opponent."""
-
-    game: Game
-    seat: int
-    opponent: str
-    """As the stage names it; `alone` in a game with one seat."""
-    trajectories: list[Trajectory]
-    """By the matches' place in the plan, never by when they ended: short matches end first, and are often lost."""
-    version: Policy | None = None
-    """Which past version the opponent was, where it was one."""
-    stage: int = 0
-    """The stage that it was planned in, counted from 0."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gymposium.driver import MatchJob
 from gymposium.failures import FailurePolicy
@@ -15,17 +15,15 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.rewards.match import score_of
 from gymposium.streams import draw, stream
+from gymposium.trajectories import Trajectory
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.learn import BY_TURN
 from gymposium_train.config.schedules import group_size
+from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.cast import Cast
 from gymposium_train.rollout.curriculum import ALONE, PAST, SELF, Curriculum, check_stages
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.results import has_score
-
-if TYPE_CHECKING:
-    from gymposium_train.rollout.gather import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,22 @@ class Planned:
     jobs: tuple[MatchJob, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Trajectories that one baseline may range over: they share game, match seed, seat and opponent."""
+
+    game: Game
+    seat: int
+    opponent: str
+    """As the stage names it; `alone` in a game with one seat."""
+    trajectories: list[Trajectory]
+    """By the matches' place in the plan, never by when they ended: short matches end first, and are often lost."""
+    version: Policy | None = None
+    """Which past version the opponent was, where it was one."""
+    stage: int = 0
+    """The stage that it was planned in, counted from 0."""
+
+
 class WhoPlays:
     """Plans one step after the other, in order: `plan`, then the matches are played, then `note`, then the next step.
     What it plans follows from the config's seed, the step, and the results that were noted before."""
@@ -53,6 +67,7 @@ class WhoPlays:
         check_stages(config.stages, games)
         self._config, self._games, self._cast = config, games, cast
         self._on_illegal = FailurePolicy.parse(config.asking.on_illegal)
+        self._note_pay = make_credit(config.credit).needs_turn_rewards
         named = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
         self._players = {name: make_player(name) for name in named if name not in (SELF, PAST)}
         self._keeps_versions = PAST in named
@@ -112,7 +127,7 @@ class WhoPlays:
                 seed=match_seed,
                 player_seed=stream(seed, "train", step, number, member).getrandbits(48),
                 on_illegal=self._on_illegal,
-                note_pay=config.credit.kind in BY_TURN,
+                note_pay=self._note_pay,
             )
             for member in range(group_size(config, step))
         )

@@ -129,7 +129,7 @@ def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = Fa
 def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
     """The cold start's batches to be imitated beside a step's optimizer steps; None where nothing is."""
     settings = run.config.sft
-    if not settings.weight:
+    if settings is None:
         return None
     pairs = pairs_of(run, lessons(run), loaded)
 

@@ -16,9 +16,9 @@ from gymposium.loggers.protocol import LoggerStart
 from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.known import check_servable
+from gymposium_train.config.checks import check
 from gymposium_train.config.permitted import to_allow
-from gymposium_train.config.sense import check
+from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import view

@@ -127,7 +127,7 @@ def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu:
 
 def _samples_file(run: UnderWay, loaded: LoadedModel) -> SamplesFile:
     config, pieces = run.config, loaded.chat.pieces
-    critic = config.credit.kind == "gae"
+    critic = make_credit(config.credit).critic is not None
     return SamplesFile(run.directory.samples_file, config.samples, config.steps, pieces, critic=critic)
 
 

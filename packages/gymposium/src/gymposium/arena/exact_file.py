@@ -8,13 +8,12 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gymposium.allowed import check_named_player
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.results.model import Measured
 from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
-from gymposium.players.grammar import make_player
+from gymposium.players.grammar import check_named_player, make_player
 
 FORMAT: Final = "gymposium-exact-1"
 

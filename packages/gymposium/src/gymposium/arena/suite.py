@@ -22,11 +22,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from gymposium.allowed import check_named_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game, load_named_game
+from gymposium.players.grammar import check_named_player
 from gymposium.settings import read_settings
 
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.allowed import check_named_player
 from gymposium.arena.board import Board
 from gymposium.arena.crew import play_tasks
 from gymposium.arena.entries import Entry
 from gymposium.arena.schedule import Lineup, lineups
 from gymposium.arena.worker import Ended, Task
+from gymposium.players.grammar import check_named_player
 
 
 @dataclass(slots=True)

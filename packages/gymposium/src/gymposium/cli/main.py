@@ -16,18 +16,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from gymposium.allowed import allow
 from gymposium.cli.text import complain, note
-from gymposium.errors import BadOption, GymposiumError, MissingExtra, UnknownName
+from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
 from gymposium.plugins.host import host, is_loaded, without_plugins
 from gymposium.plugins.specs import CommandSpec
-
-_ELSEWHERE = {
-    "eval": "gymposium-agents",
-    "lora": "gymposium-agents",
-    "sb3": "gymposium-sb3",
-    "synth": "gymposium-agents",
-    "train": "gymposium-train",
-}
-"""Verbs that first-party distributions add, for an error that says what to install."""
 
 
 class Verbs(TyperGroup):
@@ -56,9 +48,8 @@ class Verbs(TyperGroup):
 
                 register_envs()
             return verb, _load(spec), rest
-        if verb in _ELSEWHERE:
-            raise MissingExtra(f"The command {verb!r}", _ELSEWHERE[verb])
-        raise UnknownName("command", verb, {*host().commands, *_ELSEWHERE})
+        check_first_party("command", verb)
+        raise UnknownName("command", verb, {*host().commands, *FIRST_PARTY["command"]})
 
     def invoke(self, ctx: Any) -> Any:
         try:

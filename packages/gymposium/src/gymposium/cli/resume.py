@@ -15,10 +15,12 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from gymposium.allowed import check_named_game, check_named_player, is_allowed
+from gymposium.allowed import is_allowed
 from gymposium.cli.matches import match_bar, telling_of
 from gymposium.cli.text import note
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
+from gymposium.games.registry import check_named_game
+from gymposium.players.grammar import check_named_player
 from gymposium.plugins.host import host
 from gymposium.runs.folder import RunFolder, RunMatches
 

@@ -1,9 +1,9 @@
-"""The one driver that plays matches: for commands, evaluation, cold-start data and training rollouts.
+"""The driver plays matches: for commands, evaluation, cold-start data and training rollouts.
 
-One generator plays one match (`driver.match`); a schedule says when the players are asked. In `rounds` every live match
-asks once a round, so what is batched together depends only on the matches, and a run repeats to the bit
-(`driver.rounds`). In `streaming` a match goes on as soon as its own answers are in, for players that wait for a server
-or for each other (`driver.streaming`).
+A `RunningMatch` is one match; a schedule decides when its players are asked. In `rounds` every match asks once a round,
+so what is batched together depends on the matches alone, and a run repeats to the bit (`driver.rounds`). In
+`streaming` a match goes on as soon as its own answers are in, for players that wait for a server or for each other
+(`driver.streaming`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from gymposium.driver.guard import Answer, Guard, PlayerFailure
-from gymposium.driver.match import Live, Underway, broken_off, play_match, prompt_hash
+from gymposium.driver.match import RunningMatch, prompt_hash
 from gymposium.driver.opening import open_match
 from gymposium.driver.result import FORFEIT, EngineError, MatchJob, MatchResult, Turn
 from gymposium.driver.rounds import ask_players, replies_of, rounds
@@ -26,18 +26,15 @@ __all__ = [
     "Answer",
     "EngineError",
     "Guard",
-    "Live",
     "MatchJob",
     "MatchResult",
     "PlayerFailure",
+    "RunningMatch",
     "Schedule",
     "Turn",
-    "Underway",
     "ask_players",
-    "broken_off",
     "open_match",
     "play",
-    "play_match",
     "prompt_hash",
     "replies_of",
 ]
@@ -55,15 +52,16 @@ def play(
     schedule: Schedule = "rounds",
     guard: Guard | None = None,
 ) -> Iterator[MatchResult]:
-    """Plays matches, up to `at_once` at a time, and yields each as it ends: in `rounds` in the order of the jobs where
-    several end in one round, in `streaming` as they come. With a `watchdog`, a seat whose player does not answer in
-    its time forfeits. With a `guard`, so does a seat whose player raises, in that match alone; and where a game's
-    engine fails, or a player cannot be asked, the match is yielded as far as it came, with an `ending` that says why.
+    """Plays matches, up to `at_once` at a time, and yields the result of each as it ends: `rounds` keeps the order of
+    the jobs among those that end in one round, `streaming` yields them as they come.
 
-    What is played is the same in both wherever the players' replies follow from their asks alone.
+    With a `watchdog`, a seat whose player does not answer in time forfeits. With a `guard`, a seat whose player raises
+    forfeits that match; and if a game's engine fails or a player cannot be asked, the match is yielded as far as it
+    came, with an `ending` that says why. Both schedules play the same moves if the players' replies depend on their
+    asks alone.
 
-    Raises `BadOption` for another schedule and, without a guard, `EngineError` with the match so far where a game's
-    engine fails, and whatever a player raises."""
+    Raises `BadOption` for an unknown schedule; without a guard, also `EngineError` with the match so far if a game's
+    engine fails, and every exception that a player raises."""
     if schedule not in SCHEDULES:
         raise BadOption(f"schedule={schedule!r}: write {' or '.join(map(repr, SCHEDULES))}.")
     return SCHEDULES[schedule](jobs, at_once, watchdog, guard)

@@ -1,6 +1,6 @@
-"""A guard between the driver and its players: what a player raises costs the match in which it raised, and no other.
+"""A guard between the driver and its players: an exception in a player costs that match alone.
 
-Without a guard it ends all play, which is what somebody wants who writes a player. A tournament goes on.
+Without a guard the exception ends all play, which helps while a player is being written. A tournament uses a guard.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from gymposium.players.protocol import Ask, FinishReason, Player, Reply, Usage
 from gymposium.watchdog import Watchdog
 
 _LONGEST = 500
-"""Characters of what a player raised that are kept."""
+"""Number of characters of a player's error that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerFailure:
-    """What came instead of a reply."""
+    """An error that a player raised instead of replying."""
 
     text: str
-    """What was raised, on one line."""
+    """The error, on one line."""
     own: bool
-    """Whether it is the player's own doing: its seat forfeits. Otherwise something failed that the player stands on, a
-    server or the game's engine, and the match breaks off without a result."""
+    """True if the player is at fault: its seat forfeits. False if something it depends on failed, such as a server or
+    the game's engine: the match breaks off without a result."""
 
     @classmethod
     def of(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
-        """What gymposium raises says what somebody has to do before this player can answer; it says nothing of how the
-        player plays. But a move that is illegal in a world of the player's own is the player's mistake."""
+        """The failure that this error means. An error of gymposium says what the user has to do before the player can
+        answer, so the player is not at fault. A move that is illegal in a world that the player searches is its
+        mistake."""
         if isinstance(error, EngineError):
             return cls(error.played.ending.detail, own=False)
         if tells_what_to_do(error):
@@ -41,39 +42,40 @@ class PlayerFailure:
 
 
 Answer = Reply | PlayerFailure | None
-"""What is handed to a match for one ask; None where the watchdog fired."""
+"""What a match is given for one ask; None if the watchdog fired."""
 
 
 class Guard:
-    """Asks players so that each ask has an answer, whatever they raise."""
+    """Asks players and turns what they raise into answers."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
-        """One answer for each ask, in order. Where the player raises when it is asked for several, it is asked again
-        for one after the other, each from where its stream was, so that the others answer as if they had been alone."""
+        """Returns one answer for each ask, in order. If the player raises when it is asked for several, it is asked
+        again for one at a time, with the random streams set back, so that each ask is answered as if it were alone."""
         before = [ask.rng.getstate() for ask in asks]
         try:
-            given = player.act(asks) if watchdog is None else watchdog.act(player, asks)
-            if given is None and watchdog is not None:
+            replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
+            if replies is None and watchdog is not None:
                 return [None] * len(asks)
-            return checked(player, given, len(asks))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's player may raise
+            return check_replies(player, replies, len(asks))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a third-party player may raise anything
             if len(asks) == 1:
                 return [PlayerFailure.of(error, asks[0], player)]
-        found: list[Answer] = []
+        answers: list[Answer] = []
         for ask, state in zip(asks, before, strict=True):
             ask.rng.setstate(state)
-            found += self.answers(player, [ask], watchdog)
-        return found
+            answers += self.answers(player, [ask], watchdog)
+        return answers
 
 
-def checked(player: Player, given: Any, count: int) -> list[Answer]:
-    """What a player gave, where it is so many replies that can be read and recorded. Raises `TypeError` elsewhere."""
-    if not isinstance(given, Sequence) or len(given) != count:
-        raise TypeError(f"player {player.name} was asked for {count} replies and gave {_kind(given)}")
-    for reply in given:
+def check_replies(player: Player, replies: Any, count: int) -> list[Answer]:
+    """Returns the replies as a list. Raises `TypeError` unless they are `count` replies that can be read and
+    recorded."""
+    if not isinstance(replies, Sequence) or len(replies) != count:
+        raise TypeError(f"player {player.name} was asked for {count} replies and gave {_kind(replies)}")
+    for reply in replies:
         if wrong := _wrong(reply):
             raise TypeError(f"player {player.name} gave {wrong}")
-    return list(given)
+    return list(replies)
 
 
 def _wrong(reply: Any) -> str | None:

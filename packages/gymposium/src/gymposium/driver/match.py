@@ -1,13 +1,13 @@
-"""One match as the driver plays it: a generator that asks for replies and is sent them.
+"""One match as the driver plays it.
 
-It knows the rules of play (who is asked, what a failed reply costs, how a match may end) and nothing of when or how
-players are asked: that is a schedule's.
+This is where the rules of play stand: who is asked, what a failed reply costs, how a match may end. When and how
+players are asked is up to a schedule (`gymposium.driver.rounds`, `gymposium.driver.streaming`) or to a
+`gymposium.Table`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,77 +23,87 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import read, read_action
 
 
-@dataclass(slots=True)
-class Underway:
-    """A match that is being played, for whoever shows it: to be looked at, never to be changed."""
+class RunningMatch:
+    """A match that is being played.
+
+    `begin` opens it. From then on `asks` holds what its players are asked now: put an answer for each of them, in
+    order, into `answers`, and `go_on` plays these. Looking at it changes nothing; `match` and `turns` are not to be
+    changed.
+    """
+
+    __slots__ = (
+        "_context",
+        "_moves",
+        "_paid",
+        "_so_far",
+        "_tally",
+        "answers",
+        "asks",
+        "job",
+        "match",
+        "opening",
+        "penalties",
+        "turns",
+    )
 
     match: Match
-    turns: list[Turn] = field(default_factory=list)
-    penalties: dict[int, float] = field(default_factory=dict)
-    """What each seat has paid so far."""
-    opening: int = 0
-    """Random plies with which it began."""
+    """The game's match. Not set before `begin`, nor if the game's engine cannot make one."""
 
+    def __init__(self, job: MatchJob) -> None:
+        if len(job.players) != job.game.seats:
+            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
+        self.job = job
+        self.turns: list[Turn] = []
+        """Every reply so far."""
+        self.asks: list[Ask] = []
+        self.answers: list[Answer] = []
+        """One place for each ask: None until its player has answered, and after the watchdog fired."""
+        self.opening = 0
+        """Number of random plies with which the match began."""
+        self._tally = Tally(job.on_illegal)
+        self.penalties = self._tally.penalties
+        """What each seat has paid so far for failed replies."""
+        self._moves: dict[int, str] = {}
+        self._paid: tuple[float, ...] | None = None
+        self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
-Asking = Generator[list[Ask], Sequence[Answer], MatchResult]
+    def begin(self) -> None:
+        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails."""
+        job = self.job
+        try:
+            self.match, self.opening = open_match(job.game, job.seed, job.opening)
+            # functions of what it holds, not of the match itself: a cycle would outlive the match
+            self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
+            fail = partial(_engine_error, self._so_far)
+            self._context = MatchContext(self.match, job.id, job.seed_for_players, fail)
+            self._next_decision()
+        except Exception as error:
+            if tells_what_to_do(error):
+                raise
+            raise self.broken_off(error) from error
 
+    def broken_off(self, error: Exception) -> EngineError:
+        """The error to raise because the game's engine raised `error`; it holds the match so far."""
+        return _engine_error(self._so_far, error)
 
-def play_match(job: MatchJob, underway: Underway | None = None) -> Asking:
-    """Plays one match: yields the asks of all seats that must move, is sent their answers (None where the watchdog
-    fired, a `PlayerFailure` where a guard caught what the player raised), returns the finished match, or what there is
-    of it where a player could not be asked. An environment gives `underway` (with a new match in it) and sees there how
-    it stands.
+    def go_on(self) -> MatchResult | None:
+        """Plays the answers. Returns the result of the match if it is over, and None if it asks for more. A match
+        whose player could not be asked (a `PlayerFailure` that is not the player's own) is over as far as it came.
 
-    Raises `EngineError` with the match so far where the game's engine fails."""
-    try:
-        if underway is None:
-            match, opening = open_match(job.game, job.seed, job.opening)
-            underway = Underway(match, opening=opening)
-        return (yield from _play_match(job, underway))
-    except Exception as error:
-        if tells_what_to_do(error):
-            raise
-        # what a player raises does not pass through here: this is the game's own
-        raise broken_off(job, underway, error) from error
-
-
-def broken_off(job: MatchJob, underway: Underway | None, error: Exception) -> EngineError:
-    """What is to be raised where the game's engine raised `error`: with the match so far, and nothing of it where
-    the game could not even begin."""
-    in_words = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    if underway is None:
-        return EngineError(MatchResult(job, [], [], (), Ending("broke off", detail=in_words)), error)
-    return EngineError(_so_far(job, underway, in_words), error)
-
-
-def _so_far(job: MatchJob, underway: Underway, error: str) -> MatchResult:
-    events, turns, penalties = underway.match.events, underway.turns, underway.penalties
-    ending = Ending("broke off", detail=error)
-    return MatchResult(job, events, turns, (), ending, penalties, opening=underway.opening)
-
-
-def _play_match(job: MatchJob, underway: Underway) -> Asking:
-    game, match, turns, tally = job.game, underway.match, underway.turns, Tally(job.on_illegal)
-    penalties = underway.penalties = tally.penalties
-    unanswered: dict[int, Any] = {}
-    sitting = MatchContext(match, job.id, job.seed_for_players, partial(broken_off, job, underway))
-    while seats := match.to_move():
-        tally.next_decision()
-        moves: dict[int, str] = {}
-        asks = [*map(sitting.ask, seats)]
-        paid = match.returns() if job.note_pay else None
-        while asks:
-            replies = yield asks
-            again: list[Ask] = []
-            failures: list[Ending] = []
-            for asked_one, reply in zip(asks, replies, strict=True):  # all are read, whoever fails first
-                seat = asked_one.seat
+        Raises `EngineError` if the game's engine fails."""
+        job, match = self.job, self.match
+        again: list[Ask] = []
+        failures: list[Ending] = []
+        unanswered: dict[int, Any] = {}
+        try:
+            for ask, reply in zip(self.asks, self.answers, strict=True):  # all are read, whichever fails first
+                seat = ask.seat
                 if reply is None:
                     failures.append(Ending("timed out", seat))
                     continue
                 if isinstance(reply, PlayerFailure):
                     if not reply.own:
-                        return _so_far(job, underway, reply.text)
+                        return self._so_far(reply.text)
                     failures.append(Ending("crashed", seat, reply.text))
                     continue
                 if reply.finish_reason == "context":
@@ -101,65 +111,88 @@ def _play_match(job: MatchJob, underway: Underway) -> Asking:
                     if reply.trace is not None:
                         unanswered[seat] = reply.trace
                     continue
-                legal = legal_moves(asked_one)
+                legal = legal_moves(ask)
                 if reply.action is None:
                     cut_off = reply.finish_reason == "length"
-                    reading = read(reply.text, legal, job.players[seat].reader, game.move_pattern, cut_off=cut_off)
+                    reading = read(reply.text, legal, job.players[seat].reader, job.game.move_pattern, cut_off=cut_off)
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
-                before = None if paid is None else paid[seat]
-                turns.append(Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage, before))
+                before = None if self._paid is None else self._paid[seat]
+                turn = Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage, before)
+                self.turns.append(turn)
                 if reading.kind == "move" and reading.move is not None:
-                    moves[seat] = reading.move
+                    self._moves[seat] = reading.move
                     continue
-                outcome = tally.failed(seat, can_draw=bool(legal))
+                outcome = self._tally.failed(seat, can_draw=bool(legal))
                 if outcome == "random" and legal:
-                    moves[seat] = legal[int(asked_one.rng.random() * len(legal))]
+                    self._moves[seat] = legal[int(ask.rng.random() * len(legal))]
                 elif outcome == "again":
-                    turns[-1].penalty = job.on_illegal.cost  # nothing where a retry is free
-                    again.append(sitting.ask(seat, reading.reason(legal)))
+                    turn.penalty = job.on_illegal.cost  # 0 if a retry is free
+                    again.append(self._context.ask(seat, reading.reason(legal)))
                 else:
                     failures.append(Ending("no legal move", seat))
             if failures:
-                ending = forfeited(failures, sitting.seed)
-                return MatchResult(
-                    job, match.events, turns, match.returns(), ending, penalties, unanswered, opening=underway.opening
-                )
-            asks = again
-        match.apply(moves)
-    # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
-    report = getattr(match, "report", None)
-    reports = () if report is None else tuple(dict(report(seat)) for seat in range(game.seats))
-    paid = match.returns()
-    return MatchResult(job, match.events, turns, paid, OVER, penalties, reports=reports, opening=underway.opening)
+                ending = forfeited(failures, self._context.seed)
+                return self._result(match.returns(), ending, unanswered)
+            if again:
+                self._ask(again)
+                return None
+            match.apply(self._moves)
+            return self._next_decision()
+        except Exception as error:
+            if tells_what_to_do(error):
+                raise
+            # what a player raises does not pass through here: this is the game's own
+            raise self.broken_off(error) from error
+
+    def _ask(self, asks: list[Ask]) -> None:
+        self.asks = asks
+        self.answers = [None] * len(asks)
+
+    def _next_decision(self) -> MatchResult | None:
+        match, job = self.match, self.job
+        seats = match.to_move()
+        if seats:
+            self._tally.next_decision()
+            self._moves = {}
+            self._paid = match.returns() if job.note_pay else None
+            self._ask([*map(self._context.ask, seats)])
+            return None
+        # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
+        report = getattr(match, "report", None)
+        reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
+        return self._result(match.returns(), OVER, reports=reports)
+
+    def _result(
+        self,
+        paid: tuple[float, ...],
+        ending: Ending,
+        unanswered: dict[int, Any] | None = None,
+        reports: tuple[dict[str, float], ...] = (),
+    ) -> MatchResult:
+        return MatchResult(
+            self.job,
+            self.match.events,
+            self.turns,
+            paid,
+            ending,
+            self.penalties,
+            unanswered or {},
+            opening=self.opening,
+            reports=reports,
+        )
 
 
-@dataclass(slots=True)
-class Live:
-    """A match under way: what it waits for, and the replies that are there already."""
+def _result_so_far(
+    job: MatchJob, match: Match | None, turns: list[Turn], penalties: dict[int, float], opening: int, error: str
+) -> MatchResult:
+    """The result of a match that broke off. It has no events if the game could not even begin."""
+    events = [] if match is None else match.events
+    return MatchResult(job, events, turns, (), Ending("broke off", detail=error), penalties, opening=opening)
 
-    job: MatchJob
-    asking: Asking
-    asks: list[Ask]
-    replies: list[Answer]
 
-    @classmethod
-    def begin(cls, job: MatchJob, underway: Underway | None = None) -> Live:
-        if len(job.players) != job.game.seats:
-            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
-        asking = play_match(job, underway)
-        asks = next(asking)  # every game asks at least once
-        return cls(job, asking, asks, [None] * len(asks))
-
-    def go_on(self) -> MatchResult | None:
-        """Hand over the replies. The finished match, or None where it asks for more."""
-        try:
-            self.asks = self.asking.send(self.replies)
-        except StopIteration as end:
-            played: MatchResult = end.value
-            return played
-        self.replies = [None] * len(self.asks)
-        return None
+def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> EngineError:
+    return EngineError(so_far(f"{type(error).__name__}: {' '.join(str(error).split())}"), error)
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:

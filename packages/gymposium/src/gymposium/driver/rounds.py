@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gymposium.driver.guard import Answer, Guard
-from gymposium.driver.match import Live
+from gymposium.driver.match import RunningMatch
 from gymposium.driver.result import EngineError, MatchJob, MatchResult
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.watchdog import Watchdog
@@ -15,55 +15,58 @@ from gymposium.watchdog import Watchdog
 def rounds(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
-    """As `gymposium.driver.play`."""
+    """The schedule `rounds` of `gymposium.driver.play`."""
     waiting = iter(jobs)
-    live: list[Live] = []
+    running: list[RunningMatch] = []
     while True:
-        while len(live) < at_once and (job := next(waiting, None)) is not None:
+        while len(running) < at_once and (job := next(waiting, None)) is not None:
+            match = RunningMatch(job)
             try:
-                live.append(Live.begin(job))
+                match.begin()
             except EngineError as error:
-                yield told(error, guard)
-        if not live:
-            return
-        ask_players(live, watchdog, guard)
-        still: list[Live] = []
-        for one in live:
-            try:
-                played = one.go_on()
-            except EngineError as error:
-                played = told(error, guard)
-            if played is None:
-                still.append(one)
+                yield result_or_raise(error, guard)
             else:
-                yield played
-        live = still
+                running.append(match)
+        if not running:
+            return
+        ask_players(running, watchdog, guard)
+        unfinished: list[RunningMatch] = []
+        for match in running:
+            try:
+                result = match.go_on()
+            except EngineError as error:
+                result = result_or_raise(error, guard)
+            if result is None:
+                unfinished.append(match)
+            else:
+                yield result
+        running = unfinished
 
 
-def told(error: EngineError, guard: Guard | None) -> MatchResult:
-    """Under a guard the match so far, which says what broke it off. Raises the error without one."""
+def result_or_raise(error: EngineError, guard: Guard | None) -> MatchResult:
+    """With a guard, the match so far, which says what broke it off. Raises the error without one."""
     if guard is None:
         raise error
     return error.played
 
 
-def ask_players(live: Iterable[Live], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
-    """One round: every player gives the replies that are not there yet, in one call for all matches; None
-    stays where the watchdog fired."""
+def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
+    """Fills in the answers that are missing: asks every player once, in one call for all matches. An answer stays
+    None if the watchdog fired."""
     desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Answer], int]]]] = {}
-    for one in live:
-        players, replies = one.job.players, one.replies
-        for index, ask in enumerate(one.asks):
-            if replies[index] is None:
+    for match in matches:
+        players, answers = match.job.players, match.answers
+        for index, ask in enumerate(match.asks):
+            if answers[index] is None:
                 player = players[ask.seat]
                 desk = desks.get(id(player))
                 if desk is None:
                     desk = desks[id(player)] = (player, [], [])
                 desk[1].append(ask)
-                desk[2].append((replies, index))
+                desk[2].append((answers, index))
     for player, asks, places in desks.values():
-        for (replies, index), answer in zip(places, answers_of(player, asks, watchdog, guard), strict=True):
-            replies[index] = answer
+        for (answers, index), answer in zip(places, answers_of(player, asks, watchdog, guard), strict=True):
+            answers[index] = answer
 
 
 def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:

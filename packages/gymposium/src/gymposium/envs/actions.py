@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from gymnasium.error import InvalidAction
 
+from gymposium.errors import WrongType
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Reply
+from gymposium.table import reply_of
 
 
 def as_reply(action: Any, game: Game) -> Reply:
-    """The reply that an action is: text, or an index into the game's moves. Raises `InvalidAction`."""
-    if isinstance(action, str):
-        return Reply(action)
+    """The reply that an action means, as `gymposium.table.reply_of`. Raises `InvalidAction`."""
     try:
-        index = operator.index(action)
-    except TypeError:
-        index = -1
-    if 0 <= index < game.num_actions:
-        return Reply(str(index), action=index)
-    wanted = f"text or an index from 0 to {game.num_actions - 1}" if game.num_actions else "text"
-    raise InvalidAction(f"{action!r} is not an action of {game.name}: give {wanted}.")
+        return reply_of(action, game)
+    except WrongType as error:
+        raise InvalidAction(str(error)) from None

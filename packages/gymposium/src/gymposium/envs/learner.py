@@ -1,4 +1,4 @@
-"""One learner among players: what the single and the vector environment hold, and differ in nothing."""
+"""One learner among opponents: the part that the single and the vector environment share."""
 
 from __future__ import annotations
 
@@ -8,31 +8,21 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import EngineError, MatchResult
-from gymposium.envs.episode import Caller, Episode
-from gymposium.envs.options import (
-    check_options,
-    check_render_mode,
-    check_seat,
-    open_game,
-    open_opponents,
-    open_policy,
-    show,
-)
-from gymposium.envs.views import Views
+from gymposium.driver import EngineError, MatchJob, MatchResult
+from gymposium.envs.options import SharedOptions, check_options, check_seat, show
 from gymposium.errors import GymposiumError
-from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game, Style
+from gymposium.games.protocol import Game
+from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player, Reply
-from gymposium.reading import reader
 from gymposium.streams import stream
+from gymposium.table import Table, new_match_id
 
 KEYWORDS = ("opponent", "seat", "on_illegal", "reply", "prompt", "observation", "render_mode")
 
 
-class Setting:
-    """The keywords of `make`, opened: a game, how it is shown, and who plays the other seats. `keywords` are all
-    there are, for the error that names what a misspelled one may have meant."""
+class LearnerOptions(SharedOptions):
+    """The keywords of `gymnasium.make`, checked: those that all environments share, opponents and the learner's seat.
+    `keywords` are all keywords there are, for the error that names what a misspelled one may have meant."""
 
     def __init__(
         self,
@@ -42,28 +32,17 @@ class Setting:
         *,
         opponent: str | Player | Sequence[str | Player] = "random",
         seat: int | str = 0,
-        on_illegal: str | FailurePolicy = "forfeit",
-        reply: str = "move",
-        prompt: Style = "full",
-        observation: str = "text",
-        render_mode: str | None = None,
-        **params: Any,
+        **shared: Any,
     ) -> None:
-        self.game = open_game(game, params, keywords)
-        self.render_mode = check_render_mode(render_mode)
-        self.policy = open_policy(on_illegal)
-        how = reader(reply)
-        self.views = Views(self.game, prompt, how)
-        self.kind = observation
-        self.observation_space = self.views.space(observation)
+        super().__init__(game, keywords, **shared)
+        self.observation_space = self.views.space(self.kind)
         self.action_space = self.views.action_space()
-        self._caller = Caller(how, prompt)
         self._seat = check_seat(seat, self.game.seats)
-        self._opponents = open_opponents(opponent, self.game.seats - 1)
+        self._opponents = make_opponents(opponent, self.game.seats - 1)
 
     def seat_for(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
-        """The learner's seat in the match of this seed: as `options` say, else as the keyword does. `others` are
-        the options that are not looked at here. Raises `BadOption`."""
+        """The learner's seat in the match of this seed: from `options`, else from the keyword. `others` are options
+        that are handled elsewhere. Raises `BadOption`."""
         seat = self._seat
         if options is not None:
             check_options(options, ("seat", *others))
@@ -71,97 +50,99 @@ class Setting:
         return int(stream(seed, "learner").random() * self.game.seats) if seat is None else seat
 
     def players(self, seat: int) -> list[Player]:
-        """Who sits where, with the learner in `seat`."""
-        players = list(self._opponents)
-        players.insert(seat, self._caller)
+        """One player for each seat, with the learner in `seat`."""
+        players: list[Player] = list(self._opponents)
+        players.insert(seat, self.outside)
         return players
 
 
-class Learner:
-    """A learner's seat in one match after another.
+class LearnerSeat:
+    """The learner's seat in one match after another.
 
-    `begin` makes a match and `give` a move; after either, `go_on` has to be called for the `episode`, for many
-    at once where there are many learners, and then `look` or `outcome` tells what came of it.
+    After `begin`, which sets up a match, and after `give`, which hands over a reply, the table has to be moved on: by
+    its `go_on`, or by `gymposium.table.advance` for many learners at once. Then `look` or `outcome` returns what the
+    learner is shown.
     """
 
-    __slots__ = ("_episode", "_paid", "_setting", "_since", "over", "seat")
+    __slots__ = ("_options", "_paid", "_since", "_table", "over", "seat")
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self._episode: Episode | None = None
+    def __init__(self, options: LearnerOptions) -> None:
+        self._options = options
+        self._table: Table | None = None
         self._paid = 0.0
         self._since: int | None = None
         self.seat = 0
         """The seat in this match."""
         self.over = False
-        """Whether an outcome has told that the match is over."""
+        """True once an outcome has reported the end of the match."""
 
-    def begin(self, seed: int, seat: int) -> Episode:
-        """A new match."""
-        setting = self._setting
+    def begin(self, seed: int, seat: int) -> Table:
+        """Sets up a new match."""
+        options = self._options
         self.seat, self.over, self._paid, self._since = seat, False, 0.0, None
-        self._episode = None  # nothing to step where it cannot be made
-        self._episode = Episode(setting.game, setting.players(seat), seed, setting.policy)
-        return self._episode
+        self._table = None  # there is nothing to step if the match cannot be made
+        job = MatchJob(new_match_id("env"), options.game, options.players(seat), seed, on_illegal=options.policy)
+        self._table = Table.of_job(job)
+        return self._table
 
     @property
-    def episode(self) -> Episode:
-        """The match. Raises `ResetNeeded` before the first."""
-        if self._episode is None:
+    def table(self) -> Table:
+        """The table of the match. Raises `ResetNeeded` before the first one."""
+        if self._table is None:
             raise ResetNeeded("There is no match: call reset() first.")
-        return self._episode
+        return self._table
 
     @property
     def played(self) -> MatchResult | None:
-        """The match, once it is over; also one that broke off, which says so in its `error`."""
-        return None if self._episode is None else self._episode.ended
+        """The result of the match once it is over, also of one that broke off."""
+        return None if self._table is None else self._table.played
 
-    def give(self, reply: Reply) -> Episode:
-        """The learner's reply; of no effect where the match was over before it was asked. Raises `ResetNeeded`
-        where an outcome has told so already."""
+    def give(self, reply: Reply) -> Table:
+        """Hands over the learner's reply, which has no effect if the match was over before the learner was asked.
+        Raises `ResetNeeded` if an outcome has reported the end already, or if a player raised in this match."""
         if self.over:
             raise ResetNeeded("The match is over: call reset() before step().")
-        episode = self._episode or self.episode
-        if episode.played is None and episode.error is None:
-            self._since = len(episode.underway.turns)
-            episode.answer({self.seat: reply})
-        return episode
+        table = self._table or self.table
+        if table.played is None:
+            if not table.asks:
+                raise ResetNeeded("A player failed in this match, so it cannot go on: call reset() before step().")
+            self._since = len(table.turns)
+            table.give({self.seat: reply})
+        return table
 
     def look(self) -> tuple[Any, dict[str, Any]]:
-        """What the learner observes, and its info."""
-        _, seen, info = self._see()
-        return seen, info
+        """Returns the learner's observation and its info."""
+        _, observation, info = self._see()
+        return observation, info
 
     def outcome(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What a step brought, as `gymnasium.Env.step` returns it. A match that broke off pays nothing more, and
-        is truncated."""
-        now, seen, info = self._see()
+        """Returns what `gymnasium.Env.step` returns. A match that broke off pays nothing more and is truncated."""
+        now, observation, info = self._see()
         reward, self._paid = now - self._paid, now
-        episode = self._episode or self.episode
-        broken = episode.error is not None
-        finished = episode.played is not None and not broken
-        self.over = finished or broken
-        return seen, reward, finished, broken, info
+        table = self._table or self.table
+        self.over = table.played is not None
+        broken = table.error is not None
+        return observation, reward, self.over and not broken, broken, info
 
     def _see(self) -> tuple[float, Any, dict[str, Any]]:
-        """The return so far, the observation and the info. Where the engine fails at that, the match breaks off."""
-        episode, setting, seat = self._episode or self.episode, self._setting, self.seat
-        if episode.error is None:
+        """The return so far, the observation and the info. If the engine fails at that, the match breaks off."""
+        table, options, seat = self._table or self.table, self._options, self.seat
+        if table.error is None:
             try:
-                seen = setting.views.observe(episode, seat, setting.kind)
-                return episode.return_of(seat), seen, setting.views.info(episode, seat, self._since)
+                observation = options.views.observe(table, seat, options.kind)
+                return table.return_of(seat), observation, options.views.info(table, seat, self._since)
             except EngineError as error:
-                episode.break_off(error)
+                table.break_off(error)
             except GymposiumError:
                 raise  # it says itself what to do
-            except Exception as error:  # noqa: BLE001 - whatever an engine may raise
-                episode.break_off(error)
-        return self._paid, *setting.views.broken(seat, setting.kind)
+            except Exception as error:  # noqa: BLE001 - an engine may raise anything
+                table.break_off(error)
+        return self._paid, *options.views.broken(seat, options.kind)
 
     def mask(self) -> np.ndarray:
-        """One int8 for each action, 1 where it is legal now."""
-        return self._setting.views.mask(self.episode, self.seat)
+        """One int8 for each action: 1 if it is legal now."""
+        return self._options.views.mask(self.table, self.seat)
 
     def render(self) -> str | None:
         """The seat's own view of the position: returned for `ansi`, printed for `human`."""
-        return show(self._setting.views.drawn(self.episode, self.seat), self._setting.render_mode)
+        return show(self._options.views.text_for_onlooker(self.table, self.seat), self._options.render_mode)

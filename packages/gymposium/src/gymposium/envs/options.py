@@ -11,13 +11,14 @@ from gymnasium import logger
 from gymnasium.error import ClosedEnvironmentError
 from gymnasium.utils.seeding import np_random
 
+from gymposium.envs.views import Views
 from gymposium.errors import BadOption, BadParameter, UnknownName
 from gymposium.failures import FailurePolicy
-from gymposium.games.names import parse_name
-from gymposium.games.protocol import Game
+from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import find_spec, is_registered, load_game
-from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Player
+from gymposium.plugins.names import parse_name
+from gymposium.reading import reader
+from gymposium.table import OutsideSeat
 
 RENDER_MODES = ("ansi", "human")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
@@ -44,10 +45,6 @@ def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str])
                 hint = UnknownName(f"keyword of {spec.env_id}", key, known.union(keywords))
                 raise UnknownKeyword(f"__init__() got an unexpected keyword argument {key!r}. {hint}")
     return load_game(game, **params)
-
-
-def open_policy(on_illegal: str | FailurePolicy) -> FailurePolicy:
-    return on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
 
 
 class BadRenderMode(BadOption, TypeError):
@@ -102,23 +99,6 @@ def draw_seed(rng: np.random.Generator) -> int:
     return int(rng.random() * 2**31)  # a sixth of the time that `integers` takes
 
 
-def open_opponents(opponent: str | Player | Sequence[str | Player], others: int) -> list[Player]:
-    """One player for each of the other seats, in order of seat; one for all where one is given."""
-    if isinstance(opponent, Sequence) and not isinstance(opponent, str):
-        if len(opponent) != others:
-            raise BadOption(f"opponent: {len(opponent)} players were given for {others} other seats.")
-        return [_player(one) for one in opponent]
-    return [_player(opponent)] * others if others else []
-
-
-def _player(player: str | Player) -> Player:
-    if isinstance(player, str):
-        return make_player(player)
-    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
-        raise BadOption(f"opponent={player!r}: write a player's name, such as 'random', or give a player.")
-    return player
-
-
 def check_seat(seat: int | str, seats: int) -> int | None:
     """The seat, or None for `"random"`. Raises `BadOption`."""
     if seat == "random":
@@ -131,3 +111,28 @@ def check_seat(seat: int | str, seats: int) -> int | None:
         if index in range(seats):
             return index
     raise BadOption(f"seat={seat!r}: write a seat from 0 to {seats - 1}, or 'random'.")
+
+
+class SharedOptions:
+    """The keywords that all environments share, checked: the game, how it is shown, and how replies are read."""
+
+    def __init__(
+        self,
+        game: str | Game,
+        keywords: Iterable[str],
+        *,
+        on_illegal: str | FailurePolicy = "forfeit",
+        reply: str = "move",
+        prompt: Style = "full",
+        observation: str = "text",
+        render_mode: str | None = None,
+        **params: Any,
+    ) -> None:
+        """`params` are the game's own parameters; `keywords` are the environment's, for error messages."""
+        self.game = open_game(game, params, keywords)
+        self.render_mode = check_render_mode(render_mode)
+        self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
+        self.outside = OutsideSeat(reader(reply), prompt, "env")
+        self.views = Views(self.game, prompt, self.outside.reader)
+        self.kind = observation
+        """The kind of observation: `text`, `dict` or `tensor`."""

@@ -19,12 +19,12 @@ from gymnasium.vector.utils import batch_space
 
 from gymposium.driver import MatchResult
 from gymposium.envs.actions import as_reply
-from gymposium.envs.episode import Episode, go_on
-from gymposium.envs.learner import KEYWORDS, Learner, Setting
+from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerSeat
 from gymposium.envs.options import METADATA, check_open, check_options, fresh_seed
 from gymposium.envs.spaces import UnicodeText
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
+from gymposium.table import Table, advance
 
 
 class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
@@ -56,18 +56,19 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.autoreset_mode = _autoreset(autoreset_mode)
         self.num_envs = num_envs = _count("num_envs", num_envs)
         self._limit = math.inf if max_episode_steps is None else _count("max_episode_steps", max_episode_steps)
-        self._setting = Setting(game, (*KEYWORDS, "autoreset_mode", "max_episode_steps", "num_envs"), **keywords)
-        self.game = self._setting.game
+        every = (*KEYWORDS, "autoreset_mode", "max_episode_steps", "num_envs")
+        self._options = learner_options = LearnerOptions(game, every, **keywords)
+        self.game = learner_options.game
         self.metadata = {**METADATA, "autoreset_mode": self.autoreset_mode}
-        self.render_mode = self._setting.render_mode
-        self.single_observation_space = self._setting.observation_space
-        self.single_action_space = self._setting.action_space
+        self.render_mode = learner_options.render_mode
+        self.single_observation_space = learner_options.observation_space
+        self.single_action_space = learner_options.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.ended: list[MatchResult] = []
         """The matches that ended in the last step, as `gymposium.records.RecordWriter.write` takes them; one that
         broke off says so in its `error`."""
-        self._learners = [Learner(self._setting) for _ in range(num_envs)]
+        self._learners = [LearnerSeat(learner_options) for _ in range(num_envs)]
         self._steps = np.zeros(num_envs, int)
         """How many each match has had."""
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
@@ -111,7 +112,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         done = [i for i in live if learners[i].over]
         self.ended = [played for i in done if (played := learners[i].played) is not None]
         for i in done:
-            if (error := learners[i].episode.error) is not None:
+            if (error := learners[i].table.error) is not None:
                 warnings.warn(f"Match {i} of {n} broke off, the others go on. {error}", RuntimeWarning, stacklevel=2)
         batched: dict[str, Any] = {}
         if done and mode is AutoresetMode.SAME_STEP:
@@ -126,15 +127,15 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         which: Sequence[int],
         seeds: Sequence[int | None],
         options: dict[str, Any] | None,
-        others: Iterable[Episode] = (),
+        others: Iterable[Table] = (),
     ) -> dict[int, dict[str, Any]]:
         """New matches in these places, which go on together with `others`; their infos."""
         new = []
         for i in which:
             self._steps[i] = 0
             seed, self._rngs[i] = fresh_seed(seeds[i], self._rngs[i])
-            new.append(self._learners[i].begin(seed, self._setting.seat_for(seed, options, ("reset_mask",))))
-        go_on([*others, *new])
+            new.append(self._learners[i].begin(seed, self._options.seat_for(seed, options, ("reset_mask",))))
+        advance([*others, *new])
         infos = {}
         for i in which:
             self._shown[i], infos[i] = self._learners[i].look()
@@ -180,7 +181,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     def matches(self) -> tuple[Match | None, ...]:
         """The matches of these episodes, None where the engine could not begin it; their `events` are their records.
         To be looked at, not to be changed."""
-        return tuple(getattr(learner.episode, "match", None) for learner in self._learners)
+        return tuple(getattr(learner.table, "match", None) for learner in self._learners)
 
 
 def _count(name: str, value: Any) -> int:

@@ -9,12 +9,12 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, Space
 
 from gymposium.driver import MatchResult
-from gymposium.envs.episode import Episode
 from gymposium.envs.spaces import Moves, UnicodeText
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
+from gymposium.table import Table
 
 KINDS = ("text", "dict", "tensor")
 _RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}
@@ -55,32 +55,35 @@ class Views:
         limit = np.finfo(np.float32).max  # engines do not say how large their numbers get
         return Box(-limit, limit, self.game.tensor_shape, np.float32)
 
-    def observe(self, episode: Episode, seat: int, kind: str) -> Any:
+    def observe(self, table: Table, seat: int, kind: str) -> Any:
         """What the seat observes now."""
         if kind == "text":
-            return self.text(episode, seat)
+            return self.text(table, seat)
         if kind == "tensor":
-            return episode.match.tensor(seat)
-        parts: dict[str, Any] = {"text": self.text(episode, seat)}
+            return table.match.tensor(seat)
+        parts: dict[str, Any] = {"text": self.text(table, seat)}
         if self._listed:
-            parts["action_mask"] = self.mask(episode, seat)
+            parts["action_mask"] = self.mask(table, seat)
         if self.game.tensor_shape is not None:
-            parts["observation"] = episode.match.tensor(seat)
+            parts["observation"] = table.match.tensor(seat)
         return parts
 
-    def info(self, episode: Episode, seat: int, since: int | None = None) -> dict[str, Any]:
+    def info(self, table: Table, seat: int, since: int | None = None) -> dict[str, Any]:
         """`seat`, `legal_moves` (not for free text), at the end `result` and, where the match reports more, `report`;
         where `since` turns had been before the seat's reply, the `reading` of that reply."""
         info: dict[str, Any] = {"seat": seat}
         if self._listed:  # names of the set bits of the mask, in order
-            ask = episode.asks.get(seat)
+            ask = table.asks.get(seat)
             info["legal_moves"] = [] if ask is None else ask.legal_moves
-        if since is not None and (reading := episode.reading(seat, since)) is not None:
-            info["reading"] = reading
-        if episode.played is not None:
-            info["result"] = episode.played.result(seat)
-            if episode.played.reports:
-                info["report"] = dict(episode.played.reports[seat])
+        if since is not None:
+            for turn in table.turns[since:]:
+                if turn.seat == seat:
+                    info["reading"] = turn.reading
+                    break
+        if table.played is not None:
+            info["result"] = table.played.result(seat)
+            if table.played.reports:
+                info["report"] = dict(table.played.reports[seat])
         return info
 
     def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
@@ -97,24 +100,24 @@ class Views:
             parts["observation"] = tensor
         return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
 
-    def text(self, episode: Episode, seat: int) -> str:
+    def text(self, table: Table, seat: int) -> str:
         """The prompt of a seat that is asked, with the reason where its last reply was not accepted. A seat
         that waits sees the position; after the end, with how it ended."""
-        ask = episode.asks.get(seat)
+        ask = table.asks.get(seat)
         if ask is not None:
             return self.prompt(ask.observe(self.style), ask.reason)
-        text = episode.match.observe(seat, self.style).text
-        return text if episode.played is None else text + ending(episode.played, seat)
+        text = table.match.observe(seat, self.style).text
+        return text if table.played is None else text + ending(table.played, seat)
 
-    def mask(self, episode: Episode, seat: int) -> np.ndarray:
+    def mask(self, table: Table, seat: int) -> np.ndarray:
         """One int8 for each action: 1 where the seat may take it now, and nowhere else."""
-        actions = episode.match.legal_actions(seat) if seat in episode.asks else ()
+        actions = table.match.legal_actions(seat) if seat in table.asks else ()
         return _mask(self.game.num_actions, tuple(actions)).copy()
 
-    def drawn(self, episode: Episode, seat: int) -> str:
-        """The position for a person who looks on over the seat's shoulder."""
-        text = episode.match.observe(seat, "full").text
-        return text if episode.played is None else text + ending(episode.played, seat)
+    def text_for_onlooker(self, table: Table, seat: int) -> str:
+        """The position as text for a person who looks over the seat's shoulder."""
+        text = table.match.observe(seat, "full").text
+        return text if table.played is None else text + ending(table.played, seat)
 
 
 @lru_cache(maxsize=4096)

@@ -29,8 +29,8 @@ import gymnasium
 from gymnasium.spaces import Discrete, Text
 
 from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMove, NoSampler, UnknownName, WrongSeat
-from gymposium.games.names import format_name
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.plugins.names import format_name
 from gymposium.plugins.specs import GameSpec
 from gymposium.streams import stream
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-from gymposium.allowed import check_named_game
+from gymposium.allowed import check_allowed
 from gymposium.errors import BadParameter, UnknownName, WrongType
-from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.isolated import is_isolated, isolated
 from gymposium.plugins.host import host
-from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.names import format_name, parse_name
+from gymposium.plugins.specs import GameSpec, resolve
 from gymposium.streams import stream
 
 
@@ -30,9 +30,7 @@ def load_game(name: str, **params: Any) -> Game:
         if key in written:
             raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword.")
     if base.startswith("gym:"):
-        from gymposium.games.gym_env import gym_game
-
-        return gym_game(base.removeprefix("gym:"), written, params)
+        return cast(Game, resolve("gymposium.games.gym_env:gym_game")(base.removeprefix("gym:"), written, params))
     given = {**written, **params}
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), given))
@@ -49,6 +47,44 @@ def load_named_game(name: str) -> Game:
     if needs_isolation(name) and not is_isolated():
         _try_out(name)
     return load_game(name)
+
+
+def check_named_game(name: str) -> None:
+    """Check a game that a file names. Raises `NotAllowed` if it opens something that the user has not allowed, and
+    `BadParameter` if the name cannot be read."""
+    if reason := _game_opens(name):
+        check_allowed(name, reason)
+
+
+def _game_opens(name: str) -> str:
+    """Why a file must not name this game, as a clause; "" if it may."""
+    base, params = parse_name(name)
+    if base.startswith("gym:"):
+        from gymposium.games.gym_env import OWN
+
+        if ":" in base.removeprefix("gym:"):
+            return "it imports a module"
+        if strange := [key for key in params if key not in OWN]:
+            return f"it passes {strange[0]} to the environment's code"
+        return ""
+    if base.startswith("openspiel:"):
+        from gymposium.games.openspiel.parameters import harmful
+
+        return harmful(base.removeprefix("openspiel:"), params)
+    try:
+        spec = host().game(base)
+    except UnknownName:
+        return ""  # load_game reports it
+    for parameter in spec.parameters:
+        if not parameter.opens or parameter.name not in params:
+            continue
+        try:
+            if parameter.check(params[parameter.name]) == parameter.default:
+                continue
+        except BadParameter:
+            continue  # load_game reports it
+        return f"its parameter {parameter.name} opens {parameter.opens}"
+    return ""
 
 
 def needs_isolation(name: str) -> bool:
@@ -107,6 +143,4 @@ def _load(name: str, params: tuple[tuple[str, Any], ...]) -> Game:
 
 @lru_cache(maxsize=64)
 def _load_plain(engine: str) -> Game:
-    from gymposium.games.openspiel.plain import plain_game
-
-    return plain_game(engine)
+    return cast(Game, resolve("gymposium.games.openspiel.plain:plain_game")(engine))

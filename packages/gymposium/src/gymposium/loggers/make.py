@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, GymposiumError, LoggerError, MissingExtra, UnknownName
+from gymposium.errors import BadOption, GymposiumError, LoggerError, MissingExtra, UnknownName, describe
 from gymposium.loggers.protocol import Logger, LoggerStart, Metrics
+from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
 from gymposium.plugins.host import host
 from gymposium.settings import read_settings
-
-FIRST_PARTY = ("langfuse", "mlflow", "tensorboard", "trackio", "wandb")
-"""Loggers of gymposium-loggers, for an error that says what to install."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,8 @@ class NamedLogger:
             raise
         except Exception as error:  # whatever a service's library may raise
             raise LoggerError(
-                f"Logger {self.name} {what}: {_in_words(error)}. Mend that, or take [loggers.{self.name}] out of the "
-                f"config, and resume the run."
+                f"Logger {self.name} {what}: {describe(error).rstrip('.')}. Fix that, or remove "
+                f"[loggers.{self.name}] from the config, and resume the run."
             ) from error
 
 
@@ -71,9 +69,8 @@ def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _check(name: str, given: Mapping[str, Any]) -> Any:
     known = host().loggers
     if name not in known:
-        if name in FIRST_PARTY:
-            raise MissingExtra(f"The logger {name!r}", f'"gymposium-loggers[{name}]"')
-        raise UnknownName("logger", name, {*known, *FIRST_PARTY})
+        check_first_party("logger", name)
+        raise UnknownName("logger", name, {*known, *FIRST_PARTY["logger"]})
     if not isinstance(given, Mapping):
         raise BadOption(f"loggers.{name} is {given!r}; give a table of options, which may be empty: [loggers.{name}]")
     return read_settings(f"[loggers.{name}]", host().settings(known[name]), given)
@@ -111,7 +108,8 @@ def _make(name: str, settings: Any, start: LoggerStart) -> Logger:
         raise
     except Exception as error:  # whatever a service's library may raise
         raise LoggerError(
-            f"Logger {name} could not start: {_in_words(error)}. Mend that, or take [loggers.{name}] out of the config."
+            f"Logger {name} could not start: {describe(error).rstrip('.')}. Fix that, or remove [loggers.{name}] from "
+            f"the config."
         ) from error
     return logger
 
@@ -130,8 +128,3 @@ def close_loggers(loggers: Iterable[Logger], error: BaseException | None = None)
                 error.add_note(str(failure))
     if error is not None and error is not ended:
         raise error
-
-
-def _in_words(error: Exception) -> str:
-    text = " ".join(str(error).split()).rstrip(".")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

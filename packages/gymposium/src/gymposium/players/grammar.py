@@ -1,33 +1,50 @@
-"""Players by name: one grammar for every command, keyword and record."""
+"""Players by name, in one grammar for all commands, keywords and records."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import cast
+from urllib.parse import unquote_plus
 
-from gymposium.errors import MissingExtra, UnknownName, WrongType
+from gymposium.allowed import check_allowed
+from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.players.protocol import Player
+from gymposium.plugins.first_party import check_first_party
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
 
-_ELSEWHERE = {
-    "lm:": ("The language-model player", "gymposium-agents"),
-    "api:": ("The player over an OpenAI-compatible API", "gymposium-agents[api]"),
-    "sb3:": ("The stable-baselines3 player", "gymposium-sb3"),
-}
-"""Forms that first-party distributions add, for an error that says what to install."""
-
 
 def make_player(text: str) -> Player:
-    """The player written as `text`: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, … Raises
-    `UnknownName` with the nearest forms, `MissingExtra` where a first-party part is not installed, and `WrongType`
-    where `text` is not text."""
+    """Make the player written as `text`: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
+
+    Raises `UnknownName` with the nearest forms, `MissingExtra` if the player comes with another distribution of
+    gymposium that is not installed, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
     return cast(Player, host().implementation(spec)(**groups))
 
 
+def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
+    """One player for each of `count` seats: those given, in order, or one player for all of them. Names are made into
+    players. Raises `BadOption` for another number of players and for what is not a player, else as `make_player`."""
+    if isinstance(opponents, Sequence) and not isinstance(opponents, str):
+        if len(opponents) != count:
+            raise BadOption(f"Opponents: {len(opponents)} players were given for {count} other seats.")
+        return [_opened(opponent) for opponent in opponents]
+    return [_opened(opponents)] * count if count else []
+
+
+def _opened(player: str | Player) -> Player:
+    if isinstance(player, str):
+        return make_player(player)
+    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
+        raise BadOption(f"{player!r} is not an opponent: write a player's name, such as 'random', or give a player.")
+    return player
+
+
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
-    """What kind of player is written so, and the parts of the text; nothing is made or loaded. Raises as `make_player`
-    does where there is no such kind."""
+    """The kind of player that `text` names, and the named parts of the text. Nothing is made or loaded. Raises as
+    `make_player` does if there is no such kind."""
     if not isinstance(text, str):
         raise WrongType("A player", "written as text such as 'random' or 'mcts-100'", text)
     known = host().opponents.values()
@@ -35,11 +52,20 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
         groups = spec.parse(text)
         if groups is not None:
             return spec, groups
-    for prefix, (what, distribution) in _ELSEWHERE.items():
-        if text.startswith(prefix) and not any(spec.form.startswith(prefix) for spec in known):
-            raise MissingExtra(what, distribution)
-    meant = next((spec for spec in known if spec.fixed_part and text.startswith(spec.fixed_part)), None)
-    raise UnknownName("player", text, (spec.form for spec in known), None if meant is None else _how_to_write(meant))
+    prefix = text.partition(":")[0] + ":"
+    if not any(spec.form.startswith(prefix) for spec in known):
+        check_first_party("player", prefix)
+    nearest = next((spec for spec in known if spec.fixed_part and text.startswith(spec.fixed_part)), None)
+    hint = None if nearest is None else _how_to_write(nearest)
+    raise UnknownName("player", text, (spec.form for spec in known), hint)
+
+
+def check_named_player(text: str) -> None:
+    """Check a player that a file names. Raises `NotAllowed` if it opens something that the user has not allowed, and
+    as `check_player` does if there is no such kind of player."""
+    spec, _ = check_player(text)
+    if spec.opens and (not spec.opens_where or re.search(spec.opens_where, unquote_plus(text))):
+        check_allowed(text, f"it opens {spec.opens}")
 
 
 def _how_to_write(spec: OpponentSpec) -> str:

@@ -20,7 +20,17 @@ from collections.abc import Iterable
 
 import pluggy
 
-from gymposium.plugins.specs import CommandSpec, EngineSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.plugins.specs import (
+    CommandSpec,
+    CreditSpec,
+    EngineSpec,
+    GameSpec,
+    LoggerSpec,
+    ObjectiveSpec,
+    OpponentSpec,
+    RewardSpec,
+    Spec,
+)
 
 PROJECT = "gymposium"
 API_VERSION = 1
@@ -81,6 +91,26 @@ def gymposium_engines() -> Iterable[EngineSpec]:
 
 
 @hookspec
+def gymposium_credits() -> Iterable[CreditSpec]:
+    """Credit assignments for training, by the name that `credit.kind` gives in a config.
+
+    Example: `yield CreditSpec(name="rank", summary="Ranks within a group.", entry_point="nim.credit:Rank",
+    settings="nim.credit:RankSettings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def gymposium_objectives() -> Iterable[ObjectiveSpec]:
+    """Policy losses for training, by the name that `objective.kind` gives in a config.
+
+    Example: `yield ObjectiveSpec(name="awr", summary="Exponential weights.", entry_point="nim.awr:Awr",
+    settings="nim.awr:AwrSettings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Verbs of the `gymposium` command.
 
@@ -95,6 +125,8 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_rewards": RewardSpec,
     "gymposium_loggers": LoggerSpec,
     "gymposium_engines": EngineSpec,
+    "gymposium_credits": CreditSpec,
+    "gymposium_objectives": ObjectiveSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""

@@ -11,6 +11,7 @@ processes too:
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -24,16 +25,19 @@ from typing import Any, Literal
 import pluggy
 
 from gymposium.errors import GymposiumError, PluginError, UnknownName
-from gymposium.plugins import builtin, hookspecs
+from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import contained
 from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.specs import (
     CommandSpec,
+    ConfiguredSpec,
+    CreditSpec,
     EngineSpec,
     GameSpec,
     LoggerSpec,
+    ObjectiveSpec,
     OpponentSpec,
     RewardSpec,
     Spec,
@@ -43,6 +47,8 @@ from gymposium.plugins.specs import (
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
+BUILTIN = "gymposium.builtin"
+"""gymposium's own plugin. The host loads it by name, as it loads any other, since it stands above what it offers."""
 
 
 class PluginWarning(UserWarning):
@@ -88,12 +94,14 @@ class Host:
         self.rewards: dict[str, RewardSpec] = {}
         self.loggers: dict[str, LoggerSpec] = {}
         self.engines: dict[str, EngineSpec] = {}
+        self.credits: dict[str, CreditSpec] = {}
+        self.objectives: dict[str, ObjectiveSpec] = {}
         self.commands: dict[str, CommandSpec] = {}
         self._claims: dict[_Claim, str] = {}
         """What is taken, and by whom."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._add(Plugin("builtin", builtin.__name__, "gymposium"), lambda: builtin)
+        self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
         if autoload:
             self._add_installed()
 
@@ -141,7 +149,7 @@ class Host:
         found = (plugin for plugin in self.plugins if any(one is spec for one in plugin.specs))
         return next(found, Plugin("unknown", "unknown"))
 
-    def settings(self, spec: LoggerSpec | EngineSpec) -> Any:
+    def settings(self, spec: ConfiguredSpec) -> Any:
         """The settings class that a spec names, imported. Raises `PluginError` with the plugin and the reason."""
         return self._imported(spec, spec.settings)
 
@@ -275,6 +283,8 @@ class Host:
             RewardSpec: self.rewards,
             LoggerSpec: self.loggers,
             EngineSpec: self.engines,
+            CreditSpec: self.credits,
+            ObjectiveSpec: self.objectives,
             CommandSpec: self.commands,
         }
         return tables[type(spec)]
@@ -296,6 +306,8 @@ _KINDS: dict[type[Spec], str] = {
     RewardSpec: "reward",
     LoggerSpec: "logger",
     EngineSpec: "engine",
+    CreditSpec: "credit",
+    ObjectiveSpec: "objective",
     CommandSpec: "command",
 }
 
@@ -306,6 +318,8 @@ _LABELS: dict[type[Spec], str] = {
     RewardSpec: "rewards",
     LoggerSpec: "loggers",
     EngineSpec: "engines",
+    CreditSpec: "credits",
+    ObjectiveSpec: "objectives",
     CommandSpec: "commands",
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import BadParameter, UnknownName
-from gymposium.games.names import format_name
+from gymposium.plugins.names import format_name
 
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9_]*")
 _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -227,41 +227,59 @@ class RewardSpec:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LoggerSpec:
-    """A place on offer where a run's metrics go. `entry_point` resolves to a callable that takes a
-    `gymposium.loggers.protocol.LoggerStart` and the settings, and returns a `gymposium.loggers.protocol.Logger`."""
+class ConfiguredSpec:
+    """Base of what a training config chooses by name and configures by a settings class of its own."""
 
     name: str
-    """Its table in a training config: `[loggers.NAME]`."""
+    """How a training config names it."""
     summary: str
     entry_point: str
     settings: str
-    """`"package.module:Class"`, a frozen dataclass: each field is an option of that table, with its type and default.
-    It is imported when a config is checked, so it stands where nothing heavy is imported."""
+    """`"package.module:Class"`, the class of its settings. It is imported when a config is checked, so it stands where
+    nothing heavy is imported."""
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__.removesuffix("Spec").lower()
+        if not _IDENTIFIER.fullmatch(self.name):
+            raise ValueError(f"{kind} name {self.name!r} must be lower-case letters, digits and underscores")
+        _check_entry_point(f"{kind} {self.name}", self.entry_point)
+        _check_entry_point(f"settings of {kind} {self.name}", self.settings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LoggerSpec(ConfiguredSpec):
+    """A place on offer where a run's metrics go: the table `[loggers.NAME]` of a training config. `entry_point`
+    resolves to a callable that takes a `gymposium.loggers.protocol.LoggerStart` and the settings, a frozen dataclass
+    whose fields are the options of that table, and returns a `gymposium.loggers.protocol.Logger`."""
+
     needs: str = ""
     """The package of its service that it imports when it is made, where that is no dependency: a config that names the
     logger is refused where it is not installed."""
     install: str = ""
     """What to give `pip install` for it; `needs` unless said."""
 
-    def __post_init__(self) -> None:
-        if not _IDENTIFIER.fullmatch(self.name):
-            raise ValueError(f"logger name {self.name!r} must be lower-case letters, digits and underscores")
-        _check_entry_point(f"logger {self.name}", self.entry_point)
-        _check_entry_point(f"settings of logger {self.name}", self.settings)
+
+class CreditSpec(ConfiguredSpec):
+    """A credit assignment on offer, rewards to an advantage for each turn: `credit.kind = NAME` in a training config.
+    `entry_point` resolves to a callable that takes the settings, a subclass of
+    `gymposium_train.credit.protocol.CreditSettings` whose `kind` is the name, and returns a
+    `gymposium_train.credit.protocol.Credit`."""
+
+
+class ObjectiveSpec(ConfiguredSpec):
+    """A policy loss on offer: `objective.kind = NAME` in a training config. `entry_point` resolves to a callable that
+    takes the settings, a subclass of `gymposium_train.objective.protocol.ObjectiveSettings` whose `kind` is the name,
+    and returns a `gymposium_train.objective.protocol.Objective`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class EngineSpec:
+class EngineSpec(ConfiguredSpec):
     """An engine that samples the replies of a language model, for training runs and for `lm:` players.
 
     `entry_point` resolves to a callable that takes a `gymposium_agents.engines.protocol.EngineStart` and the settings,
-    and returns a `gymposium_agents.engines.protocol.HostingEngine`."""
+    and returns a `gymposium_agents.engines.protocol.HostingEngine`. Its name stands in a training config (`[engine]`
+    with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
 
-    name: str
-    """The name in a training config (`[engine]` with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
-    summary: str
-    entry_point: str
     settings: str = "gymposium.settings:NoSettings"
     """`"package.module:Class"`, a frozen dataclass: each field is a setting of `[engine]` and an option of the player.
     It is imported when a config is checked, so its module must import nothing heavy."""
@@ -273,12 +291,6 @@ class EngineSpec:
     all_weights: bool = False
     """True if it can play a model of which all weights are trained (`model.tune = "full"`). The engine must then be a
     `gymposium_agents.engines.transformers.TransformersEngine`. False if it can only load LoRA adapters."""
-
-    def __post_init__(self) -> None:
-        if not _IDENTIFIER.fullmatch(self.name):
-            raise ValueError(f"engine name {self.name!r} must be lower-case letters, digits and underscores")
-        _check_entry_point(f"engine {self.name}", self.entry_point)
-        _check_entry_point(f"settings of engine {self.name}", self.settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -295,4 +307,4 @@ class CommandSpec:
         _check_entry_point(f"command {self.name}", self.entry_point)
 
 
-Spec = GameSpec | OpponentSpec | RewardSpec | LoggerSpec | EngineSpec | CommandSpec
+Spec = GameSpec | OpponentSpec | RewardSpec | ConfiguredSpec | CommandSpec

@@ -1,9 +1,8 @@
-"""Loads one plugin in a child process, so that no more than the child can end with it."""
+"""Trial of one plugin in a child process, so that a plugin that ends its process ends no other."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,33 +10,34 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.plugins.offers import Offer, offers
+from gymposium.plugins.offers import Offer
 
 SECONDS = 60
-"""So long a plugin may take to load. Its child process is killed then."""
+"""Seconds that a plugin may take to load; its child process is killed after that."""
 
-_CHILD = "import sys; sys.path[:] = {path!r}; from gymposium.plugins.trial import main; main()"
+CHILD = "gymposium.plugins.trial_process"
+"""The module that the child process runs. Its name is on the child's command line, where `import gymposium` finds it
+and then loads no plugin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a plugin in a process of its own."""
+    """The outcome of loading a plugin in a process of its own."""
 
     ending: str = ""
-    """How the plugin ended the process, in words; nothing where it did not."""
+    """How the plugin ended the process, in words; empty if it did not."""
     error: str = ""
-    """Why it is broken, where it is."""
+    """Why the plugin is broken; empty if it is not."""
     adds: dict[str, list[str]] = field(default_factory=dict)
-    """What it would add, as `gymposium.plugins.host.Plugin.adds`."""
+    """The names that the plugin adds, as in `gymposium.plugins.host.Plugin.adds`."""
 
 
 def try_apart(offer: Offer) -> Trial:
-    """Load the plugin in a child process, whatever the switches say."""
+    """Load the plugin in a child process, even if the environment switches it off."""
     with tempfile.TemporaryDirectory(prefix="gymposium-") as folder:
         report = Path(folder) / "report.json"
-        code = _CHILD.format(path=sys.path)
-        # the module's name tells `import gymposium` there that it is to load nothing
-        command = [sys.executable, "-c", code, __name__, str(report), offer.name, offer.source, offer.place]
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {CHILD} import main; main()"
+        command = [sys.executable, "-c", code, CHILD, str(report), offer.name, offer.source, offer.place]
         none = subprocess.DEVNULL
         try:
             done = subprocess.run(command, stdin=none, stdout=none, stderr=none, timeout=SECONDS, check=False)
@@ -47,8 +47,7 @@ def try_apart(offer: Offer) -> Trial:
             return Trial(ending=f"it could not be tried in a process of its own: {error}")
         if not report.is_file():
             return Trial(ending=_in_words(done.returncode))
-        told = json.loads(report.read_text(encoding="utf-8"))
-    return Trial(error=told["error"], adds=told["adds"])
+        return Trial(**json.loads(report.read_text(encoding="utf-8")))
 
 
 def _in_words(code: int) -> str:
@@ -58,19 +57,3 @@ def _in_words(code: int) -> str:
         return f"signal {signal.Signals(-code).name}"
     except ValueError:
         return f"signal {-code}"
-
-
-def main() -> None:
-    """What the child process does: it loads the plugin, and writes a report if it gets there."""
-    from gymposium.plugins.host import Host
-
-    report, name, source, place = sys.argv[-4:]
-    for offer in offers():
-        if (offer.name, offer.source, offer.place) == (name, source, place):
-            plugin = Host(autoload=False, strict=False).load_offer(offer)
-            told = {"error": plugin.error, "adds": plugin.adds()}
-            staged = Path(f"{report}.part")
-            staged.write_text(json.dumps(told), encoding="utf-8")
-            staged.rename(report)
-            os._exit(0)  # whatever threads it has left
-    sys.exit(f"{name} is not installed any more")

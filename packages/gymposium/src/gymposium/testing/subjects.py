@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from functools import partial
 
 from gymposium.errors import BadOption, PluginError, UnknownName
-from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
+from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.registry import Subject
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gymposium.errors import BadParameter
-from gymposium.games.names import parse_name
 from gymposium.plugins.host import host
+from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("black", "white")

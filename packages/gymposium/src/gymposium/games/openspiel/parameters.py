@@ -13,7 +13,7 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.names import parse_name
+from gymposium.plugins.names import parse_name
 
 _BOARD, _SEATS, _SOME, _LONG, _POINTS = 25, 10, 20, 1000, 10_000
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.errors import BadParameter, UnknownName
-from gymposium.games.names import parse_name
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Style
+from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
 

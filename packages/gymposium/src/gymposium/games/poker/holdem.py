@@ -50,7 +50,7 @@ class Hand(NamedTuple):
         return left if len(left) > 1 else []
 
 
-class Table:
+class BettingRules:
     """The rules of one table: who sits where, and what may be bet."""
 
     def __init__(self, players: int, betting: str, stack: int, small_blind: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, Hand, Table
+from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, BettingRules, Hand
 from gymposium.games.protocol import CHANCE, Event, Style
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _DONE = {
 class UniversalPoker:
     """Words for `universal_poker` as Texas hold'em."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: BettingRules) -> None:
         self.table = table
         self._moves = ("fold", "call", "raise") if table.limit else ("fold", "call", "pot", "all-in")
         self.move_pattern = re.compile("|".join(["check", *self._moves]))
@@ -192,7 +192,7 @@ def _chips(number: int) -> str:
 class UniversalPokerGame(OpenSpielGame):
     """Hold'em as everybody at the table sees it, for any number of players."""
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: Table) -> None:
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: BettingRules) -> None:
         super().__init__(spec, params, engine_game("universal_poker", table.engine_params()), UniversalPoker(table))
         self.table = table
         self.resamples = True  # by `sample` below: the engine's own is for two players
@@ -239,4 +239,4 @@ def game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
             )
         if params["stack"] != next(p.default for p in spec.parameters if p.name == "stack"):
             raise BadParameter(f"stack={params['stack']}: at limit nobody has a stack. Leave it out.")
-    return UniversalPokerGame(spec, params, Table(**params))
+    return UniversalPokerGame(spec, params, BettingRules(**params))

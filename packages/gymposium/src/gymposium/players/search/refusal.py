@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gymposium.errors import NoSampler
-from gymposium.games.names import parse_name
 from gymposium.games.protocol import Game
+from gymposium.plugins.names import parse_name
 
 _DEALS = (
     "a deal at random hardly ever agrees with what a seat has seen of it, and OpenSpiel has no sound sampler of deals "

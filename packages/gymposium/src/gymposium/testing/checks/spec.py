@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any
 
 from gymposium.errors import BadParameter
-from gymposium.games.names import parse_name
 from gymposium.games.protocol import CHANCE, Game
+from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec, Parameter
 from gymposium.testing.drawn import make_game
 from gymposium.testing.effort import NORMAL, Effort

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from gymposium.allowed import check_named_player
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
-from gymposium.games.names import format_name, parse_name
 from gymposium.games.protocol import Game
 from gymposium.games.registry import is_registered, load_named_game
-from gymposium.players.grammar import check_player
+from gymposium.players.grammar import check_named_player, check_player
+from gymposium.plugins.names import format_name, parse_name
 from gymposium.viewer.numbers import number
 from gymposium.viewer.playing.forms import Form
 

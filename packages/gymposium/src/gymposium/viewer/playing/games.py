@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gymposium.errors import UnknownName
-from gymposium.games.names import parse_name
 from gymposium.games.registry import is_registered
 from gymposium.plugins.host import host
+from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec, OpponentSpec, Parameter
 from gymposium.viewer.playing.choice import PARAMETER
 from gymposium.viewer.playing.forms import Form

@@ -26,7 +26,7 @@ from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.playing import games
 from gymposium.viewer.playing.choice import COSTS, Choice
 from gymposium.viewer.playing.forms import Form
-from gymposium.viewer.playing.table import Table
+from gymposium.viewer.playing.table import BrowserTable
 from gymposium.viewer.playing.tables import FILE, IDLE, MOST, Gone, Tables
 
 LIST, NEW = "play.html", "play/new.html"
@@ -133,7 +133,9 @@ class Playing:
 
     def _match(self, request: Request) -> Response:
         with self._tables.look(request.path_params["key"]) as table:
-            return HTMLResponse(self._match_page(table)) if isinstance(table, Table) else self._no_match(request, table)
+            if not isinstance(table, BrowserTable):
+                return self._no_match(request, table)
+            return HTMLResponse(self._match_page(table))
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
         if gone is None:
@@ -142,7 +144,7 @@ class Playing:
         page = self._viewer.page("playing/gone.html", path, gone=gone, most=MOST, minutes=round(IDLE / 60))
         return HTMLResponse(page, 410)
 
-    def _match_page(self, table: Table, problem: str = "", typed: str = "") -> str:
+    def _match_page(self, table: BrowserTable, problem: str = "", typed: str = "") -> str:
         standing = table.standing
         legal = [] if standing.seen is None or standing.seen.legal is None else standing.seen.legal
         record = None if standing.ended is None else standing.ended.record
@@ -166,11 +168,11 @@ class Playing:
     async def _act(self, request: Request) -> Response:
         form = await self._posted(request)
         with self._tables.look(request.path_params["key"]) as table:
-            if not isinstance(table, Table):
+            if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
             return await run_in_threadpool(self._act_as, table, form)
 
-    def _act_as(self, table: Table, form: Form) -> Response:
+    def _act_as(self, table: BrowserTable, form: Form) -> Response:
         if form.get("leave") is not None:
             self._tables.leave(table.id)
             return RedirectResponse("../play.html", status_code=303)
@@ -184,7 +186,7 @@ class Playing:
     async def _events(self, request: Request) -> Response:
         key = request.path_params["key"]
         with self._tables.look(key) as table:
-            if not isinstance(table, Table):
+            if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
         return StreamingResponse(_until_another(self._tables, key), media_type="text/event-stream")
 
@@ -206,7 +208,7 @@ def _numbered(legal: Sequence[str]) -> bool:
     return len(legal) <= NUMBERED and not any(move[:1].isdecimal() for move in legal)
 
 
-def _said(form: Form, table: Table) -> str:
+def _said(form: Form, table: BrowserTable) -> str:
     """What a form answers: the move of the button, else what was typed, a move or its number."""
     seen = table.standing.seen
     legal = [] if seen is None or seen.legal is None else seen.legal
@@ -223,7 +225,7 @@ async def _until_another(tables: Tables, key: str) -> AsyncIterator[str]:
     """Server-sent events: one, once the others are seated, or it is the person's turn, or the end. Nothing else is
     said of what others do. While somebody waits for it, a request is at work at the match."""
     with tables.look(key) as table:
-        if isinstance(table, Table):
+        if isinstance(table, BrowserTable):
             spoken, begun = time.monotonic(), table.standing.state
             while table.standing.waits and table.standing.state == begun and not table.left:
                 if time.monotonic() - spoken > BEATS:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gymposium.driver import EngineError, Guard, MatchResult
-from gymposium.envs.episode import Caller, Episode, go_on
+from gymposium.driver import EngineError, Guard, MatchJob, MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Player, Reply
 from gymposium.reading import READERS, read
+from gymposium.table import OutsideSeat, Table, advance
 from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.ended import Ended, ended
@@ -28,12 +28,6 @@ WATCHDOG = 300.0
 """Seconds that an opponent has for an answer: a language model on a slow machine comes by with it."""
 
 State = Literal["getting ready", "thinking", "yours", "over", "failed"]
-
-
-class Person(Caller):
-    """Whoever sits before the browser. It stands in records under the name that a person has everywhere."""
-
-    name = "human"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ class Standing:
         return self.state in ("getting ready", "thinking")
 
 
-class Table:
+class BrowserTable:
     """A match under way, or one that has ended and is still looked at."""
 
     def __init__(self, choice: Choice, bench: Bench, keep: Callable[[MatchResult], str]) -> None:
@@ -71,7 +65,7 @@ class Table:
         """As the person's seat reads them; empty until the match has begun."""
         self.standing = Standing("getting ready")
         self._bench, self._keep = bench, keep
-        self._episode: Episode | None = None
+        self._table: Table | None = None
         self._players: dict[str, Player] = {}
         self._watchdog, self._guard = Watchdog(WATCHDOG), Guard()
         self._before: tuple[Seen | None, int] = None, 0
@@ -134,56 +128,57 @@ class Table:
 
     def _begin(self) -> Standing:
         self._players = self._bench.take(self.choice.opponents)
-        person = Person(READERS["move"], "full")
+        person = OutsideSeat(READERS["move"], "full", "human")
         lineup = [person if text is None else self._players[text] for text in map(self.who, range(self.game.seats))]
         seed = secrets.randbits(48) if self.choice.seed is None else self.choice.seed
         policy = FailurePolicy.parse(self.choice.on_illegal)
         self.rules = self.game.rules(self.seat)
-        self._episode = Episode(self.game, lineup, seed, policy, match_id=f"play-{secrets.token_hex(6)}")
-        return self._go_on(self._episode)
+        job = MatchJob(f"play-{secrets.token_hex(6)}", self.game, lineup, seed, on_illegal=policy)
+        self._table = Table.of_job(job)
+        return self._go_on(self._table)
 
     def _answer(self, text: str) -> Standing:
-        episode = self._episode
-        assert episode is not None
-        episode.answer({self.seat: Reply(text)})
-        return self._go_on(episode)
+        table = self._table
+        assert table is not None
+        table.give({self.seat: Reply(text)})
+        return self._go_on(table)
 
-    def _go_on(self, episode: Episode) -> Standing:
-        if episode.due and (seen := self._look(episode)) is not None:  # how it stands while others think
+    def _go_on(self, table: Table) -> Standing:
+        if table.due and (seen := self._look(table)) is not None:  # how it stands while others think
             self.standing = replace(self.standing, state="thinking", seen=seen)
         now = self.standing
-        go_on([episode], self._watchdog, self._guard)
-        if episode.over or (seen := self._look(episode)) is None:
-            return self._end(episode)
-        self._before = seen, len(episode.match.events)
+        advance([table], self._watchdog, self._guard)
+        if table.over or (seen := self._look(table)) is None:
+            return self._end(table)
+        self._before = seen, len(table.match.events)
         return Standing("yours", now.turn + 1, seen, now.mine)
 
-    def _end(self, episode: Episode) -> Standing:
-        played, now = episode.ended, self.standing
+    def _end(self, table: Table) -> Standing:
+        played, now = table.played, self.standing
         assert played is not None
         trouble = self._keep(played)
         told = ended(played, self.seat, None if trouble else played.job.id, *filter(None, [trouble]))
-        seen = self._look(episode) if not played.ending.broke_off else None
+        seen = self._look(table) if not played.ending.broke_off else None
         return Standing("over", now.turn, seen or now.seen, now.mine, told)
 
-    def _look(self, episode: Episode) -> Seen | None:
-        """What the person sees; None where the game's engine fails at it, which breaks the match off."""
+    def _look(self, table: Table) -> Seen | None:
+        """What the person sees; None if the game's engine fails at it, which breaks the match off."""
         try:
-            ask = episode.asks.get(self.seat)
-            return see(episode.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
+            ask = table.asks.get(self.seat)
+            return see(table.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
         except Exception as error:
             if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
                 raise  # it says itself what to do
-            episode.break_off(error)
+            table.break_off(error)
             return None
 
     def _failed(self, why: str) -> Standing:
         return replace(self.standing, state="failed", trouble=why)
 
     def _give_back(self) -> None:
-        episode, players = self._episode, self._players
+        table, players = self._table, self._players
         self._players = {}
-        played = None if episode is None else episode.ended
+        played = None if table is None else table.played
         failures = () if played is None else played.ending.failures
         # a player that did not answer in time may still be at it
         if players and not any(failure.kind == "timed out" for failure in failures):

@@ -16,7 +16,7 @@ from gymposium.records import RecordWriter
 from gymposium.runs.links import leads_out
 from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
-from gymposium.viewer.playing.table import Table
+from gymposium.viewer.playing.table import BrowserTable
 
 FILE = Path("played/matches.jsonl")
 """Where matches are recorded, below the directory that is viewed."""
@@ -43,7 +43,7 @@ class Gone:
 
 @dataclass(slots=True)
 class _Seated:
-    table: Table
+    table: BrowserTable
     looked_at: float
     requests: int = 0
     """Those that are being answered."""
@@ -64,7 +64,7 @@ class Tables:
         self._seated: dict[str, _Seated] = {}
         self._gone: dict[str, Gone] = {}
 
-    def begin(self, choice: Choice) -> Table:
+    def begin(self, choice: Choice) -> BrowserTable:
         """A new match. Where there are too many, the one that was looked at longest ago makes room: one at which
         nobody is at work just now, if there is such a one."""
         with self._lock:
@@ -74,12 +74,12 @@ class Tables:
             over = [key for key, one in self._seated.items() if one.table.standing.state in ("over", "failed")]
             for key in over[: max(0, len(self._seated) - KEPT + 1)]:
                 self._drop(key, "over")
-            table = Table(choice, self._bench, self._record)
+            table = BrowserTable(choice, self._bench, self._record)
             self._seated[table.id] = _Seated(table, self._clock())
             return table
 
     @contextmanager
-    def look(self, key: str) -> Iterator[Table | Gone | None]:
+    def look(self, key: str) -> Iterator[BrowserTable | Gone | None]:
         """The match with this id, at which a request is at work meanwhile; None where nothing is known of it."""
         with self._lock:
             self._clear()
@@ -102,7 +102,7 @@ class Tables:
             if key in self._seated:
                 self._drop(key, "left")
 
-    def under_way(self) -> list[Table]:
+    def under_way(self) -> list[BrowserTable]:
         """Those that can be played on, the latest first."""
         with self._lock:
             self._clear()

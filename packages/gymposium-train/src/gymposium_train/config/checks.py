@@ -1,5 +1,5 @@
-"""Whether a config makes sense as a whole. What each setting may be by itself is a matter of its type (`reading`); here
-are the combinations, each refused with the reason and what to change."""
+"""Checks of a whole config. The types say what each setting may be; here are the combinations of settings that are
+refused, each with the reason and what to change."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.plugins.host import host
-from gymposium_train.config.idle import idle
-from gymposium_train.config.known import missing, unknown
-from gymposium_train.config.learn import BY_TURN
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.references import missing, unknown
+from gymposium_train.config.root import TrainConfig
+from gymposium_train.config.unused import unused
+from gymposium_train.credit.make import make_credit
 
 
 def check(config: TrainConfig, *, at_hand: bool = True) -> None:
-    """Raises `BadConfig` with all that would stop the run later, or would let it go on and mean nothing. Without
-    `at_hand`, whether the models and the engine that it names are there is left open: the hub may have to be asked, and
-    another machine may do the run."""
-    problems = [*contradictions(config), *idle(config), *unknown(config)]
+    """Raise `BadConfig` with all problems that would stop the run later, or make it meaningless. Without `at_hand` it
+    is not checked whether the models and the engine are there: that may ask the hub, and the run may be for another
+    machine."""
+    problems = [*contradictions(config), *unused(config), *unknown(config)]
     if at_hand:
         problems += missing(config)
     if problems:
@@ -28,7 +28,7 @@ def check(config: TrainConfig, *, at_hand: bool = True) -> None:
 
 
 def contradictions(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each combination that makes no sense, whatever names it holds."""
+    """A sentence for each combination of settings that makes no sense."""
     yield from _work(config)
     yield from _credit(config)
     yield from _model(config)
@@ -50,41 +50,31 @@ def _work(config: TrainConfig) -> Iterator[str]:
 
 
 def _credit(config: TrainConfig) -> Iterator[str]:
-    credit, objective = config.credit.kind, config.objective
-    if credit == "gae" and config.critic.weight == 0:
+    kind, credit = config.credit.kind, make_credit(config.credit)
+    if credit.critic is not None and config.steps and credit.critic.warmup >= config.steps:
         yield (
-            "critic.weight = 0: with credit.kind=gae advantages come from the critic, which would never learn. Set it "
-            "above 0, or take a credit without a critic, such as grpo."
+            f"credit.critic.warmup = {credit.critic.warmup}: only the critic learns in these steps, and there are no "
+            f"more than {config.steps}. Lower it, or raise steps."
         )
-    if credit == "gae" and config.steps and config.critic.warmup >= config.steps:
+    if credit.needs_groups and config.rollout.group_size == 1:
         yield (
-            f"critic.warmup = {config.critic.warmup}: so long only the critic learns, and there are no more than "
-            f"{config.steps} steps. Lower it, or raise steps."
-        )
-    if credit in ("grpo", "rloo", "gigpo") and config.rollout.group_size == 1:
-        yield (
-            f"rollout.group_size = 1: credit.kind={credit} compares the matches of a group, and one alone has nothing "
-            f"to be compared with. Take 2 or more, or a credit without groups: baseline, rae, gae."
+            f"rollout.group_size = 1: credit.kind={kind} compares the matches of a group, and one alone has nothing "
+            f"to be compared with. Set 2 or more, or a credit without groups: baseline, rae, gae."
         )
     if config.reward.startswith("ruler") and config.rollout.group_size == 1:
         yield (
             f"rollout.group_size = 1: reward={config.reward} compares the matches of a group, and one alone "
-            f"has nothing to be compared with. Take 2 or more; 4 to 8 are usual."
+            f"has nothing to be compared with. Set 2 or more; 4 to 8 are usual."
         )
-    if config.reward.startswith("clipped") and credit not in BY_TURN:
+    if config.reward.startswith("clipped") and not credit.needs_turn_rewards:
         yield (
-            f"reward={config.reward} holds what each turn is paid within bounds, and credit.kind={credit} looks at "
-            f"whole matches. Take credit.kind=gae or gigpo, or another reward, such as returns."
+            f"reward={config.reward} clips the reward of each turn, and credit.kind={kind} uses that of "
+            f"whole matches. Set credit.kind=gae or gigpo, or another reward, such as returns."
         )
-    if credit == "gigpo" and config.asking.context != "state":
+    if credit.compares_states and config.asking.context != "state":
         yield (
-            f"asking.context = {config.asking.context}: credit.kind=gigpo compares turns that had the same prompt, and "
-            f"a prompt that tells the match so far hardly comes twice. Take context=state, or credit.kind=grpo."
-        )
-    if objective.aggregate == "constant" and objective.constant is None:
-        yield (
-            f"objective.constant is missing: objective.aggregate=constant divides by it. Set it, for instance to the "
-            f"longest reply, {config.asking.max_tokens}."
+            f"asking.context = {config.asking.context}: credit.kind={kind} compares turns that had the same prompt, "
+            f"and a prompt that contains the match so far hardly ever repeats. Set context=state, or credit.kind=grpo."
         )
 
 
@@ -139,7 +129,7 @@ def _asking(config: TrainConfig) -> Iterator[str]:
         if kind not in ("forfeit", "penalty"):
             yield (
                 f"asking.on_illegal = {asking.on_illegal}: a reply that was not played would share the credit of the "
-                f"one that was. Take forfeit or penalty(x)."
+                f"one that was. Set forfeit or penalty(x)."
             )
     if asking.thinking and asking.reply != "tags":
         yield (

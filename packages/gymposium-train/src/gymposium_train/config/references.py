@@ -1,5 +1,5 @@
-"""Names in a config that plugins, files and the hub must know (games, players, rewards, loggers, models), and what must
-be installed for it."""
+"""Checks of the names in a config that plugins, files and the hub must know (games, players, rewards, loggers, models),
+and of what must be installed for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gymposium_agents.engines.registry import engine_spec
 from gymposium_agents.evaluate import check_share
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.model import Model
-from gymposium_train.config.whole import TrainConfig
+from gymposium_train.config.root import TrainConfig
 from gymposium_train.parallel.environment import processes_here
 from gymposium_train.rollout.curriculum import PAST, SELF, check_stages
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import torch
 
+from gymposium_agents.engines.adapters import lora_digest
+from gymposium_agents.engines.canary import Agreement, Canary, EngineDisagrees, Scorer, tolerance_for
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.lora.canary import Agreement, Canary, EngineDisagrees, Scorer, tolerance_for
-from gymposium_agents.lora.saving import lora_digest, save_lora
+from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 LEARNED = Policy("learner", 3)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import load_model
-from gymposium_agents.lora.merge import merge_lora
+from gymposium_agents.merge import merge_lora
 
 IDS = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])
 

@@ -74,7 +74,7 @@ class Canary:
     ) -> Agreement:
         """Let `engine` answer as `policy`, with a fixed seed, and compare it with the learner, which scores tokens by
         `score` and gives the digest of its adapter, where it has one, by `digest`
-        (`gymposium_agents.lora.saving.lora_digest`). No other random stream is touched.
+        (`gymposium_agents.engines.adapters.lora_digest`). No other random stream is touched.
 
         Raises `EngineDisagrees` where another adapter is loaded or another policy answered, where a log-probability
         is further off than rounding explains, and where the engine did not move as the learner did."""

@@ -1,0 +1,58 @@
+"""The settings of a training run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Mismatch, Optimizer, Sft
+from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
+from gymposium_train.config.model import Engine, Model
+from gymposium_train.config.play import Pool, Prompting, Rollout, Stage
+from gymposium_train.credit.grpo import GrpoSettings
+from gymposium_train.credit.make import CREDITS
+from gymposium_train.credit.protocol import CreditSettings
+from gymposium_train.objective.make import OBJECTIVES
+from gymposium_train.objective.ppo import PpoSettings
+from gymposium_train.objective.protocol import ObjectiveSettings
+from gymposium_train.settings import Settings
+
+
+class TrainConfig(Settings):
+    """The settings of a training run. Frozen and printable; a run directory holds it as `config.json`."""
+
+    games: tuple[str, ...] = Field(min_length=1)
+    """The games to learn, as `gymposium list` shows them. Groups take turns over them."""
+    seed: int = 0
+    """Seed of all random numbers of the run."""
+    steps: int = Field(default=40, ge=0)
+    """Number of steps of reinforcement learning; 0: the cold start alone."""
+    reward: str = "returns"
+    """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not change the
+    evaluation."""
+    control: bool = False
+    """Also spend the CPU time of the reinforcement learning on more SFT, for comparison."""
+    model: Model = Field(default_factory=Model)
+    engine: Engine = Field(default_factory=Engine)
+    asking: Prompting = Field(default_factory=Prompting)
+    rollout: Rollout = Field(default_factory=Rollout)
+    stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
+    """The stages of the curriculum, in order."""
+    pool: Pool = Field(default_factory=Pool)
+    credit: Annotated[CreditSettings, CREDITS] = Field(default_factory=GrpoSettings)
+    """How rewards become an advantage for each turn. Plugins add kinds by the hook `gymposium_credits`."""
+    objective: Annotated[ObjectiveSettings, OBJECTIVES] = Field(default_factory=PpoSettings)
+    """The policy loss. Plugins add kinds by the hook `gymposium_objectives`."""
+    entropy: Entropy = Field(default_factory=Entropy)
+    kl: Kl | None = None
+    sft: Sft | None = None
+    mismatch: Annotated[Mismatch, MISMATCHES] = Field(default_factory=Bypass)
+    """How the difference between the engine's log-probabilities and the learner's is handled."""
+    optimizer: Optimizer = Field(default_factory=Optimizer)
+    cold_start: ColdStart = Field(default_factory=ColdStart)
+    evaluation: Evaluation = Field(default_factory=Evaluation)
+    samples: Samples = Field(default_factory=Samples)
+    checkpoints: Checkpoints = Field(default_factory=Checkpoints)
+    loggers: dict[str, dict[str, Any]] = Field(default={})
+    """Loggers in addition to the run's own metrics.jsonl, by name, each with its settings."""

@@ -1,0 +1,83 @@
+"""Settings that would have no effect beside the others. They are refused: the user believed that they would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium_train.config.problems import shown
+from gymposium_train.config.root import TrainConfig
+from gymposium_train.config.schema import Path, dotted
+from gymposium_train.config.writing import as_data
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The condition under which some settings have an effect."""
+
+    settings: tuple[str, ...]
+    """Dotted names; the name of a table stands for all of its settings."""
+    used: Callable[[TrainConfig], bool]
+    where: str
+    """The condition in words, as the end of a sentence that begins with: it has no effect but …"""
+
+
+USES = (
+    Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
+    Use(("optimizer.target_kl",), lambda c: c.optimizer.epochs > 1, "with more than one of optimizer.epochs"),
+    Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
+    Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
+    Use(
+        ("engine.url", "engine.at_once", "engine.request_seconds", "engine.token_seconds"),
+        lambda c: c.engine.kind == "vllm",
+        "with engine.kind=vllm",
+    ),
+    Use(
+        ("engine.arguments", "engine.devices"),
+        lambda c: c.engine.kind == "vllm" and c.engine.url is None,
+        "with engine.kind=vllm and without engine.url, when a server is started for the run",
+    ),
+    Use(
+        ("pool",),
+        lambda c: any("past" in stage.opponents for stage in c.stages),
+        "if past is among the opponents of a stage",
+    ),
+    Use(
+        ("cold_start.data",),
+        lambda c: c.cold_start.steps > 0 or c.sft is not None,
+        "with cold_start.steps or an sft.weight above 0",
+    ),
+    Use(
+        ("cold_start.keep",),
+        lambda c: not c.cold_start.data and (c.cold_start.steps > 0 or c.sft is not None),
+        "with random matches behind cold_start.steps or an sft.weight above 0",
+    ),
+    Use(
+        ("cold_start.batch", "cold_start.learning_rate", "cold_start.warmup"),
+        lambda c: c.cold_start.steps > 0 or c.control,
+        "with cold_start.steps above 0, or for the control",
+    ),
+    Use(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
+    Use(("evaluation.curve_matches",), lambda c: c.evaluation.every > 0, "with evaluation.every above 0"),
+)
+
+
+def unused(config: TrainConfig) -> Iterator[str]:
+    """A sentence for each setting that differs from its default and would have no effect."""
+    defaults = dict(_leaves(as_data(TrainConfig(games=config.games))))
+    for path, value in _leaves(as_data(config)):
+        name = dotted(path)
+        if path in defaults and value == defaults[path]:
+            continue
+        for use in USES:
+            if any(name == one or name.startswith(f"{one}.") for one in use.settings) and not use.used(config):
+                yield f"{name} = {shown(value)}: it has no effect but {use.where}. Leave it out ({name}=), or set that."
+
+
+def _leaves(data: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*path, name))
+        else:
+            yield (*path, name), value

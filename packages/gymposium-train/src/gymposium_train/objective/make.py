@@ -1,0 +1,20 @@
+"""The policy losses that plugins offer, and the one that a config chooses."""
+
+from __future__ import annotations
+
+from gymposium.errors import UnknownName
+from gymposium.plugins.host import host
+from gymposium_train.objective.protocol import Objective, ObjectiveSettings
+from gymposium_train.variants import Variants, from_plugins
+
+OBJECTIVES = Variants(ObjectiveSettings, from_plugins(lambda: host().objectives, ObjectiveSettings), default="ppo")
+"""The table `[objective]` of a config."""
+
+
+def make_objective(settings: ObjectiveSettings) -> Objective:
+    """The objective of these settings. Raises `UnknownName` if its plugin is not loaded."""
+    specs = host().objectives
+    if settings.kind not in specs:
+        raise UnknownName("objective", settings.kind, specs)
+    objective: Objective = host().implementation(specs[settings.kind])(settings)
+    return objective

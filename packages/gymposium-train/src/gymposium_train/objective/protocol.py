@@ -1,0 +1,74 @@
+"""The contract of policy losses: log-probabilities and advantages in, a loss for each token out.
+
+An objective's settings are a subclass of `ObjectiveSettings`. Modules of objectives are imported when a config is read,
+so they should not import torch: tensors have all methods that a loss needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
+
+from pydantic import Field
+
+from gymposium_train.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Aggregation = Literal["token", "turn", "sequence"] | Annotated[float, Field(gt=0.0)]
+
+
+class ObjectiveSettings(Settings):
+    """Base class of an objective's settings, the table `[objective]`. A subclass sets `kind` to its own name:
+    `kind: Literal["ppo"] = "ppo"`."""
+
+    kind: str
+    """Which policy loss is used."""
+    aggregate: Aggregation = "token"
+    """How token losses are averaged. `token`: the mean over all tokens. `turn`: the mean over turns of the mean over
+    their tokens. `sequence`: the mean over trajectories of the mean over their tokens. A number: the mean over
+    trajectories of the sum over their tokens divided by that number, such as the longest reply (Liu et al., 2025, Dr.
+    GRPO). Denominators are those of the whole optimizer step and do not count dropped groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTokens:
+    """The sampled tokens of a micro-batch, M tokens of T turns. A turn is never split over micro-batches."""
+
+    logprobs: Tensor
+    """[M]: log-probabilities by the policy that learns, with gradients."""
+    proximal: Tensor
+    """[M]: log-probabilities that ratios are taken against (the proximal policy of Hilton et al., 2021,
+    arXiv 2110.00641): the engine's, or the learner's before the update with `mismatch.kind=decoupled`."""
+    advantages: Tensor
+    """[M]: the advantage of each token's turn."""
+    turn: Tensor
+    """[M]: which of the T turns a token belongs to."""
+    old: Tensor | None = None
+    """[M]: log-probabilities by the learner before the update; given if the objective `needs_old`."""
+    reference: Tensor | None = None
+    """[M]: log-probabilities by the reference policy; given if the objective `needs_reference`."""
+
+
+class Objective(Protocol):
+    """A policy loss."""
+
+    needs_old: ClassVar[bool] = False
+    """Whether the learner computes the log-probabilities of the policy before the update."""
+    needs_reference: ClassVar[bool] = False
+    """Whether the learner keeps a reference policy and computes its log-probabilities."""
+
+    def __call__(self, tokens: PolicyTokens) -> Tensor:
+        """Return the loss of each token: [M]. The caller weights and sums it as `aggregate` says."""
+        ...
+
+    def clipped(self, tokens: PolicyTokens) -> Tensor | None:
+        """Return 1 for each token whose ratio is outside the clip range, else 0: [M]; the mean is reported as
+        `train/clipfrac`. None for an objective that does not clip."""
+        return None
+
+
+def outside(ratio: Tensor, low: float, high: float) -> Tensor:
+    """1 where a ratio is below `low` or above `high`, else 0: [M]."""
+    return ((ratio < low) | (ratio > high)).to(ratio.dtype)

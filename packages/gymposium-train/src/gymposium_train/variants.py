@@ -1,0 +1,75 @@
+"""Tagged unions of settings: tables whose `kind` decides which class reads them.
+
+The classes of a table may come from plugins, so they are looked up when a config is read and not when `TrainConfig` is
+defined. A table has the settings of its variant alone: one that would do nothing cannot be written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic_core import InitErrorDetails, core_schema
+
+from gymposium.errors import PluginError
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import ConfiguredSpec
+from gymposium_train.settings import Settings
+
+Kinds = Mapping[str, type[Settings]]
+"""Settings classes by the `kind` that chooses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """Annotation of a field: a table that is read by the class of its `kind`."""
+
+    base: type[Settings]
+    """The base class of all variants."""
+    kinds: Callable[[], Kinds]
+    default: str
+    """The kind of a table that names none."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        variants = [handler(kind.__pydantic_core_schema__) for kind in self.kinds().values()]
+        return {"oneOf": variants, "discriminator": {"propertyName": "kind"}, "default": {"kind": self.default}}
+
+    def _read(self, data: Any) -> Settings:
+        """The settings that a table holds, read strictly. What is wrong is raised with its path in the table."""
+        if isinstance(data, self.base):
+            return data
+        if not isinstance(data, Mapping):
+            raise _error("dict_type", (), data)
+        kinds, kind = self.kinds(), data.get("kind", self.default)
+        if not (isinstance(kind, str) and kind in kinds):
+            raise _error("literal_error", ("kind",), kind, expected=", ".join(kinds))
+        return kinds[kind].model_validate_json(json.dumps(data), strict=True)
+
+
+def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[Settings]) -> Callable[[], Kinds]:
+    """The settings classes of all specs of a hook, by name. Raises `PluginError` for a class that cannot be one."""
+
+    def kinds() -> Kinds:
+        return {name: _settings_class(spec, base) for name, spec in specs().items()}
+
+    return kinds
+
+
+def _settings_class(spec: ConfiguredSpec, base: type[Settings]) -> type[Settings]:
+    found = host().settings(spec)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise PluginError(f"{spec.settings} must be a subclass of {base.__module__}.{base.__name__}.")
+    if found.model_fields["kind"].default != spec.name:
+        raise PluginError(f'{spec.settings} must have the field  kind: Literal["{spec.name}"] = "{spec.name}".')
+    return found
+
+
+def _error(kind: str, path: tuple[str, ...], data: Any, **context: str) -> ValidationError:
+    details = InitErrorDetails(type=kind, loc=path, input=data, ctx=context)
+    return ValidationError.from_exception_data("table", [details])

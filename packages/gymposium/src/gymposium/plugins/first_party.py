@@ -1,0 +1,29 @@
+"""The parts that gymposium's other distributions add, so that an error can say what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from gymposium.errors import MissingExtra
+
+FIRST_PARTY: Mapping[Literal["command", "logger", "player"], Mapping[str, str]] = {
+    "command": {
+        "eval": "gymposium-agents",
+        "lora": "gymposium-agents",
+        "sb3": "gymposium-sb3",
+        "synth": "gymposium-agents",
+        "train": "gymposium-train",
+    },
+    "logger": {
+        name: f'"gymposium-loggers[{name}]"' for name in ("langfuse", "mlflow", "tensorboard", "trackio", "wandb")
+    },
+    "player": {"api:": '"gymposium-agents[api]"', "lm:": "gymposium-agents", "sb3:": "gymposium-sb3"},
+}
+"""What to give to `pip install`, by kind and name; of a player, by the text that its form begins with."""
+
+
+def check_first_party(kind: Literal["command", "logger", "player"], name: str) -> None:
+    """Raise `MissingExtra` for a name that no installed plugin adds but another distribution of gymposium would."""
+    if name in FIRST_PARTY[kind]:
+        raise MissingExtra(f"The {kind} {name!r}", FIRST_PARTY[kind][name])

@@ -1,0 +1,100 @@
+"""The shape of the source tree: no import circles, no class name twice in a distribution, no fragments of files."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """The file of each module under `packages/` and `plugins/`."""
+    files = {}
+    for source in sorted([*ROOT.glob("packages/*/src"), *ROOT.glob("plugins/*/src")]):
+        for file in sorted(source.rglob("*.py")):
+            parts = file.relative_to(source).with_suffix("").parts
+            files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return files
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """The modules of the project that each module imports: at its top, inside functions, and for types alone."""
+    return {module: set(_imported(tree_of(module))) - {module} for module in modules()}
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    known = modules()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            assert node.level == 0, "imports are absolute"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name in known:
+                    yield name
+                elif node.module in known:
+                    yield node.module
+
+
+def test_no_circle_of_files_imports_itself() -> None:
+    """Imports inside functions and those for types alone count as well."""
+    try:
+        TopologicalSorter(imports()).prepare()
+    except CycleError as error:
+        raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
+
+
+STILL_TWICE = {
+    "gymposium": set(
+        "Board Check Course Ended Entry Guard Line Lineup Match Outcome Place Returns Rules Score Seen Standing Step "
+        "Story Table Tally Verification".split()
+    ),
+    "gymposium_agents": {"Settings"},
+    "gymposium_train": {"Rollout", "Stage"},
+}
+
+
+def test_no_class_name_stands_twice_in_a_distribution() -> None:
+    places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for module in modules():
+        for node in tree_of(module).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[module.partition(".")[0], node.name].append(module)
+    twice = {key: where for key, where in places.items() if len(where) > 1}
+    assert not {key: where for key, where in twice.items() if key[1] not in STILL_TWICE.get(key[0], ())}
+
+
+FRAGMENTS = set(
+    "gymposium.viewer.export gymposium.viewer.text gymposium_agents.affinetes.scores gymposium_train.learner.shares "
+    "gymposium_train.memory gymposium_loggers.flat gymposium_trace.scoring".split()
+)
+"""Files that may be short although only one other imports them."""
+
+
+def test_no_file_is_a_fragment_of_the_only_one_that_imports_it() -> None:
+    importers: defaultdict[str, set[str]] = defaultdict(set)
+    for module, imported in imports().items():
+        for other in imported:
+            importers[other].add(module)
+    fragments = {
+        module
+        for module, file in modules().items()
+        if file.name != "__init__.py"
+        and len(importers[module]) == 1
+        and len(file.read_text(encoding="utf-8").splitlines()) < 25
+    }
+    assert not fragments - FRAGMENTS
