@@ -32,7 +32,7 @@ from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling
 from gymposium_train.cold_start import Pair, batches, imitate, random_games, texts_of, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 
 NAME = "main-job"
 SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
@@ -70,7 +70,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
     lessons = winners_moves(finished)
     make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small)
     loaded = load_model(directory)
-    learner = Learner(loaded.model, loaded.pad, config.optimizer)
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
     pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=asking.max_tokens).pairs
     for _ in imitate(learner, batches([pairs], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
         pass
@@ -175,7 +175,7 @@ def _put(trained: dict[str, Any], values: dict[str, Any]) -> None:
 def _imitation(directory: Path, config: TrainConfig, pairs: list[Pair], repeats: int) -> dict[str, Any]:
     """Both sides learn on, from the same weights, each with a model of its own."""
     mine, theirs = load_model(directory), load_model(directory)
-    learner = Learner(mine.model, mine.pad, config.optimizer)
+    learner = LocalLearner(mine.model, mine.pad, config.optimizer)
     optimizer = torch.optim.AdamW(theirs.model.parameters(), lr=0.0, weight_decay=0.0)
     rate = 1e-5
     seconds: Times = {"ours": [], "bare": []}

@@ -25,7 +25,7 @@ from benchmarks.training_speed.models import TINY, architecture
 from benchmarks.training_speed.scale import Scale
 from benchmarks.training_speed.work import Work
 from gymposium_train.config import Optimizer
-from gymposium_train.learner import Learner
+from gymposium_train.learner import LocalLearner
 from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.rows import Row, Span
 
@@ -80,7 +80,7 @@ def peak(side: str, vocabulary: int, prompt: int) -> float:
     given = rows(vocabulary, prompt)
     how = {"learning_rate": 1e-5, "entropy_weight": 0.0, "seed": 0}
     if side == "ours":
-        learner = Learner(model, 0, SETTINGS)
+        learner = LocalLearner(model, 0, SETTINGS)
         before = status("VmRSS")
         learner.update(given, learning_rate=1e-5)
     else:

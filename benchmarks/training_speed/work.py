@@ -18,10 +18,10 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_train.config import TrainConfig
 from gymposium_train.credit.make import make_credit
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
-from gymposium_train.rollout import WhoPlays
-from gymposium_train.rollout.cast import Cast
+from gymposium_train.rollout import MatchPlanner
+from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.rows import Row, Tokens
 from gymposium_train.trainee import make_trainee
 
@@ -54,7 +54,7 @@ class Work:
             yield [TokenRequest(prompt, random.Random(f"{n} {k}")) for k, prompt in enumerate(prompts)]
 
 
-class Noting(Learner):
+class Noting(LocalLearner):
     """Our learner, with a note of what it was last given."""
 
     rows: Sequence[Row] = ()
@@ -93,7 +93,7 @@ class Clocked:
 class ClockedCast:
     """A cast whose learner plays over a `Clocked` engine."""
 
-    of: Cast
+    of: PlayerSource
     engine: Clocked | None = None
     """That of the last rollout."""
 
@@ -157,11 +157,11 @@ def ours(config: TrainConfig, loaded: LoadedModel, directory: Path) -> Iterator[
     learner = Noting(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, directory, loaded, learner, games) as trainee:
-        cast = ClockedCast(trainee.cast)
+        cast = ClockedCast(trainee.players)
         training = Training(
             config=config,
             trainee=trainee,
-            who=WhoPlays(config, games, cast),
+            planner=MatchPlanner(config, games, cast),
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
         )

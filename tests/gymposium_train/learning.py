@@ -9,7 +9,7 @@ from typing import Any, Literal
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
-from gymposium_train.learner import Learner
+from gymposium_train.learner import LocalLearner
 
 Pairs = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
 
@@ -18,12 +18,12 @@ RANK = 4
 
 def learning(
     directory: Path, tune: Literal["lora", "full"] = "lora", load: Literal["4bit"] | None = None
-) -> tuple[LoadedModel, Learner]:
+) -> tuple[LoadedModel, LocalLearner]:
     """The model in `directory`, with a new LoRA unless all of it learns, and its learner."""
     loaded = load_model(directory, load=load)
     if tune == "lora":
         loaded = LoadedModel(attach_lora(loaded.model, rank=RANK, alpha=8, seed=0), loaded.chat)
-    return loaded, Learner(loaded.model.train(), loaded.pad, Optimizer())
+    return loaded, LocalLearner(loaded.model.train(), loaded.pad, Optimizer())
 
 
 def pairs_of(loaded: LoadedModel) -> Pairs:
@@ -32,7 +32,7 @@ def pairs_of(loaded: LoadedModel) -> Pairs:
     return [(chat.prompt(text), chat.reply(reply)) for text in ("a", "b c") for reply in ("b2", "pass")]
 
 
-def learn(learner: Learner, loaded: LoadedModel, steps: int = 1) -> dict[str, Any]:
+def learn(learner: LocalLearner, loaded: LoadedModel, steps: int = 1) -> dict[str, Any]:
     """Imitate one of the replies, so that all probabilities move."""
     metrics: dict[str, Any] = {}
     for _ in range(steps):

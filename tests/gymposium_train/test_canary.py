@@ -12,7 +12,8 @@ from gymposium.errors import GymposiumError
 from gymposium.reading import reader
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.tokens import Policy
-from gymposium_train.canary import opening_prompts, tolerance_of
+from gymposium_train.canary import opening_prompts
+from gymposium_train.learner.precision import tolerance_of
 
 from .learning import learning, pairs_of
 

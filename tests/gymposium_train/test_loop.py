@@ -22,9 +22,9 @@ from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS, make_credit
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.credit.rae import RaeSettings
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
-from gymposium_train.rollout import WhoPlays
+from gymposium_train.rollout import MatchPlanner
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
@@ -50,14 +50,14 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
     config = TrainConfig(**{**SMALL, **settings})
     base = load_model(model)
     loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=1), base.chat)
-    learner = Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, directory, loaded, learner, games) as trainee:
         trainee.publish()
         yield Training(
             config=config,
             trainee=trainee,
-            who=WhoPlays(config, games, trainee.cast),
+            planner=MatchPlanner(config, games, trainee.players),
             credit=make_credit(config.credit),
             reward=CheckedReward("test", reward),
         )
@@ -216,7 +216,7 @@ def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: P
                 asked.append(step)
                 yield [(chat.prompt("x . o"), chat.reply("b2"))]
 
-        mine.imitate = pairs
+        mine.auxiliary_sft = pairs
         (metrics,) = steps(mine, 0)
         assert len(asked) == mine.trainee.learner.policy_version
     assert metrics["train/sft_loss"] > 0.0

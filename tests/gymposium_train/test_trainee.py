@@ -20,9 +20,9 @@ from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead
 from gymposium_train.config import Engine, Lora, Model, Pool, Prompting, Rollout, Stage, TrainConfig
-from gymposium_train.learner import Learner
-from gymposium_train.rollout import Rollout as RolledOut, WhoPlays, roll_out
-from gymposium_train.rollout.cast import Cast
+from gymposium_train.learner import LocalLearner
+from gymposium_train.rollout import MatchPlanner, Rollout as RolledOut, roll_out
+from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.trainee import Trainee, make_trainee
 
 from .learning import RANK, Pairs, learn, learning, pairs_of
@@ -37,7 +37,7 @@ class Made:
     """A trainee with what it is made of."""
 
     who: Trainee
-    learner: Learner
+    learner: LocalLearner
     loaded: LoadedModel
     config: TrainConfig
 
@@ -50,7 +50,7 @@ class Made:
 
     def played(self, policy: Policy | None = None) -> list[tuple[float, ...]]:
         """What the players' engine says of the pairs, as the version that was published last or one of the past."""
-        player = self.who.player if policy is None else self.who.cast.past(policy)
+        player = self.who.player if policy is None else self.who.players.past(policy)
         return player.engine.score(self.pairs, policy=player.policy)
 
     def step(self) -> Policy:
@@ -86,7 +86,7 @@ def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: 
     with made(model_directory, tmp_path, kind, tune) as it:
         with pytest.raises(GymposiumError, match=r"call publish\(\) first"):
             _ = it.who.player
-        cast: Cast = it.who.cast
+        cast: PlayerSource = it.who.players
         seen = []
         for version in range(3):
             metrics = it.who.publish()
@@ -108,9 +108,9 @@ def test_a_version_of_the_past_keeps_its_weights(model_directory: Path, tmp_path
         it.who.publish()
         it.step()
         expected = it.played()
-        kept = it.who.cast.keep()
-        assert it.who.cast.keep() == kept == Policy("learner", 1)
-        player = it.who.cast.past(kept)  # while it is the present version
+        kept = it.who.players.keep()
+        assert it.who.players.keep() == kept == Policy("learner", 1)
+        player = it.who.players.past(kept)  # while it is the present version
         for _ in range(3):
             it.step()
             assert it.played(kept) == near(expected)
@@ -118,11 +118,11 @@ def test_a_version_of_the_past_keeps_its_weights(model_directory: Path, tmp_path
             assert it.played() == near(it.learned())
         assert it.learned() != near(expected)
         assert (player.name, player.sampling) == (f"lm:{tmp_path / 'learner-v1'}", it.who.player.sampling)
-        it.who.cast.let_go(kept)
+        it.who.players.let_go(kept)
         it.step()
         assert it.played(kept) == near(expected)  # its files stayed
         with pytest.raises(GymposiumError, match="holds no learner-v2"):
-            it.who.cast.past(Policy("learner", 2))
+            it.who.players.past(Policy("learner", 2))
 
 
 @every_way
@@ -136,14 +136,14 @@ def test_the_learner_learns_as_if_nobody_played(model_directory: Path, tmp_path:
                 if crowded:
                     it.who.publish()
                     before = it.loaded.model.training, [p.requires_grad for p in it.learner.named.values()]
-                    kept = it.who.cast.keep()
+                    kept = it.who.players.keep()
                     for policy in (kept, Policy("learner", 0)):
                         it.played(policy)
-                        player = it.who.cast.past(policy)
+                        player = it.who.players.past(policy)
                         requests = [TokenRequest(p, random.Random(0), policy) for p, _ in it.pairs]
                         player.engine.generate(requests, player.sampling)
                     if number == 2:
-                        it.who.cast.let_go(Policy("learner", 1))
+                        it.who.players.let_go(Policy("learner", 1))
                     assert before == (it.loaded.model.training, [p.requires_grad for p in it.learner.named.values()])
                 learn(it.learner, it.loaded)
             assert torch.equal(torch.random.get_rng_state(), drawn)
@@ -179,13 +179,13 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
     """It was interrupted two versions later, and learns them again: once with the same numbers, once with others."""
     with made(model_directory, tmp_path, kind, tune) as it:
         it.who.publish()
-        first = it.who.cast.keep()
+        first = it.who.players.keep()
         past, second = it.played(), it.step()
         checkpoint = {name: tensor.clone() for name, tensor in it.learner.tensors()}
         at_checkpoint = it.played()
         for _ in range(2):
             third = it.step()
-            it.who.cast.keep()
+            it.who.players.keep()
         lost = it.played()
     for steps in (2, 1, 2):
         with made(model_directory, tmp_path, kind, tune, going_on=checkpoint) as it:
@@ -193,14 +193,14 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
             assert it.who.policy == second
             assert it.played() == near(at_checkpoint)
             assert it.played(first) == near(past)
-            it.who.cast.keep()
+            it.who.players.keep()
             with pytest.raises(GymposiumError, match="holds no learner-v3"):
-                it.who.cast.past(third)
+                it.who.players.past(third)
             for _ in range(2):
                 learn(it.learner, it.loaded, 3 - steps)
                 it.learner.policy_version -= 2 - steps  # the same version by another way
                 it.who.publish()
-                it.who.cast.keep()
+                it.who.players.keep()
             assert it.who.policy == third
             assert (it.played(third) == near(lost)) == (steps == 2)
 
@@ -216,7 +216,7 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
             }
         )
         games = [load_game(game) for game in config.games]
-        plays = WhoPlays(config, games, it.who.cast)
+        plays = MatchPlanner(config, games, it.who.players)
 
         def play(step: int) -> RolledOut:
             return roll_out(plays.plan(step), lambda played: ahead.go_on())
@@ -249,10 +249,10 @@ def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Pat
         for number in range(7):
             it.who.publish()
             if number == 1:
-                kept = it.who.cast.keep()
-                it.who.cast.past(kept)
+                kept = it.who.players.keep()
+                it.who.players.past(kept)
             if number == 5:
-                it.who.cast.let_go(kept)
+                it.who.players.let_go(kept)
             held.append([policy.version for policy in it.who.player.engine.adapters])
             there.append([policy.version for policy in store.list()])
             assert store.current() == it.who.policy
@@ -265,7 +265,8 @@ def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Pat
 def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_path: Path, kind: str) -> None:
     """Another model learns than the one that is published."""
     with made(model_directory, tmp_path, kind, "lora") as it:
-        _, it.who.learner = learning(model_directory)
+        other, it.who.learner = learning(model_directory)
+        it.who.model = other.model
         it.who.publish()
         learn(it.who.learner, it.loaded)
         before = it.who.player

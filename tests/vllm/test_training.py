@@ -23,10 +23,10 @@ from gymposium_agents.tokens import Policy
 from gymposium_train.ahead import Ahead
 from gymposium_train.config import Engine, Lora, Model, Optimizer, Pool, Prompting, Rollout, Stage, TrainConfig
 from gymposium_train.credit.make import make_credit
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.publishing.make import engine_start
-from gymposium_train.rollout import WhoPlays
+from gymposium_train.rollout import MatchPlanner
 from gymposium_train.trainee import make_trainee
 
 from .conftest import RANK
@@ -57,12 +57,12 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     base = load_model(config.model.name)
     lora = config.model.lora
     loaded = LoadedModel(attach_lora(base.model, rank=lora.rank, alpha=lora.alpha, seed=0), base.chat)
-    learner = Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, run, loaded, learner, games) as trainee:
-        who = WhoPlays(config, games, trainee.cast)
+        planner = MatchPlanner(config, games, trainee.players)
         paid, credit = CheckedReward("odd", odd_tokens), make_credit(config.credit)
-        yield Training(config=config, trainee=trainee, who=who, credit=credit, reward=paid), loaded
+        yield Training(config=config, trainee=trainee, planner=planner, credit=credit, reward=paid), loaded
 
 
 def odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:
@@ -123,7 +123,7 @@ def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
         for _ in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4
-            kept = run.trainee.cast.keep()
+            kept = run.trainee.players.keep()
             run.learn(0, run.play(0))
         url = run.trainee.engine._connection.url
         assert set(served(url)) == {"learner-v0", str(kept)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import Learner, LocalLearner, Loss
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
+from gymposium_train.parallel.distributed import DistributedLearner
 from gymposium_train.parallel.parts import full
-from gymposium_train.parallel.together import Together
 from gymposium_train.parallel.world import World, joined
 from gymposium_train.rows import Row
 
@@ -72,27 +73,47 @@ def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
     return LoadedModel(tuned, loaded.chat)
 
 
-def learner(directory: Path, world: World, case: tuple[str, Loss, dict[str, Any]]) -> Learner:
+@dataclass(slots=True)
+class Made:
+    """The learner that is used, and what it is made of."""
+
+    learner: Learner
+    local: LocalLearner
+    whole: Any
+    """The model that is played; None in the second process."""
+
+    def do(self, work: Callable[[], None]) -> None:
+        """The first process does the work, and the second follows."""
+        if not isinstance(self.learner, DistributedLearner):
+            work()
+        elif self.local.world.leads:
+            with self.learner.leading():
+                work()
+        else:
+            self.learner.follow()
+
+
+def make(directory: Path, world: World, case: tuple[str, Loss, dict[str, Any]]) -> Made:
     tune, loss, settings = case
     optimizer = Optimizer(**settings)
     loaded = model(directory, tune, optimizer.precision)
     loss = replace(loss, temperature=TEMPERATURE)
-    if world.size == 1:
-        mine = Learner(loaded.model, loaded.pad, optimizer, loss=loss)
-    else:
-        whole = model(directory, tune, optimizer.precision).model if world.leads else None
-        mine = Together(loaded.model, loaded.pad, optimizer, loss=loss, world=world, whole=whole)
-    if mine.critic is not None:
+    local = LocalLearner(loaded.model, loaded.pad, optimizer, loss=loss, world=world)
+    if local.critic is not None:
         with torch.no_grad():
-            mine.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
-    return mine
+            local.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
+    if world.size == 1:
+        return Made(local, local, loaded.model)
+    whole = model(directory, tune, optimizer.precision).model if world.leads else None
+    return Made(DistributedLearner(local, whole), local, whole)
 
 
 def gradients(directory: Path, rows: list[Row], world: World, name: str) -> dict[str, Any]:
     """Of one optimizer step at learning rate 0, and what it showed."""
     rows = deepcopy(rows)
     tune, loss, how = CASES[name]
-    mine = learner(directory, world, (tune, loss, {**PLAIN, **how}))
+    made = make(directory, world, (tune, loss, {**PLAIN, **how}))
+    mine = made.learner
     found: dict[str, Any] = {}
 
     def work() -> None:
@@ -100,8 +121,8 @@ def gradients(directory: Path, rows: list[Row], world: World, name: str) -> dict
         found["metrics"] = mine.update(rows, learning_rate=0.0, entropy_weight=0.05)
         found["scores"] = mine.score([(row.ids[:-1], row.ids[-1:]) for row in rows])
 
-    do(mine, work)
-    found["gradients"] = {n: full(p.grad) for n, p in mine._stepper.named.items() if p.grad is not None}
+    made.do(work)
+    found["gradients"] = {n: full(p.grad) for n, p in made.local._stepper.named.items() if p.grad is not None}
     return found
 
 
@@ -110,16 +131,17 @@ def moving(
 ) -> dict[str, Any]:
     """Some steps with everything that a run does; then the tensors of a checkpoint, and one step more."""
     rows = deepcopy(rows)
-    mine = learner(directory, world, MOVING[name])
+    made = make(directory, world, MOVING[name])
+    mine = made.learner
     found: dict[str, Any] = {}
     prompts = [row.prompt for row in rows]
 
     def step(number: int) -> None:
         mine.annotate(rows)
-        beside = iter([(0.1, [(row.prompt, (7, 8)) for row in rows[n : n + 3]]) for n in range(4)])
+        auxiliary = iter([(0.1, [(row.prompt, (7, 8)) for row in rows[n : n + 3]]) for n in range(4)])
         warm = number > 0
         seen = mine.update(
-            rows, learning_rate=1e-3, entropy_weight=0.01, seed=number, policy_learns=warm, beside=beside
+            rows, learning_rate=1e-3, entropy_weight=0.01, seed=number, policy_learns=warm, auxiliary_sft=auxiliary
         )
         found[f"step {number}"] = seen | {"value": sum(mine.values_after(prompts))}
 
@@ -134,18 +156,19 @@ def moving(
             mine.load(going_on)
         step(2)
         if world.leads:
-            found["whole"] = {n: p.detach().clone() for n, p in mine.whole.named_parameters() if p.requires_grad}
+            found["whole"] = {n: p.detach().clone() for n, p in made.whole.named_parameters() if p.requires_grad}
 
-    do(mine, work)
-    found["tensors"] = weights(mine)
+    made.do(work)
+    found["tensors"] = weights(made.local)
     return found
 
 
 def moved(directory: Path, rows: list[Row], world: World, tune: str, precision: Precision) -> dict[str, Any]:
     """The share of the weights that small steps move, and the last step's loss."""
     rows = deepcopy(rows)
-    mine = learner(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
-    before = weights(mine)
+    made = make(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
+    mine = made.learner
+    before = weights(made.local)
     found: dict[str, Any] = {}
 
     def work() -> None:
@@ -153,27 +176,17 @@ def moved(directory: Path, rows: list[Row], world: World, tune: str, precision: 
             mine.update(rows, learning_rate=1e-6, seed=seed)
         found["loss"] = mine.imitate([(row.prompt, (9,)) for row in rows[:3]], 1e-6)["train/sft_loss"]
 
-    do(mine, work)
-    after = weights(mine)
+    made.do(work)
+    after = weights(made.local)
     changed = sum(int((after[name] != tensor).sum()) for name, tensor in before.items())
     found["share"] = changed / sum(tensor.numel() for tensor in before.values())
-    found["types"] = {(p.dtype, None if p.grad is None else p.grad.dtype) for p in mine._stepper.named.values()}
+    found["types"] = {(p.dtype, None if p.grad is None else p.grad.dtype) for p in made.local._stepper.named.values()}
     return found
 
 
-def weights(mine: Learner) -> dict[str, torch.Tensor]:
+def weights(local: LocalLearner) -> dict[str, torch.Tensor]:
     """What the optimizer has made of the weights, whole in every process."""
-    return {f"weights|{name}": full(p.detach()).clone() for name, p in mine._stepper.named.items()}
-
-
-def do(mine: Learner, work: Any) -> None:
-    if not isinstance(mine, Together):
-        work()
-    elif mine.world.leads:
-        with mine.leading():
-            work()
-    else:
-        mine.follow()
+    return {f"weights|{name}": full(p.detach()).clone() for name, p in local._stepper.named.items()}
 
 
 def everything(directory: Path, rows: list[Row], world: World, other: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.config import Optimizer
-from gymposium_train.parallel.together import Together
+from gymposium_train.learner import LocalLearner
+from gymposium_train.parallel.distributed import DistributedLearner
 from gymposium_train.parallel.world import World, joined
 
 PAIRS = [((1, 2), (3,))]
 
 
-def made(world: World) -> Together:
+def made(world: World) -> LocalLearner:
     config = Qwen3Config(
         vocab_size=16_384,
         hidden_size=512,
@@ -31,7 +32,7 @@ def made(world: World) -> Together:
         tie_word_embeddings=True,
     )
     torch.manual_seed(0)
-    return Together(Qwen3ForCausalLM(config).eval(), 0, Optimizer(layout="packed"), world=world)
+    return LocalLearner(Qwen3ForCausalLM(config).eval(), 0, Optimizer(layout="packed"), world=world)
 
 
 def memory(what: str) -> int:
@@ -44,11 +45,11 @@ def forget_height() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def do(learner: Together, work: Callable[[], object]) -> int:
+def do(world: World, learner: DistributedLearner, work: Callable[[], object]) -> int:
     """What the first process does with the learner; the other follows. Returns by how much this one's memory rose."""
     forget_height()
     before = memory("VmRSS")
-    if learner.world.leads:
+    if world.leads:
         with learner.leading():
             work()
     else:
@@ -59,22 +60,23 @@ def do(learner: Together, work: Callable[[], object]) -> int:
 def main(place: Path) -> None:
     torch.set_num_threads(1)
     with joined() as world:
-        learner = made(world)
-        do(learner, lambda: learner.imitate(PAIRS, 1e-3))
-        slots = [value for slots in learner._stepper.optimizer.state.values() for value in slots.values()]
-        parts = [one.to_local() for one in (*learner.named.values(), *slots) if isinstance(one, DTensor)]
+        local = made(world)
+        learner = DistributedLearner(local)
+        do(world, learner, lambda: learner.imitate(PAIRS, 1e-3))
+        slots = [value for slots in local._stepper.optimizer.state.values() for value in slots.values()]
+        parts = [one.to_local() for one in (*local.named.values(), *slots) if isinstance(one, DTensor)]
         expected = [part.clone() for part in parts]
         found = {
-            "whole": sum(parameter.numel() * parameter.itemsize for parameter in learner.named.values()),
+            "whole": sum(parameter.numel() * parameter.itemsize for parameter in local.named.values()),
             "shard": sum(part.nbytes for part in parts),
-            "save": do(learner, lambda: save_checkpoint(place, learner, {"step": 1}, keep=1)),
+            "save": do(world, learner, lambda: save_checkpoint(place, learner, None, {"step": 1}, keep=1)),
         }
         for part in parts:
             part.detach().zero_()
         del part, parts, slots
-        found["load"] = do(learner, lambda: load_checkpoint(place / "step-00001", learner))
-        slots = [value for slots in learner._stepper.optimizer.state.values() for value in slots.values()]
-        parts = [one.to_local() for one in (*learner.named.values(), *slots) if isinstance(one, DTensor)]
+        found["load"] = do(world, learner, lambda: load_checkpoint(place / "step-00001", learner))
+        slots = [value for slots in local._stepper.optimizer.state.values() for value in slots.values()]
+        parts = [one.to_local() for one in (*local.named.values(), *slots) if isinstance(one, DTensor)]
         found["equal"] = all(map(torch.equal, parts, expected))
         (place / f"found-{world.rank}.json").write_text(json.dumps(found))
 

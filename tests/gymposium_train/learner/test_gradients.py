@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import Bypass, Decoupled, Kl, Mismatch, Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
@@ -31,23 +31,23 @@ ENTROPY = 0.05
 CLOSE = 1e-5
 
 
-def learner(loaded: LoadedModel, loss: Loss, **more: Any) -> Learner:
+def learner(loaded: LoadedModel, loss: Loss, **more: Any) -> LocalLearner:
     given = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, **more}
-    mine = Learner(loaded.model, loaded.pad, Optimizer(**given), loss=replace(loss, temperature=TEMPERATURE))
+    mine = LocalLearner(loaded.model, loaded.pad, Optimizer(**given), loss=replace(loss, temperature=TEMPERATURE))
     if mine.critic is not None:
         with torch.no_grad():
             mine.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
     return mine
 
 
-def gradients(mine: Learner) -> dict[str, torch.Tensor]:
+def gradients(mine: LocalLearner) -> dict[str, torch.Tensor]:
     named = dict(mine.named)
     if mine.critic is not None:
         named |= {f"critic.{name}": p for name, p in mine.critic.named_parameters()}
     return {name: p.grad.clone() for name, p in named.items() if p.grad is not None}
 
 
-def update(mine: Learner, rows: list[Row], **how: Any) -> dict[str, torch.Tensor]:
+def update(mine: LocalLearner, rows: list[Row], **how: Any) -> dict[str, torch.Tensor]:
     """The gradient of one optimizer step at learning rate 0."""
     mine.annotate(rows)
     mine.update(rows, learning_rate=0.0, **{"entropy_weight": ENTROPY, **how})
@@ -232,7 +232,7 @@ def test_off_policy_the_kl_term_has_the_gradient_of_the_kl(
     assert metrics["train/kl"] == pytest.approx(kl.item(), rel=1e-4)
 
 
-def move(mine: Learner, seed: int) -> None:
+def move(mine: LocalLearner, seed: int) -> None:
     """Change the policy a little."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

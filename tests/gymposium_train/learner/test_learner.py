@@ -17,7 +17,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_train.config import Decoupled, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import Learner, Loss, scoring
+from gymposium_train.learner import LocalLearner, Loss, scoring
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.rows import Row, Span
 
@@ -26,8 +26,8 @@ from .conftest import TEMPERATURE
 ONE_STEP = Optimizer(epochs=1, minibatches=1, max_grad_norm=1e9)
 
 
-def learner(loaded: LoadedModel, settings: Optimizer = ONE_STEP, **loss: object) -> Learner:
-    return Learner(loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE, **loss))  # type: ignore[arg-type]
+def learner(loaded: LoadedModel, settings: Optimizer = ONE_STEP, **loss: object) -> LocalLearner:
+    return LocalLearner(loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE, **loss))  # type: ignore[arg-type]
 
 
 def test_on_the_first_step_the_ratio_is_one(loaded: LoadedModel, rows: list[Row]) -> None:
@@ -236,7 +236,7 @@ def test_imitation_beside_reinforcement_adds_its_gradient(loaded: LoadedModel, r
 
     def grads(weight: float | None) -> torch.Tensor:
         mine = learner(loaded)
-        mine.update(rows, learning_rate=0.0, beside=None if weight is None else iter([(weight, pairs)]))
+        mine.update(rows, learning_rate=0.0, auxiliary_sft=None if weight is None else iter([(weight, pairs)]))
         return torch.cat([p.grad.flatten() for p in mine.named.values() if p.grad is not None])
 
     alone, none = learner(loaded), grads(None)
@@ -250,7 +250,9 @@ def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_r
 ) -> None:
     rows[0].spans[0].advantage = float("nan")
     settings = Optimizer(epochs=1, minibatches=1, max_bad_steps=3)
-    mine = Learner(loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE), dumps=tmp_path / "dumps")
+    mine = LocalLearner(
+        loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE), dumps=tmp_path / "dumps"
+    )
     before = {name: p.clone() for name, p in mine.named.items()}
     for _ in range(2):
         assert mine.update(rows, learning_rate=1e-2)["train/skipped"] == 1.0
@@ -274,10 +276,10 @@ def test_too_large_a_move_ends_the_passes_over_the_rows(loaded: LoadedModel, row
 
 
 def test_from_its_tensors_it_goes_on_to_the_bit(model_directory: Path, rows: list[Row]) -> None:
-    def fresh() -> Learner:
+    def fresh() -> LocalLearner:
         return learner(load_model(model_directory), critic=Critic(), kl=Kl(weight=0.1))
 
-    def go_on(mine: Learner, steps: range) -> list[dict[str, float]]:
+    def go_on(mine: LocalLearner, steps: range) -> list[dict[str, float]]:
         found = []
         for step in steps:
             mine.annotate(rows)

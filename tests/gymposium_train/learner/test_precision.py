@@ -12,12 +12,11 @@ from torch import Tensor, nn
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Policy
-from gymposium_train.canary import tolerance_of
 from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.cold_start import imitate
 from gymposium_train.config import ColdStart, Decoupled, Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.precision import Masters, compute_type
 from gymposium_train.rows import Row
 
@@ -27,14 +26,14 @@ RATES = (1e-6, 1e-5)
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 
 
-def full(directory: Path, precision: Precision, **settings: object) -> tuple[LoadedModel, Learner]:
+def full(directory: Path, precision: Precision, **settings: object) -> tuple[LoadedModel, LocalLearner]:
     """All weights are trained."""
     loaded = load_model(directory)
     loss = Loss(temperature=TEMPERATURE, critic=Critic(), kl=Kl(weight=0.1, estimator="k3"))
-    return loaded, Learner(loaded.model, loaded.pad, Optimizer(precision=precision, **settings), loss=loss)  # type: ignore[arg-type]
+    return loaded, LocalLearner(loaded.model, loaded.pad, Optimizer(precision=precision, **settings), loss=loss)  # type: ignore[arg-type]
 
 
-def weights(learner: Learner) -> dict[str, Tensor]:
+def weights(learner: LocalLearner) -> dict[str, Tensor]:
     return {
         name: tensor.clone()
         for name, tensor in learner.tensors()
@@ -81,7 +80,7 @@ def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, rows: list[
     """Whatever the type that the weights come in, and whatever is computed in."""
     for precision in PRECISIONS:
         loaded = load_model(model_directory, dtype=torch.bfloat16)
-        learner = Learner(loaded.model, loaded.pad, Optimizer(precision=precision))
+        learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision=precision))
         before = weights(learner)
         assert {tensor.dtype for tensor in before.values()} == {torch.float32}
         learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-6)
@@ -112,7 +111,7 @@ def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory:
     engine = loaded.engine(Policy("learner", 0))
     pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a")]
     assert loaded.model.dtype == learner.dtype == torch.bfloat16
-    tolerance = tolerance_of(learner.model, learner.dtype)
+    tolerance = learner.tolerance
     before = engine.score(pairs)
     for version in range(1, 6):
         learner.imitate(pairs, 1e-2)
@@ -126,7 +125,7 @@ def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row])
     """What the engine sampled by differs from what the learner computes by rounding alone."""
     loaded = load_model(model_directory)
     loss = Loss(temperature=TEMPERATURE, mismatch=Decoupled())
-    learner = Learner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
+    learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
     pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for row in rows for span in row.spans]
     sampled = iter(loaded.engine().score(pairs, temperature=TEMPERATURE))
     for row in rows:
@@ -161,7 +160,7 @@ def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path
     _, learner = full(model_directory, "bf16")
     learner.imitate(pairs, 1e-3)
     learner.refresh_reference()
-    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=1)
+    saved = save_checkpoint(tmp_path, learner, learner.model, {"step": 1}, keep=1)
     learner.imitate(pairs, 1e-5)
 
     _, again = full(model_directory, "bf16")
@@ -177,7 +176,7 @@ def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path
 def test_beneath_a_lora_the_model_stays_in_16_bits(model_directory: Path, rows: list[Row]) -> None:
     base = load_model(model_directory, dtype=torch.bfloat16)
     model = attach_lora(base.model, rank=4, alpha=8, seed=0)
-    learner = Learner(model, base.pad, Optimizer(precision="bf16"))
+    learner = LocalLearner(model, base.pad, Optimizer(precision="bf16"))
     before = weights(learner)
     learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-6)
     types = {name: p.dtype for name, p in model.named_parameters()}

@@ -13,7 +13,7 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.rows import Row
 
 from .conftest import TEMPERATURE
@@ -55,12 +55,12 @@ def spelled_out(model_directory: Path) -> LoadedModel:
     return LoadedModel(with_lora(whole.model), whole.chat)
 
 
-def learner(loaded: LoadedModel, **how: Any) -> Learner:
+def learner(loaded: LoadedModel, **how: Any) -> LocalLearner:
     settings = Optimizer(**{"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, **how})
-    return Learner(loaded.model, loaded.pad, settings, loss=Loss(critic=Critic(), temperature=TEMPERATURE))
+    return LocalLearner(loaded.model, loaded.pad, settings, loss=Loss(critic=Critic(), temperature=TEMPERATURE))
 
 
-def gradient(mine: Learner, rows: list[Row]) -> tuple[torch.Tensor, dict[str, float]]:
+def gradient(mine: LocalLearner, rows: list[Row]) -> tuple[torch.Tensor, dict[str, float]]:
     rows = copy.deepcopy(rows)
     mine.annotate(rows)
     metrics = mine.update(rows, learning_rate=0.0, entropy_weight=0.05)

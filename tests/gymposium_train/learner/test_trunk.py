@@ -19,7 +19,7 @@ from transformers import (
 from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import Optimizer
-from gymposium_train.learner import Learner
+from gymposium_train.learner import LocalLearner
 
 SMALL: dict[str, Any] = {
     "vocab_size": 96,
@@ -63,7 +63,7 @@ def test_what_is_scored_is_what_the_model_says(kind: str, layout: Any) -> None:
         with torch.no_grad():
             scores = torch.log_softmax(model(torch.tensor([prompt + said])).logits[0].float(), dim=-1)
         expected.append([float(scores[len(prompt) + n - 1, token]) for n, token in enumerate(said)])
-    found = Learner(model, 0, Optimizer(layout=layout)).score(PAIRS)
+    found = LocalLearner(model, 0, Optimizer(layout=layout)).score(PAIRS)
     assert found == [pytest.approx(one, abs=1e-4) for one in expected]
 
 
@@ -76,4 +76,4 @@ def test_an_architecture_that_does_something_more_is_refused(loaded: LoadedModel
     assert isinstance(base, Qwen3ForCausalLM)
     base.register_forward_hook(doubled)
     with pytest.raises(GymposiumError, match="does more with its hidden states than its output layer says"):
-        Learner(loaded.model, loaded.pad, Optimizer())
+        LocalLearner(loaded.model, loaded.pad, Optimizer())

@@ -12,7 +12,7 @@ from gymposium import load_game, make_player
 from gymposium.players.protocol import Player
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import Pool, Rollout, Stage, TrainConfig
-from gymposium_train.rollout import WhoPlays
+from gymposium_train.rollout import MatchPlanner
 
 
 def named(name: str) -> Player:
@@ -23,7 +23,7 @@ def named(name: str) -> Player:
 
 @dataclass
 class RandomCast:
-    """As `Cast`. `now` is the version of the weights that play."""
+    """As `PlayerSource`. `now` is the version of the weights that play."""
 
     now: int = 0
     kept: list[Policy] = field(default_factory=list)
@@ -52,9 +52,9 @@ def new_cast() -> Callable[..., RandomCast]:
 
 
 @pytest.fixture(scope="session")
-def who() -> Callable[..., WhoPlays]:
-    """Makes a `WhoPlays`: `who(cast, ["tic_tac_toe"], {"self": 1.0}, {"random": 1.0}, groups=3)`; a stage is given by
-    its opponents or as it is."""
+def who() -> Callable[..., MatchPlanner]:
+    """Makes a `MatchPlanner`: `who(cast, ["tic_tac_toe"], {"self": 1.0}, {"random": 1.0}, groups=3)`; a stage is given
+    by its opponents or as it is."""
 
     def make(
         cast: RandomCast,
@@ -65,7 +65,7 @@ def who() -> Callable[..., WhoPlays]:
         growth: float = 1.0,
         pool: Pool | None = None,
         **settings: Any,
-    ) -> WhoPlays:
+    ) -> MatchPlanner:
         config = TrainConfig(
             games=tuple(games),
             rollout=Rollout(groups=groups, group_size=group_size, growth=growth),
@@ -73,6 +73,6 @@ def who() -> Callable[..., WhoPlays]:
             pool=pool or Pool(),
             **settings,
         )
-        return WhoPlays(config, [load_game(name) for name in games], cast)
+        return MatchPlanner(config, [load_game(name) for name in games], cast)
 
     return make

@@ -12,10 +12,10 @@ from hypothesis import given, strategies as st
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import Stage
-from gymposium_train.rollout import Group, WhoPlays, roll_out
+from gymposium_train.rollout import Group, MatchPlanner, roll_out
 from gymposium_train.rollout.curriculum import Curriculum, check_stages
 
-Who = Callable[..., WhoPlays]
+Who = Callable[..., MatchPlanner]
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 
@@ -122,7 +122,7 @@ def test_where_nobody_can_say_how_good_it_was_there_is_one_stage(
         check_stages(stages, [together])
 
 
-def played(plays: WhoPlays, step: int) -> tuple[list[Group], dict[str, float]]:
+def played(plays: MatchPlanner, step: int) -> tuple[list[Group], dict[str, float]]:
     groups = roll_out(plays.plan(step), lambda played: None).groups
     return groups, plays.note(groups)
 

@@ -20,9 +20,9 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import Sampling, TurnTokens
 from gymposium_train.config import Prompting
-from gymposium_train.rollout import Planned, Rollout, WhoPlays, roll_out
+from gymposium_train.rollout import MatchPlanner, Planned, Rollout, roll_out
 
-Who = Callable[..., WhoPlays]
+Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
 
 
@@ -42,7 +42,7 @@ class Coin:
         ]
 
 
-def played_by(plays: WhoPlays, step: int = 0, schedule: Schedule = "rounds") -> tuple[Rollout, list[Planned], dict]:
+def played_by(plays: MatchPlanner, step: int = 0, schedule: Schedule = "rounds") -> tuple[Rollout, list[Planned], dict]:
     finished = dict[str, MatchResult]()
     planned = plays.plan(step)
     rollout = roll_out(planned, lambda one: finished.setdefault(one.job.id, one), schedule=schedule)

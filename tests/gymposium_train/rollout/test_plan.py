@@ -16,9 +16,9 @@ from gymposium.streams import stream
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import Pool, Stage
 from gymposium_train.credit.make import CREDITS
-from gymposium_train.rollout import Planned, WhoPlays, roll_out
+from gymposium_train.rollout import MatchPlanner, Planned, roll_out
 
-Who = Callable[..., WhoPlays]
+Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
 MIXTURE = {"random": 2.0, "mcts-10": 1.0, "self": 1.0, "past": 2.0}
 
@@ -138,7 +138,7 @@ CURRICULUM = (
 )
 
 
-def steps_of(plays: WhoPlays, cast: Any, steps: range) -> list[Any]:
+def steps_of(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
     """Plans and metrics of these steps, each played. The policy changes from step to step."""
     found = []
     for step in steps:
@@ -154,7 +154,7 @@ def steps_of(plays: WhoPlays, cast: Any, steps: range) -> list[Any]:
 def test_the_same_seed_gives_the_same_plans_and_a_resumed_run_those_that_were_left(
     who: Who, new_cast: Any, seed: int, stop: int
 ) -> None:
-    def begin(cast: Any) -> WhoPlays:
+    def begin(cast: Any) -> MatchPlanner:
         pool = Pool(every=2, size=3)
         return who(cast, ["tic_tac_toe", "kuhn_poker"], *CURRICULUM, pool=pool, seed=seed)
 

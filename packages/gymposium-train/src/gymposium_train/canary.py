@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
@@ -13,7 +10,6 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
-from gymposium_agents.engines.canary import tolerance_for
 from gymposium_agents.forward import Tokens
 
 PROMPTS = 8
@@ -49,15 +45,6 @@ def opening_prompts(
             f"context."
         )
     return tuple(found)
-
-
-def tolerance_of(model: Any, dtype: torch.dtype) -> float:
-    """How far the engine's log-probabilities may be from those of this model, which computes in `dtype`, in nats: the
-    coarsest number type says. Weights in 4 bits compute in a type of their own."""
-    types = {dtype}
-    if (quantized := getattr(model.config, "quantization_config", None)) is not None:
-        types.add(quantized.bnb_4bit_compute_dtype)
-    return max(tolerance_for(str(one).removeprefix("torch.")) for one in types)
 
 
 def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:

@@ -30,16 +30,16 @@ PART = 2**28
 """Bytes of tensors in a file, unless one alone has more. So much is in memory at once, beside the learner."""
 
 
-def save_checkpoint(directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int) -> Path:
-    """Write the checkpoint of `state["step"]`, whole or not at all. The newest `keep` stay; older ones go once it is
-    there."""
+def save_checkpoint(directory: Path, learner: Learner, model: Any, state: Mapping[str, Any], *, keep: int) -> Path:
+    """Write the checkpoint of `state["step"]`, completely or not at all, and then remove all but the newest `keep`.
+    `model` is the learner's model as it is played; its LoRA is saved too, if it has one."""
     target = directory / f"step-{state['step']:05d}"
     sweep(directory, "step-")
     if target.exists():
         remove_directory(target)
     with whole_directory(target) as staging:
-        if hasattr(learner.whole, "peft_config"):
-            save_lora(learner.whole, staging)
+        if hasattr(model, "peft_config"):
+            save_lora(model, staging)
         files = _write(learner.tensors(), staging)
         (staging / STATE).write_text(json.dumps({**state, "files": files}, indent=2) + "\n", encoding="utf-8")
     keep_newest(directory, keep)

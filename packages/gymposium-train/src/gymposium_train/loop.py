@@ -27,7 +27,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.protocol import Credit
 from gymposium_train.reporting import credit_metrics, reward_metrics
-from gymposium_train.rollout import Group, Rollout, WhoPlays, roll_out
+from gymposium_train.rollout import Group, MatchPlanner, Rollout, roll_out
 from gymposium_train.samples import Sample, rows_to_learn
 from gymposium_train.samples_file import Rated
 from gymposium_train.trainee import Trainee
@@ -41,28 +41,28 @@ class Training:
 
     config: TrainConfig
     trainee: Trainee
-    who: WhoPlays
+    planner: MatchPlanner
     credit: Credit
     reward: CheckedReward
     record: Callable[[MatchResult], object] = lambda played: None
     """Is handed every match."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
     """Is shown what every group of a step got and deserved; steps are counted from 1."""
-    imitate: Callable[[int], Iterator[list[Pair]]] | None = None
-    """What is imitated beside a step's optimizer steps, where something is."""
+    auxiliary_sft: Callable[[int], Iterator[list[Pair]]] | None = None
+    """The batches whose imitation is added to a step's optimizer steps; None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Why groups could not be rated, and how many."""
-    played_by: dict[str, Any] = field(default_factory=dict)
-    """Who plays, as it stood behind the rollout that was learned from last."""
+    planner_state: dict[str, Any] = field(default_factory=dict)
+    """The state of the planner after the rollout that was learned from last."""
 
     def play(self, step: int) -> Rollout:
-        """The matches of one step, by the policy as it is published now. Who plays is changed here alone: another
-        thread may be learning from an earlier rollout."""
+        """The matches of one step, by the policy as it is published now. Only this method changes the
+        planner: another thread may be learning from an earlier rollout."""
         started = time.perf_counter()
-        planned = self.who.plan(step)
+        planned = self.planner.plan(step)
         rollout = roll_out(planned, self.record, schedule=self.config.engine.schedule)
-        rollout.metrics |= self.who.note(rollout.groups)
-        rollout.who = self.who.state()
+        rollout.metrics |= self.planner.note(rollout.groups)
+        rollout.planner = self.planner.state()
         seconds = time.perf_counter() - started
         turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
         sampled = sum(len(turn.trace.completion.ids) for turn in turns)
@@ -76,7 +76,7 @@ class Training:
         started, begun = time.perf_counter(), time.process_time()
         if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
-        self.played_by = rollout.who
+        self.planner_state = rollout.planner
         rated = self._rate(rollout.groups)
         groups = [samples for _, samples in rated]
         self._annotate(groups)
@@ -112,7 +112,7 @@ class Training:
                 kl_weight=kl_weight(config, step),
                 seed=stream(config.seed, "update", step).getrandbits(48),
                 policy_learns=self.credit.critic is None or step >= self.credit.critic.warmup,
-                beside=self._beside(step),
+                auxiliary_sft=self._auxiliary_sft(step),
             )
         seconds = time.perf_counter() - started
         metrics |= {"perf/seconds_update": seconds, "perf/cpu_update": time.process_time() - begun}
@@ -122,12 +122,12 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside the learner's tensors, as plain data."""
-        return {"who": self.played_by, "credit": self.credit.state()}
+        return {"planner": self.planner_state, "credit": self.credit.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what `state` gave."""
-        self.who.restore(state["who"])
-        self.played_by = state["who"]
+        self.planner.restore(state["planner"])
+        self.planner_state = state["planner"]
         self.credit.restore(state["credit"])
 
     @property
@@ -159,8 +159,8 @@ class Training:
             for n, value in zip(cut, learner.values_after([*cut.values()]), strict=True):
                 samples[n].after = value
 
-    def _beside(self, step: int) -> Iterator[tuple[float, list[Pair]]] | None:
+    def _auxiliary_sft(self, step: int) -> Iterator[tuple[float, list[Pair]]] | None:
         sft = self.config.sft
-        if self.imitate is None or sft is None:
+        if self.auxiliary_sft is None or sft is None:
             return None
-        return ((sft.weight, pairs) for pairs in self.imitate(step))
+        return ((sft.weight, pairs) for pairs in self.auxiliary_sft(step))

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
@@ -20,14 +21,14 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Policy
-from gymposium_train.canary import PROMPTS, opening_prompts, tolerance_of
+from gymposium_train.canary import PROMPTS, opening_prompts
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.publishing import Publisher, make_publisher, policy_name
 
 
-class Seated:
-    """Who of the policy can take a seat (a `Cast`): as it is now, and as it was.
+class PolicyPlayers:
+    """Who of the policy can take a seat (a `PlayerSource`): as it is now, and as it was.
 
     A player is of the version that was published last when it was taken, and stays so: matches end under the policy
     that began them. One thread may publish while another plays (`ahead`)."""
@@ -100,11 +101,12 @@ class Trainee:
     `publish` comes first, as soon as the learner has its weights (behind a checkpoint's, where a run goes on), and then
     after each update."""
 
-    def __init__(self, name: str, learner: Learner, cast: Seated, canary: Canary) -> None:
-        """`name` is that of its policies."""
+    def __init__(self, name: str, learner: Learner, model: Any, players: PolicyPlayers, canary: Canary) -> None:
+        """`name` is the name of its policies, `model` the learner's model as it is played."""
         self.learner = learner
-        self.cast = cast
-        """Its players, present and past."""
+        self.model = model
+        self.players = players
+        """The players of its present and past versions."""
         self.canary = canary
         """Sees after each publish that the engine plays the policy that learns."""
         self._name = name
@@ -112,22 +114,22 @@ class Trainee:
     @property
     def engine(self) -> TokenEngine:
         """Plays the version that was published last, for whoever names it."""
-        return self.cast.published[0]
+        return self.players.published[0]
 
     @property
     def policy(self) -> Policy:
         """The version that was published last."""
-        return self.cast.published[1]
+        return self.players.published[1]
 
     @property
     def player(self) -> LanguageModelPlayer:
         """Samples, for rollouts; of the version that was published last, whatever is published later."""
-        return self.cast.learner()
+        return self.players.learner()
 
     @property
     def greedy(self) -> LanguageModelPlayer:
         """Plays its best, to be measured; of the version that was published last."""
-        return self.cast.greedy()
+        return self.players.greedy()
 
     def publish(self) -> dict[str, float]:
         """Let the engine play what the learner has learned, and see that it does. Metrics: `sync/canary`, the largest
@@ -137,15 +139,14 @@ class Trainee:
         Raises `EngineDisagrees` where the engine plays something else."""
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
-        agreement = self.cast.publish(policy, lambda engine: self._checked(engine, policy))
+        agreement = self.players.publish(policy, lambda engine: self._checked(engine, policy))
         metrics = {"sync/canary": agreement.largest, "perf/seconds_publish": time.perf_counter() - started}
         if agreement.correlation is not None:
             metrics["sync/correlation"] = agreement.correlation
         return metrics
 
     def _checked(self, engine: TokenEngine, policy: Policy) -> Agreement:
-        whole = self.learner.whole
-        digest = partial(lora_digest, whole) if hasattr(whole, "peft_config") else None
+        digest = partial(lora_digest, self.model) if hasattr(self.model, "peft_config") else None
         return self.canary.check(engine, policy, self.learner.score, digest)
 
 
@@ -171,5 +172,5 @@ def make_trainee(
             for game in games
             for prompt in opening_prompts(game, asking.prompt, reader(asking.reply), chat, **how)
         ]
-        canary = Canary(prompts, tolerance=tolerance_of(learner.model, learner.dtype))
-        yield Trainee(name, learner, Seated(publisher, chat, asking, directory), canary)
+        canary = Canary(prompts, tolerance=learner.tolerance)
+        yield Trainee(name, learner, loaded.model, PolicyPlayers(publisher, chat, asking, directory), canary)

@@ -14,8 +14,8 @@ from torch import Tensor
 from gymposium_train.config import Bypass, Decoupled, Kl, Mismatch, TrainConfig
 from gymposium_train.credit.make import make_credit
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner.flat import Flat
 from gymposium_train.learner.metrics import Metrics
+from gymposium_train.learner.token_batch import TokenBatch
 from gymposium_train.objective.diagnostics import approx_kl
 from gymposium_train.objective.make import make_objective
 from gymposium_train.objective.mismatch import masked, masked_turns, truncated
@@ -53,54 +53,54 @@ class Loss:
         k1 = self.kl is not None and self.kl.estimator == "k1"
         return isinstance(self.mismatch, Decoupled) or k1 or self.objective.needs_old
 
-    def proximal(self, flat: Flat) -> Tensor:
+    def proximal(self, batch: TokenBatch) -> Tensor:
         """[M]: the log-probabilities that the policy's ratios are taken against (the proximal policy of Hilton et al.,
         2021, arXiv 2110.00641): the engine's with `bypass`, the learner's from before the update with `decoupled`."""
         if not isinstance(self.mismatch, Decoupled):
-            return flat.engine
-        assert flat.old is not None
-        return flat.old
+            return batch.engine
+        assert batch.old is not None
+        return batch.old
 
-    def policy(self, flat: Flat, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
+    def policy(self, batch: TokenBatch, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
         """The policy's loss and its KL term; `logprobs` [M] are those of the policy that learns."""
-        old, correction = self.proximal(flat), self._correction(flat)
-        tokens = PolicyTokens(logprobs, old, flat.advantages, flat.turn, flat.old, flat.reference)
-        total = (self.objective(tokens) * correction * flat.weights).sum()
-        share = float(flat.weights.sum())
+        old, correction = self.proximal(batch), self._correction(batch)
+        tokens = PolicyTokens(logprobs, old, batch.advantages, batch.turn, batch.old, batch.reference)
+        total = (self.objective(tokens) * correction * batch.weights).sum()
+        share = float(batch.weights.sum())
         metrics.add("train/policy_loss", total.item(), share)
         with torch.no_grad():
             moved = {"train/approx_kl": approx_kl(logprobs, old), "train/clipfrac": self.objective.clipped(tokens)}
             for name, values in moved.items():
                 if values is not None:
-                    metrics.add(name, float((values * flat.weights).sum()), share)
-        if flat.reference is None:
+                    metrics.add(name, float((values * batch.weights).sum()), share)
+        if batch.reference is None:
             return total
-        weights = importance(logprobs, old) * correction * flat.weights
+        weights = importance(logprobs, old) * correction * batch.weights
         with torch.no_grad():
-            metrics.add("train/kl", float((k3(logprobs, flat.reference) * weights).sum()), share)
+            metrics.add("train/kl", float((k3(logprobs, batch.reference) * weights).sum()), share)
         if self.kl is None or self.kl.estimator == "k1":  # k1 is subtracted from the rewards
             return total
         estimate = k2 if self.kl.estimator == "k2" else k3_straight_through
-        return total + kl_weight * (estimate(logprobs, flat.reference) * weights).sum()
+        return total + kl_weight * (estimate(logprobs, batch.reference) * weights).sum()
 
-    def value(self, flat: Flat, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
+    def value(self, batch: TokenBatch, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
         """The critic's loss: the mean over `turns`, those of all rows. `values` [T] are the critic's."""
         assert self.critic is not None
-        error = value_loss(values, flat.targets, flat.values, self.critic.clip)
+        error = value_loss(values, batch.targets, batch.values, self.critic.clip)
         loss = error.sum() / self.critic.scale**2 / turns
         metrics.add("train/value_loss", loss.item(), len(values) / turns)
         return self.critic.weight * loss
 
-    def _correction(self, flat: Flat) -> Tensor:
+    def _correction(self, batch: TokenBatch) -> Tensor:
         """[M]: the weight of each token for the difference between the engine that sampled it and the policy that
         ratios are taken against: 1 with `bypass`, where the two are the same."""
         if not isinstance(self.mismatch, Decoupled):
-            return torch.ones_like(flat.engine)
-        old, cap, turns = self.proximal(flat), self.mismatch.cap, self.mismatch.turns
+            return torch.ones_like(batch.engine)
+        old, cap, turns = self.proximal(batch), self.mismatch.cap, self.mismatch.turns
         if self.mismatch.correction == "truncate":
-            weights = truncated(old, flat.engine, cap)
+            weights = truncated(old, batch.engine, cap)
         else:
-            weights = masked(old, flat.engine, 1.0 / cap, cap)
+            weights = masked(old, batch.engine, 1.0 / cap, cap)
         if turns is None:
             return weights
-        return weights * masked_turns(old, flat.engine, flat.turn, 1.0 / turns, turns)
+        return weights * masked_turns(old, batch.engine, batch.turn, 1.0 / turns, turns)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from gymposium_agents.engines.canary import tolerance_for
 from gymposium_train.config import Precision
 
 
@@ -26,6 +27,15 @@ def compute_type(precision: Precision) -> torch.dtype:
         has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         precision = "bf16" if has_bf16 else "fp32"
     return torch.bfloat16 if precision == "bf16" else torch.float32
+
+
+def tolerance_of(model: Any, dtype: torch.dtype) -> float:
+    """The largest difference in nats that rounding explains between log-probabilities of this model, which computes in
+    `dtype`, and of an engine: that of the coarsest number type. Weights in 4 bits compute in a type of their own."""
+    types = {dtype}
+    if (quantized := getattr(model.config, "quantization_config", None)) is not None:
+        types.add(quantized.bnb_4bit_compute_dtype)
+    return max(tolerance_for(str(kind).removeprefix("torch.")) for kind in types)
 
 
 def learn_in_float32(model: Any) -> None:

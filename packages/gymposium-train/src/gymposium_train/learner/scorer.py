@@ -1,4 +1,4 @@
-"""A model as one module that is called once for a micro-batch: strands in, hidden states and scores out.
+"""A model as one module that is called once for a micro-batch: sequences in, hidden states and scores out.
 
 All that runs of the model runs inside of that call, layers and output alike. Whoever shares a model out over processes
 has one place to gather weights before and to let go of them behind (`gymposium_train.parallel.sharding`).
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gymposium_agents.engines.transformers import base_of
-from gymposium_train.learner.layouts import LAYOUTS, Strand
+from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
 from gymposium_train.learner.scoring import Entropy, score_tokens
 from gymposium_train.learner.trunk import Head, Trunk, check_split
 
@@ -30,13 +30,18 @@ class Scorer(nn.Module):
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
     def forward(
-        self, strands: Sequence[Strand], temperature: float, *, tokens: bool = True, entropy: Entropy | None = None
+        self,
+        sequences: Sequence[TokenSequence],
+        temperature: float,
+        *,
+        tokens: bool = True,
+        entropy: Entropy | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """The hidden states [N, H] that predict the strands' N places, the log-probabilities [N] of the tokens there,
+        """The hidden states [N, H] that predict the sequences' N places, the log-probabilities [N] of the tokens there,
         where `tokens` are asked for, and the entropies [N], where those are."""
-        states = self._layout(self._trunk, strands, self._pad)
+        states = self._layout(self._trunk, sequences, self._pad)
         if not tokens:
             return states, None, None
-        there = torch.tensor([one.ids[place] for one in strands for place in one.places], device=states.device)
+        there = torch.tensor([one.ids[place] for one in sequences for place in one.places], device=states.device)
         scored = score_tokens(self._head, states, there, temperature, entropy=entropy)
         return states, scored.logprobs.clone(), scored.entropy  # no view of another tensor: FSDP2 hangs its hooks on it

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gymposium_train.learner.layouts import Strand, microbatches
+from gymposium_train.learner.layouts import TokenSequence, microbatches
 from gymposium_train.parallel.world import World
 
-Share = tuple[list[Strand], bool]
+Share = tuple[list[TokenSequence], bool]
 """A micro-batch, and whether what it gives is to be counted."""
 
 
-def shares(strands: Sequence[Strand], budget: int, layout: str, world: World) -> Iterator[Share]:
+def shares(sequences: Sequence[TokenSequence], budget: int, layout: str, world: World) -> Iterator[Share]:
     """This process's micro-batches, of at most `budget` tokens. Every process has as many, since none can gather
-    weights alone: one that is through runs the shortest strand for company, and nothing of it counts."""
-    by_length = sorted(strands, key=lambda strand: len(strand.ids))
+    weights alone: one that is through runs the shortest sequence for company, and nothing of it counts."""
+    by_length = sorted(sequences, key=lambda sequence: len(sequence.ids))
     dealt = [by_length[rank :: world.size] for rank in range(world.size)]
     batches = [[[share[i] for i in batch] for batch in microbatches(share, budget, layout)] for share in dealt]
     mine = batches[world.rank]

@@ -10,7 +10,7 @@ from torch import Tensor
 from gymposium.errors import GymposiumError
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
-from gymposium_train.parallel.parts import collected, handed_out
+from gymposium_train.parallel.parts import broadcast_tensor, gather_tensor
 from gymposium_train.parallel.world import World
 
 
@@ -28,7 +28,7 @@ def gather(
         found |= {f"reference|{name}": value for name, value in reference.weights.items()}
     found |= {f"counts|{name}": torch.tensor(count) for name, count in counts.items()}
     for name, tensor in found.items():
-        whole = collected(tensor, world)
+        whole = gather_tensor(tensor, world)
         if whole is not None:
             yield name, whole
 
@@ -41,7 +41,7 @@ def put_back(
 
     Raises `GymposiumError` where they are another learner's."""
     kinds: dict[str, list[str]] = {"weights": [], "optimizer": [], "reference": [], "counts": []}
-    for key in world.told([] if tensors is None else [*tensors]):
+    for key in world.broadcast([] if tensors is None else [*tensors]):
         kind, _, name = key.partition("|")
         kinds[kind].append(name)
     strange = sorted({*kinds["weights"]} ^ stepper.named.keys())[:3]
@@ -54,7 +54,7 @@ def put_back(
         )
 
     def part(key: str, like: Tensor) -> Tensor:
-        return handed_out(None if tensors is None else tensors[key], like, world)
+        return broadcast_tensor(None if tensors is None else tensors[key], like, world)
 
     for name in kinds["weights"]:
         stepper.named[name].copy_(part(f"weights|{name}", stepper.named[name]))

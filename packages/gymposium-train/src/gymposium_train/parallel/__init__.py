@@ -1,1 +1,1 @@
-"""The learner on several processes, as torchrun starts them: each holds a part of the model."""
+"""The learner on several processes that torchrun starts: each process holds a part of the model."""

@@ -1,4 +1,4 @@
-"""What torchrun tells the processes that it starts, in their environment; read without torch."""
+"""The environment variables that torchrun sets in the processes that it starts. Reading them needs no torch."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 
 
 def processes() -> int:
-    """How many torchrun started; 1 where it did not start this one."""
+    """The number of processes of the run; 1 if torchrun did not start this one."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def helps() -> bool:
-    """Whether torchrun started this process beside the one that does the run."""
+    """Whether this process only helps to learn: torchrun started it, and it is not the first."""
     return processes() > 1 and int(os.environ.get("RANK", "0")) > 0
 
 
 def processes_here() -> int:
-    """How many torchrun started on this machine; 1 where it did not start this one."""
+    """The number of processes on this machine; 1 if torchrun did not start this one."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -1,4 +1,4 @@
-"""Tensors of which each process may have a part: whole again, and in parts."""
+"""Tensors that may be split over the processes: gathered, and split again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gymposium_train.parallel.world import World
 
 
 def full(tensor: Tensor) -> Tensor:
-    """The whole of a tensor, in every process; all ask for it together."""
+    """The whole tensor, in every process. A collective: all processes call it."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def collected(tensor: Tensor, world: World) -> Tensor | None:
-    """The whole of a tensor, in the CPU's memory of the first process. The others get None: they send their parts, and
-    need memory for no more than that. All ask for it together."""
+def gather_tensor(tensor: Tensor, world: World) -> Tensor | None:
+    """The whole tensor, on the CPU of the first process. The others send their parts, need no memory beyond them, and
+    get None. A collective: all processes call it."""
     if not isinstance(tensor, DTensor):
         return tensor.detach().cpu().contiguous() if world.leads else None
     mine = tensor.to_local().detach().cpu().contiguous()
@@ -34,13 +34,14 @@ def collected(tensor: Tensor, world: World) -> Tensor | None:
     return whole
 
 
-def handed_out(whole: Tensor | None, like: Tensor, world: World) -> Tensor:
-    """A whole tensor of the first process, where `like` is, of its type, and in the part of it that `like` is. The
-    other processes have None, and get no more than their part. All ask for it together."""
+def broadcast_tensor(whole: Tensor | None, like: Tensor, world: World) -> Tensor:
+    """The first process's tensor on the device and in the type of `like`, split over the processes as `like` is.
+
+    The other processes pass None and receive only their part. A collective: all processes call it."""
     if not isinstance(like, DTensor):
-        found = world.told(whole)
-        assert found is not None
-        return found.to(like.device, like.dtype)
+        received = world.broadcast(whole)
+        assert received is not None
+        return received.to(like.device, like.dtype)
     mine = torch.empty_like(like.to_local(), device="cpu")
     if whole is None:
         if len(mine):
@@ -56,6 +57,7 @@ def handed_out(whole: Tensor | None, like: Tensor, world: World) -> Tensor:
 
 
 def _parts(whole: Tensor, world: World) -> list[Tensor]:
-    """Each process's part of a tensor, some of them empty: FSDP2 cuts the first dimension, as `Tensor.chunk` does."""
+    """The part of each process, by rank. FSDP2 splits the first dimension as `Tensor.chunk` does, so parts may be
+    empty."""
     size = -(-len(whole) // world.size)
     return [whole[rank * size : (rank + 1) * size] for rank in range(world.size)]

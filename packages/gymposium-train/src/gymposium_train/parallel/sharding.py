@@ -19,13 +19,14 @@ from gymposium_train.parallel.world import World
 
 
 def shard(whole: nn.Module, model: Any, world: World, dtype: torch.dtype) -> None:
-    """Keep this process's part of a model alone. `whole` is called once for a micro-batch and holds all of `model`
-    that runs in it; what is no layer of its own (embeddings, output, the last norm) is gathered once for the call.
-    Gradients are sums over the processes, not means: each loss has its weight already. They are added up in float32,
-    in which the parts of what is trained are kept. A model without a LoRA computes in `dtype`; one with a LoRA computes
-    in the types that it is kept in.
+    """Keep only this process's part of a model.
 
-    Raises `GymposiumError` where something would be trained that does not run."""
+    `whole` is called once for each micro-batch and holds all of `model` that runs in it. Modules outside the layers
+    (embeddings, output, the last norm) are gathered once for the call. Gradients are sums over the processes, not
+    means, because each loss is weighted already. They are summed in float32, the type in which trained parameters are
+    kept. A model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
+
+    Raises `GymposiumError` if a trained parameter is not part of what runs."""
     mesh = init_device_mesh(next(whole.parameters()).device.type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]

@@ -1,4 +1,4 @@
-"""The processes that learn together, and what they tell each other."""
+"""The processes that learn together, and how they communicate."""
 
 from __future__ import annotations
 
@@ -21,78 +21,80 @@ from gymposium_train.parallel.environment import processes
 
 T = TypeVar("T")
 
-IDLE = timedelta(days=7)
-"""So long the others wait for the first process's next call, at the store at which they met: it plays and measures."""
-TOGETHER = timedelta(minutes=30)
-"""So long a process waits for the others in what they do together: to meet, to hear a call, and in every collective
-operation of gloo or NCCL. Where one hangs, the run ends."""
+COMMAND_TIMEOUT = timedelta(days=7)
+"""How long the other processes wait for the next command of the first one, which plays and measures in between."""
+COLLECTIVE_TIMEOUT = timedelta(minutes=30)
+"""Timeout of collectives, of meeting at the start, and of the confirmations of a command. If one process hangs, the run
+ends with an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """All processes, and which of them this one is. What they do here they all do, in the same order."""
+    """The processes that learn together, and the rank of this one. All call the same collectives in the same order."""
 
     rank: int = 0
     size: int = 1
     store: Store | None = None
-    """Where they met."""
+    """The key-value store through which the processes met; commands go through it."""
     _calls: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that plays, measures and writes."""
+        """True in the first process, which plays, measures and writes files."""
         return self.rank == 0
 
-    def gathered(self, mine: T) -> list[T]:
-        """What each process has, in their order."""
+    def all_gather(self, value: T) -> list[T]:
+        """The values of all processes, by rank."""
         if self.size == 1:
-            return [mine]
-        found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, mine)
-        return found
+            return [value]
+        values: list[Any] = [None] * self.size
+        dist.all_gather_object(values, value)
+        return values
 
-    def told(self, what: T | None = None) -> T:
-        """What the first process says; the others have nothing to say."""
-        said: list[Any] = [what]
+    def broadcast(self, value: T) -> T:
+        """The value of the first process, in every process. What the others pass is ignored."""
+        values: list[Any] = [value]
         if self.size > 1:
-            dist.broadcast_object_list(said, src=0)
-        found: T = said[0]
-        return found
+            dist.broadcast_object_list(values, src=0)
+        received: T = values[0]
+        return received
 
-    def called(self, to: T | None = None) -> T:
-        """What the first process calls the others to, between the things that they do together, when all have heard it.
-        As `told`, but through the store at which they met. What ends the processes must come this way: a thread of
-        gloo's that still holds what it carried when Python ends aborts its process (pytorch/pytorch#179291)."""
+    def command(self, value: T | None = None) -> T:
+        """Send the other processes a command, or receive it there; returns when all have received it.
+
+        This is a broadcast through the store, which may wait for days. A command that ends the processes must be sent
+        in this way: a thread of gloo that still holds an object when Python ends aborts its process
+        (pytorch/pytorch#179291)."""
         if self.store is None:
-            return self.told(to)
-        call = f"call {next(self._calls)}"
+            return self.broadcast(value)  # type: ignore[return-value] # the first process says what T is
+        key = f"command {next(self._calls)}"
         if self.leads:
-            self.store.set(call, pickle.dumps(to))  # type: ignore[arg-type] # bytes as well, where its stub says str
-            heard = [f"{call}, heard by {other}" for other in range(1, self.size)]
-            self.store.wait(heard, TOGETHER)
-            for key in (call, *heard):
-                self.store.delete_key(key)
-            return to  # type: ignore[return-value] # it says what T is
-        self.store.wait([call], IDLE)
-        found: T = pickle.loads(self.store.get(call))  # noqa: S301 (of this run's own processes, as gloo's objects are)
-        self.store.set(f"{call}, heard by {self.rank}", "")
-        return found
+            self.store.set(key, pickle.dumps(value))  # type: ignore[arg-type] # bytes as well, where its stub says str
+            received = [f"{key}, received by {rank}" for rank in range(1, self.size)]
+            self.store.wait(received, COLLECTIVE_TIMEOUT)
+            for used in (key, *received):
+                self.store.delete_key(used)
+            return value  # type: ignore[return-value] # the first process says what T is
+        self.store.wait([key], COMMAND_TIMEOUT)
+        command: T = pickle.loads(self.store.get(key))  # noqa: S301 (from this run's own processes, as gloo's objects are)
+        self.store.set(f"{key}, received by {self.rank}", "")
+        return command
 
-    def add_up(self, tensors: Iterable[Tensor]) -> None:
-        """Let each of the tensors be the sum of what the processes have of it."""
+    def all_reduce(self, tensors: Iterable[Tensor]) -> None:
+        """Replace each tensor by its sum over all processes."""
         if self.size > 1:
             for tensor in tensors:
                 dist.all_reduce(tensor)
 
 
 ALONE = World()
-"""One process, and nobody to tell."""
+"""A single process, which communicates with no other."""
 
 
 @contextmanager
 def joined() -> Iterator[World]:
-    """The processes that torchrun started, for as long as the block lasts; this one alone where it did not start
-    it. Each takes a GPU of its own where there are any."""
+    """Connect the processes that torchrun started, for as long as the block lasts; yields a world of one process if it
+    did not start this one. Each process uses a GPU of its own if there are any."""
     size = processes()
     if size == 1:
         yield ALONE
@@ -101,10 +103,10 @@ def joined() -> Iterator[World]:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
-    store, rank, size = next(rendezvous("env://", timeout=TOGETHER))
-    groups, calls = PrefixStore("groups", store), PrefixStore("calls", store)
-    dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=TOGETHER)
+    store, rank, size = next(rendezvous("env://", timeout=COLLECTIVE_TIMEOUT))
+    groups, commands = PrefixStore("groups", store), PrefixStore("commands", store)
+    dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=COLLECTIVE_TIMEOUT)
     try:
-        yield World(rank, size, calls)
+        yield World(rank, size, commands)
     finally:
         dist.destroy_process_group()

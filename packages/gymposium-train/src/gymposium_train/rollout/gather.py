@@ -30,8 +30,8 @@ class Rollout:
     metrics: dict[str, float] = field(default_factory=dict)
     """How the matches went, by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Results are of
     the trajectories that are kept, and those of self-play stand under its own name alone: a win is somebody's loss."""
-    who: dict[str, Any] = field(default_factory=dict)
-    """`WhoPlays.state()` as it stood when all was played and noted."""
+    planner: dict[str, Any] = field(default_factory=dict)
+    """`MatchPlanner.state()` after its matches were noted."""
 
 
 def roll_out(

@@ -20,8 +20,8 @@ from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import group_size
 from gymposium_train.credit.make import make_credit
-from gymposium_train.rollout.cast import Cast
 from gymposium_train.rollout.curriculum import ALONE, PAST, SELF, Curriculum, check_stages
+from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.results import has_score
 
@@ -58,11 +58,11 @@ class Group:
     """The stage that it was planned in, counted from 0."""
 
 
-class WhoPlays:
+class MatchPlanner:
     """Plans one step after the other, in order: `plan`, then the matches are played, then `note`, then the next step.
     What it plans follows from the config's seed, the step, and the results that were noted before."""
 
-    def __init__(self, config: TrainConfig, games: Sequence[Game], cast: Cast) -> None:
+    def __init__(self, config: TrainConfig, games: Sequence[Game], cast: PlayerSource) -> None:
         """Raises `BadOption` for stages that make no sense, `UnknownName` for an opponent that nobody knows."""
         check_stages(config.stages, games)
         self._config, self._games, self._cast = config, games, cast

@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium.streams import draw
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import Pool
-from gymposium_train.rollout.cast import Cast
+from gymposium_train.rollout.player_source import PlayerSource
 
 FADING = 0.99
 """What a result counts for, one match later: about the last hundred matter. The learner changes, so what it did against
@@ -53,7 +53,7 @@ class Version:
 class PastVersions:
     """The versions that are kept, oldest first."""
 
-    def __init__(self, settings: Pool, cast: Cast) -> None:
+    def __init__(self, settings: Pool, cast: PlayerSource) -> None:
         self._settings, self._cast = settings, cast
         self.versions: list[Version] = []
 

@@ -25,7 +25,7 @@ from gymposium_train.cold_start import (
 )
 from gymposium_train.config import Keep
 from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner import Learner
+from gymposium_train.learner import LocalLearner
 from gymposium_train.progress import say
 from gymposium_train.run.models import load, untaught
 from gymposium_train.run.under_way import UnderWay
@@ -126,8 +126,8 @@ def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = Fa
     return [lot.pairs for lot in found]
 
 
-def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
-    """The cold start's batches to be imitated beside a step's optimizer steps; None where nothing is."""
+def auxiliary_sft(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
+    """The cold start's batches whose imitation is added to a step's optimizer steps; None without `sft`."""
     settings = run.config.sft
     if settings is None:
         return None
@@ -139,9 +139,9 @@ def beside(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[
     return of_step
 
 
-def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> Learner:
+def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> LocalLearner:
     config, settings = run.config, run.config.cold_start
-    learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
     run.directory.forget(COLD_START, 0)
     drawn = batches(pairs, settings.batch, config.seed)
     with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:

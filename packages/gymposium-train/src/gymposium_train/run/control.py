@@ -15,7 +15,7 @@ from gymposium.driver import MatchResult
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Pair, batches, imitate
 from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner import Learner
+from gymposium_train.learner import LocalLearner
 from gymposium_train.run.cold_start import lessons, pairs_of, play_at_random
 from gymposium_train.run.models import load, taught
 from gymposium_train.run.under_way import UnderWay
@@ -33,7 +33,7 @@ def control(run: UnderWay) -> None:
         return
     config = run.config
     loaded = load(config, taught(run.directory, config), whole=True)
-    learner = Learner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
     run.directory.forget(CONTROL, 0)
     budget = run.directory.results()["train_cpu_seconds"]
     began, cpu = time.process_time(), 0.0

@@ -19,9 +19,9 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.directory import RunDirectory
-from gymposium_train.learner import Learner, Loss
+from gymposium_train.learner import Learner, LocalLearner, Loss
+from gymposium_train.parallel.distributed import DistributedLearner
 from gymposium_train.parallel.environment import processes
-from gymposium_train.parallel.together import Together
 from gymposium_train.parallel.world import World, joined
 from gymposium_train.run.models import trainable
 
@@ -66,9 +66,9 @@ def leading(directory: RunDirectory) -> Iterator[World]:
         try:
             yield world
         except KeyboardInterrupt:
-            world.called()
+            world.command()
             raise
-        world.called(directory.path)
+        world.command(directory.path)
 
 
 def help_to_learn() -> RunDirectory:
@@ -77,13 +77,11 @@ def help_to_learn() -> RunDirectory:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job: _Learning | Path | None
     with joined() as world:
-        while isinstance(job := world.called(), _Learning):
+        while isinstance(job := world.command(), _Learning):
             if job.config.model.name is None:
                 torch.set_num_threads(1)
             loaded = trainable(job.config, job.model)
-            learner = Together(
-                loaded.model, loaded.pad, job.config.optimizer, world=world, loss=Loss.of(job.config), whole=None
-            )
+            learner = DistributedLearner(local_learner(job.config, loaded, world))
             learner.follow()
             del learner, loaded
     if job is None:
@@ -99,19 +97,16 @@ def learning(
     Where several processes learn, that is one beside the learner's, in the CPU's memory."""
     loaded = trainable(config, model)
     if world.size == 1:
-        yield loaded, Learner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps)
+        yield loaded, local_learner(config, loaded, world, dumps)
         return
-    world.called(_Learning(config, model))
+    world.command(_Learning(config, model))
     whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
     loaded = trainable(config, model)
-    learner = Together(
-        loaded.model,
-        loaded.pad,
-        config.optimizer,
-        world=world,
-        loss=Loss.of(config),
-        whole=whole.model,
-        dumps=dumps,
-    )
+    learner = DistributedLearner(local_learner(config, loaded, world, dumps), whole.model)
     with learner.leading():
         yield whole, learner
+
+
+def local_learner(config: TrainConfig, loaded: LoadedModel, world: World, dumps: Path | None = None) -> LocalLearner:
+    """The learner of this process, for reinforcement learning."""
+    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps, world=world)

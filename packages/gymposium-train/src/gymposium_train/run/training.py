@@ -19,8 +19,8 @@ from gymposium_train.learner import Learner
 from gymposium_train.loop import Training
 from gymposium_train.memory import peak_memory
 from gymposium_train.progress import say
-from gymposium_train.rollout import Rollout, WhoPlays
-from gymposium_train.run.cold_start import beside
+from gymposium_train.rollout import MatchPlanner, Rollout
+from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.measures import curve_point
 from gymposium_train.run.models import taught, trained
 from gymposium_train.run.together import learning
@@ -47,16 +47,16 @@ def reinforce(run: UnderWay) -> None:
         training = Training(
             config=config,
             trainee=trainee,
-            who=WhoPlays(config, run.games, trainee.cast),
+            planner=MatchPlanner(config, run.games, trainee.players),
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
             keep=_samples_file(run, loaded).keep,
-            imitate=beside(run, loaded),
+            auxiliary_sft=auxiliary_sft(run, loaded),
         )
         done, cpu = _restore(run, training, learner)
         directory.forget(TRAIN, done)
         trainee.publish()
-        cpu = _steps(run, training, learner, done, cpu)
+        cpu = _steps(run, training, loaded.model, done, cpu)
         for remark in training.reward.remarks():
             say(remark, style="yellow")
     with learner.in_float32(), written_whole(result) as staging:
@@ -81,7 +81,7 @@ def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, 
     return int(state["step"]), float(state["cpu_seconds"])
 
 
-def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu: float) -> float:
+def _steps(run: UnderWay, training: Training, model: Any, first: int, cpu: float) -> float:
     """The steps that are left; returns the CPU seconds of all. A run that is stopped, by whomever, has a checkpoint of
     its last whole step."""
     config, steps, idle = run.config, range(first, run.config.steps), 0
@@ -105,7 +105,7 @@ def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu:
                 "perf/cpu_rollout": played - began[1],
                 "perf/cpu_seconds": cpu,
                 "perf/seconds": time.perf_counter() - began[0],
-                **peak_memory(learner.model.device),
+                **peak_memory(),
             }
             done = step + 1
             bar.advance(_note(metrics))
@@ -115,10 +115,10 @@ def _steps(run: UnderWay, training: Training, learner: Learner, first: int, cpu:
                 run.watchers.trained(done, metrics)
                 run.interruption.stop_here()
             except BaseException:
-                _save(run, training, learner, done, cpu)
+                _save(run, training, model, done, cpu)
                 raise
             if done % config.checkpoints.every == 0 or done == config.steps:
-                _save(run, training, learner, done, cpu)
+                _save(run, training, model, done, cpu)
             idle = 0 if metrics["train/rows"] else idle + 1
             if idle == MAX_IDLE_STEPS:
                 raise _nothing_to_learn(idle, taken.rollout, training)
@@ -131,10 +131,11 @@ def _samples_file(run: UnderWay, loaded: LoadedModel) -> SamplesFile:
     return SamplesFile(run.directory.samples_file, config.samples, config.steps, pieces, critic=critic)
 
 
-def _save(run: UnderWay, training: Training, learner: Learner, done: int, cpu: float) -> None:
+def _save(run: UnderWay, training: Training, model: Any, done: int, cpu: float) -> None:
     state = {"step": done, "cpu_seconds": cpu, "training": training.state()}
     keep = run.config.checkpoints.keep
-    run.watchers.saved(save_checkpoint(run.directory.checkpoints, learner, state, keep=keep))
+    learner = training.trainee.learner
+    run.watchers.saved(save_checkpoint(run.directory.checkpoints, learner, model, state, keep=keep))
 
 
 def _both(record: Callable[[MatchResult], object], go_on: Callable[[], None]) -> Callable[[MatchResult], object]:

@@ -18,10 +18,10 @@ from gymposium.errors import BadOption
 from gymposium_agents.loading import LoadedModel
 from gymposium_train import checkpoints
 from gymposium_train.config import Optimizer
-from gymposium_train.learner.layouts import Strand
+from gymposium_train.learner import LocalLearner
+from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.shares import shares
-from gymposium_train.parallel.together import Together
-from gymposium_train.parallel.world import ALONE, TOGETHER, World
+from gymposium_train.parallel.world import ALONE, COLLECTIVE_TIMEOUT, World
 from gymposium_train.rows import Row
 
 from . import child
@@ -66,7 +66,7 @@ def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
     alone, (first, second) = both
     check_precision(alone, first, second)
-    assert [first["limit"], second["limit"]] == [TOGETHER] * 2  # of each collective operation
+    assert [first["limit"], second["limit"]] == [COLLECTIVE_TIMEOUT] * 2  # of each collective operation
     for name in child.CASES:
         assert distance(first[name]["gradients"], alone[name]["gradients"]) < CLOSE, name
         assert all(torch.equal(g, second[name]["gradients"][n]) for n, g in first[name]["gradients"].items()), name
@@ -103,18 +103,18 @@ def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[s
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("layout", ["padded", "packed"])
 @pytest.mark.parametrize("lengths", [[3], [5, 9, 2, 2, 7], [4] * 12])
-def test_every_strand_counts_once_and_all_run_equally_often(size: int, layout: str, lengths: list[int]) -> None:
-    strands = [Strand((n,) * length, (1,)) for n, length in enumerate(lengths)]
-    each = [[*shares(strands, 10, layout, World(rank, size))] for rank in range(size)]
+def test_every_sequence_counts_once_and_all_run_equally_often(size: int, layout: str, lengths: list[int]) -> None:
+    sequences = [TokenSequence((n,) * length, (1,)) for n, length in enumerate(lengths)]
+    each = [[*shares(sequences, 10, layout, World(rank, size))] for rank in range(size)]
     assert len({len(mine) for mine in each}) == 1
-    counted = [strand for mine in each for batch, real in mine if real for strand in batch]
+    counted = [sequence for mine in each for batch, real in mine if real for sequence in batch]
     assert sorted(one.ids[0] for one in counted) == [*range(len(lengths))]
     assert all(batch for mine in each for batch, _ in mine)
 
 
 def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> None:
-    with pytest.raises(BadOption, match="all must run the model equally often"):
-        Together(loaded.model, loaded.pad, Optimizer(), world=World(0, 2))
+    with pytest.raises(BadOption, match="several processes must run the model equally often"):
+        LocalLearner(loaded.model, loaded.pad, Optimizer(), world=World(0, 2))
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells how much memory a process had")
@@ -139,8 +139,8 @@ def test_the_first_process_may_play_for_longer_than_anything_else_may_take() -> 
     store = HashStore()
     store.set_timeout(timedelta(milliseconds=50))
     with ThreadPoolExecutor(1) as second:
-        heard = second.submit(World(1, 2, store).called)
+        heard = second.submit(World(1, 2, store).command)
         with pytest.raises(DistStoreError):
             store.get("what nobody sets")  # so long has passed
-        World(0, 2, store).called("go on")  # type: ignore[arg-type] # what the other hears
+        World(0, 2, store).command("go on")  # type: ignore[arg-type] # what the other hears
         assert heard.result() == "go on"

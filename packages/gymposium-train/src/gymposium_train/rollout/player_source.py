@@ -8,7 +8,7 @@ from gymposium.players.protocol import Player
 from gymposium_agents.tokens import Policy
 
 
-class Cast(Protocol):
+class PlayerSource(Protocol):
     """The policy that learns, as a player: as it is now, and as it was."""
 
     def learner(self) -> Player:

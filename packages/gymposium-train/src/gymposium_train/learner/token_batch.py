@@ -1,4 +1,4 @@
-"""A micro-batch as flat tensors: one entry a sampled token, whatever rows and turns they stand in."""
+"""A micro-batch as flat tensors, with one entry for each sampled token."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gymposium_train.learner.layouts import Strand
+from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.rows import Row, Span
 
 
 @dataclass(slots=True)
-class Flat:
-    """M sampled tokens of T turns. Rows that are token for token alike are scored once, at N places; each has numbers
-    of its own."""
+class TokenBatch:
+    """The M sampled tokens of T turns. Rows with the same tokens are scored once, at N places, and each row keeps its
+    own numbers."""
 
     place: Tensor
     """[M]: which of the N scored places a token is."""
@@ -42,19 +42,19 @@ class Flat:
     """[T]: what it is fitted to."""
 
 
-def strand_of(row: Row) -> Strand:
-    """The row's tokens, with those to be predicted that were sampled."""
-    return Strand(row.ids, tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans)))
+def sequence_of(row: Row) -> TokenSequence:
+    """The tokens of a row; the places to predict are those of its sampled tokens."""
+    return TokenSequence(row.ids, tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans)))
 
 
-def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> Flat:
-    """`where` says which strand each row is, `starts` at which of the N places each strand begins. Rows may be none:
-    a process runs some strands for company alone."""
+def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
+    """The tensors of some rows. `where` is the index of each row's sequence, `starts` the first of the N places of each
+    sequence. There may be no rows: a process also runs sequences only to keep step with the others."""
     spans: list[Span] = []
     place: list[int] = []
     first: list[int] = []
-    for row, strand in zip(rows, where, strict=True):
-        at = starts[strand]
+    for row, sequence in zip(rows, where, strict=True):
+        at = starts[sequence]
         for span in row.spans:
             first.append(at)
             place += range(at, at + len(span))
@@ -74,7 +74,7 @@ def flatten(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], de
     def spread(values: Sequence[float]) -> Tensor:
         return turns(values).repeat_interleave(lengths).to(device)
 
-    return Flat(
+    return TokenBatch(
         place=torch.tensor(place, dtype=torch.long, device=device),
         turn=torch.arange(len(spans)).repeat_interleave(lengths).to(device),
         first=torch.tensor(first, dtype=torch.long, device=device),

@@ -1,0 +1,95 @@
+"""The protocol of a learner, wherever its model is: rows of tokens in, optimizer steps out.
+
+A learner knows nothing of games, matches or episodes. `LocalLearner` is one in this process, `DistributedLearner` one
+that is split over several processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from torch import Tensor
+
+from gymposium_train.rows import Row, Tokens
+
+Pair = tuple[Tokens, Tokens]
+"""A prompt and a completion."""
+AuxiliarySft = Iterator[tuple[float, Sequence[Pair]]]
+"""For each optimizer step a weight, and the pairs whose imitation is added to its loss with that weight."""
+
+
+class Learner(Protocol):
+    """Trains a model on rows of tokens."""
+
+    @property
+    def policy_version(self) -> int:
+        """The number of optimizer steps so far."""
+        ...
+
+    @property
+    def critic(self) -> object | None:
+        """The critic, or None if the learner has none. Callers only ask whether there is one."""
+        ...
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference in nats that rounding explains between a log-probability of this learner and one that
+        an engine computes with the same weights."""
+        ...
+
+    def annotate(self, rows: Sequence[Row]) -> None:
+        """Set the fields of each turn that an update reads, as far as the loss needs them: the critic's value, and the
+        log-probabilities of the present policy and of the reference."""
+        ...
+
+    def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
+        """The critic's values of prompts that were never answered. Call it only if the learner has a critic."""
+        ...
+
+    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
+        """Log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as an update computes
+        them."""
+        ...
+
+    def update(
+        self,
+        rows: Sequence[Row],
+        *,
+        learning_rate: float,
+        entropy_weight: float = 0.0,
+        kl_weight: float | None = None,
+        seed: int = 0,
+        policy_learns: bool = True,
+        auxiliary_sft: AuxiliarySft | None = None,
+    ) -> dict[str, float]:
+        """Do one step of reinforcement learning: one or more passes over the rows, each in one or more optimizer steps.
+
+        Rows carry their advantages, and weights that make the loss over all rows a mean. The loss of an optimizer step
+        is its minibatch's part of that mean times the number of minibatches, so the mean gradient over a pass is that
+        of all rows. `kl_weight` defaults to the weight of the loss. With `policy_learns=False` only the critic is
+        trained. Returns metrics by name."""
+        ...
+
+    def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
+        """Do one SFT step: maximise the mean log-probability of the completions' tokens. Returns metrics by name."""
+        ...
+
+    def refresh_reference(self) -> None:
+        """Make the present policy the reference policy, if there is one."""
+        ...
+
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Everything that a checkpoint must hold of the learner, tensor by tensor, with names."""
+        ...
+
+    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+        """Restore what `tensors` gave. In a learner of several processes only the first one has them; the others get
+        None. Raises `GymposiumError` if they are of a learner with other settings."""
+        ...
+
+    def in_float32(self) -> AbstractContextManager[None]:
+        """Inside the block the model that is played and saved holds the weights as they are learned, in float32.
+        Outside it may hold them in the type that it computes in, rounded."""
+        ...
