@@ -1,15 +1,20 @@
-"""The shape of the source tree: no import circles, no class name twice in a distribution, no fragments of files."""
+"""The shape of the source tree: no import circles, no class name twice in a distribution, no fragments of files, and a
+page that names every room."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 
 
 @cache
@@ -98,3 +103,23 @@ def test_no_file_is_a_fragment_of_the_only_one_that_imports_it() -> None:
         and len(file.read_text(encoding="utf-8").splitlines()) < 25
     }
     assert not fragments - FRAGMENTS
+
+
+@pytest.mark.parametrize("distribution", ["gymposium", "gymposium_agents", "gymposium_train"])
+def test_the_architecture_page_names_every_room_and_no_other(distribution: str) -> None:
+    section = PAGE.partition(f"\n### {distribution}\n")[2].partition("\n#")[0]
+    named = re.findall(r"^\| `(\w+)` \| [A-Z0-9].+\. \|$", section, re.MULTILINE)
+    rooms = {module.split(".")[1] for module in modules() if module.startswith(f"{distribution}.")}
+    assert sorted(named) == sorted(rooms)
+
+
+def test_each_thing_to_add_takes_two_files_that_are_there() -> None:
+    rows = re.findall(r"^\| an? ([a-z ]+) \| (.+) \|$", PAGE.partition("\n## Where to add what\n")[2], re.MULTILINE)
+    assert len(rows) >= 10
+    sources = [*ROOT.glob("packages/*/src"), *ROOT.glob("plugins/*/src")]
+    for thing, files in rows:
+        paths = re.findall(r"`([^`]+)`", files)
+        assert 1 <= len(paths) <= 2, thing
+        for path in paths:
+            pattern = re.sub(r"[A-Z]{3,}", "*", path)
+            assert any(any(source.glob(pattern)) for source in sources), f"{thing}: {path}"

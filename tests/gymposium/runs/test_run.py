@@ -12,10 +12,10 @@ from hypothesis import given, strategies as st
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.curves import Curves
+from gymposium.runs.metric_docs import about, metrics
 from gymposium.runs.results import learning_curves, lines
 from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex, parse
-from gymposium.runs.words import about, metrics
 
 
 def test_runs_are_found_wherever_they_are(training_run: Any, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from gymposium.runs.words import about, metrics
+from gymposium.runs.metric_docs import about, metrics
 from gymposium_train.run import start_run
 
 EVERYTHING = (

@@ -118,14 +118,14 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         form="returns",
         pattern="returns",
         summary="The game's own returns, less penalties.",
-        entry_point="gymposium.rewards.match:Returns",
+        entry_point="gymposium.rewards.match:ReturnReward",
     )
     yield RewardSpec(
         name="score",
         form="score",
         pattern="score",
         summary="The match as a number from 0 to 1: win, draw or loss, share of the others beaten, place in the range.",
-        entry_point="gymposium.rewards.match:Score",
+        entry_point="gymposium.rewards.match:ScoreReward",
     )
     yield RewardSpec(
         name="clipped",

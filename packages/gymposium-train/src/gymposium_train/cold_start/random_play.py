@@ -13,7 +13,7 @@ from gymposium.players.random import RandomPlayer
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
 from gymposium.records import recorded
-from gymposium.rewards.by_turn import returns_by_turn
+from gymposium.rewards.match import returns_by_turn
 from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.context import Exchange, context as context_called

@@ -22,7 +22,7 @@ from gymposium.records import Problem, Record, no_records, read_records, walk
 class Shown:
     """A match, played again to be shown."""
 
-    steps: list[Step]
+    steps: list[ShownStep]
     ends: list[str]
     """What each seat sees at the end."""
     over: bool
@@ -30,7 +30,7 @@ class Shown:
 
 
 @dataclass(slots=True)
-class Step:
+class ShownStep:
     """One event of a match, or the failed decision that ended it (`move` is None)."""
 
     seat: int
@@ -114,14 +114,14 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
 
 
 def _played_again(record: Record) -> Shown:
-    steps: list[Step] = []
+    steps: list[ShownStep] = []
     match = None
     for decision, match in walk(record):
-        steps += [Step(CHANCE, outcome) for outcome in decision.chance]
+        steps += [ShownStep(CHANCE, outcome) for outcome in decision.chance]
         for seat in decision.seats:
             move, replies = decision.moves.get(seat), decision.replies.get(seat, [])
             if move is not None or replies:
-                steps.append(Step(seat, move, match.observe(seat).text, replies, decision.opening))
+                steps.append(ShownStep(seat, move, match.observe(seat).text, replies, decision.opening))
     assert match is not None
     return Shown(steps, [match.observe(seat).text for seat in range(match.game.seats)], not match.to_move())
 

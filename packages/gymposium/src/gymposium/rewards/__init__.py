@@ -1,3 +1,3 @@
-"""Rewards: what a learner gets for each trajectory of a group. `protocol` says what a reward is, `grammar` makes one
-from its name, `match` holds the game's own returns and the score, `clipped` the returns within bounds, `weighted` and
-`criteria` the weighted ones, `by_turn` what of a total belongs to which turn."""
+"""Rewards: functions from a group of trajectories to a number for each. `protocol` defines them, `grammar` makes one
+from its name, `match` holds the game's returns and the score, `clipped` bounds what each turn is paid, and `weighted`
+sums the criteria of `criteria`."""

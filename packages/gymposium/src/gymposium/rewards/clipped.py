@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gymposium.errors import BadOption, BadReward
-from gymposium.rewards.match import Returns
+from gymposium.rewards.match import ReturnReward
 from gymposium.rewards.protocol import Reward, turn_rewards
 from gymposium.trajectories import Trajectory
 
@@ -37,7 +37,7 @@ class Clipped:
                     "clipped(...) holds what each turn is paid within bounds, and this match did not note it: play it "
                     "with MatchJob(note_pay=True)."
                 )
-        return [self._reward(t, whole) for t, whole in zip(group, Returns()(group), strict=True)]
+        return [self._reward(t, whole) for t, whole in zip(group, ReturnReward()(group), strict=True)]
 
     def _reward(self, trajectory: Trajectory, whole: Reward) -> Reward:
         penalties = [turn.penalty for turn in trajectory.turns]

@@ -1,22 +1,22 @@
-"""Rewards by the outcome of the match alone.
+"""Rewards that follow from the outcome of the match alone, and the split of a total over the seat's turns.
 
-Whatever the reward, penalties for failed replies come off its total: what such a reply costs is for `on_illegal` to
-say, and a reward that left it out would make them free.
+Penalties for failed replies are subtracted from the total of every reward: `on_illegal` sets what a failed reply costs,
+and a reward without it would make such replies free.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from gymposium.match_score import match_score
-from gymposium.rewards.by_turn import penalties_by_turn, returns_by_turn
 from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
 
 
-class Returns:
-    """The game's own returns: its utility less penalties, in the game's own scale; by turn where the match noted
-    what it paid (`MatchJob.note_pay`)."""
+class ReturnReward:
+    """The game's own returns: utility less penalties, in the game's own scale. They are split by turn if the match
+    noted what it paid (`MatchJob.note_pay`)."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [
@@ -30,20 +30,47 @@ class Returns:
         ]
 
 
-class Score:
-    """The match's score in [0, 1], less penalties: it means the same in every game."""
+class ScoreReward:
+    """The score of the match in [0, 1], less penalties. A score means the same in every game."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [less_penalties(t, score, {"score": score}) for t, score in ((t, score_of(t)) for t in group)]
 
 
 def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
-    """The reward of a match that was worth this much: less penalties, each at the turn that it was paid for, and with
-    them among the parts."""
+    """The reward of a match of this worth: less penalties, each at the turn whose reply it was for, and with the
+    penalties as one of its parts."""
     total = worth - trajectory.penalty
     return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, penalties_by_turn(trajectory, total))
 
 
 def score_of(trajectory: Trajectory) -> float:
-    """The seat's `match_score`."""
+    """The `match_score` of the trajectory's seat."""
     return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.ending.seat)
+
+
+def returns_by_turn(trajectory: Trajectory) -> tuple[float, ...] | None:
+    """The seat's return, split over its turns; the parts add up to the return.
+
+    Each turn gets what the match paid between its ask and the seat's next ask, less the penalty of its reply. If the
+    match did not note what it paid (`MatchJob.note_pay`), only the penalties are split. The first turn also gets what
+    was paid before it (by an opening, or moves of other seats), the last turn what is left: pay after it, and the
+    effect of a forfeit."""
+    turns, total = trajectory.turns, trajectory.returns[trajectory.seat]
+    before = [turn.before for turn in turns if turn.before is not None]
+    if not turns or len(before) < len(turns):
+        return penalties_by_turn(trajectory, total)
+    paid = [later - now for now, later in zip([0.0, *before[1:]], before[1:])]
+    return _with_the_rest([pay - turn.penalty for pay, turn in zip(paid, turns)], total)
+
+
+def penalties_by_turn(trajectory: Trajectory, total: float) -> tuple[float, ...] | None:
+    """A total that is known only at the end of the match, split over the seat's turns: each penalty goes to the turn
+    whose reply it was for, the rest to the last turn. None if there was no penalty, which means the same."""
+    if not any(turn.penalty for turn in trajectory.turns):
+        return None
+    return _with_the_rest([0.0 - turn.penalty for turn in trajectory.turns[:-1]], total)
+
+
+def _with_the_rest(earlier: list[float], total: float) -> tuple[float, ...]:
+    return (*earlier, total - math.fsum(earlier))

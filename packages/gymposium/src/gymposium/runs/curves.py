@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from gymposium.records import Problem
-from gymposium.runs.growing import Growing, Line
+from gymposium.runs.growing import Growing, GrowingLine
 
 STAGES = ("cold_start", "train", "control")
 TRAIN = "train"
@@ -20,7 +20,7 @@ MOST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CurvePoint:
     """One step of one stage."""
 
     stage: str
@@ -28,7 +28,7 @@ class Entry:
     values: dict[str, float]
 
 
-def entry_of(line: Line) -> Entry | str:
+def entry_of(line: GrowingLine) -> CurvePoint | str:
     """A line of metrics.jsonl, or what is wrong with it. Figures that do not exist in the step are left out."""
     try:
         data = json.loads(line.text)
@@ -39,7 +39,7 @@ def entry_of(line: Line) -> Entry | str:
     stage, step = data.pop("stage", None), data.pop("step", None)
     if not isinstance(stage, str) or type(step) is not int:
         return "no stage or no step"
-    return Entry(stage, step, {name: float(value) for name, value in data.items() if _is_figure(value)})
+    return CurvePoint(stage, step, {name: float(value) for name, value in data.items() if _is_figure(value)})
 
 
 def _is_figure(value: Any) -> bool:

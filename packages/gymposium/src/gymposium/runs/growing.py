@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GrowingLine:
     """One whole line and where it stands."""
 
     number: int
@@ -33,7 +33,7 @@ class Growing:
     """Where it is read on."""
     number: int = 0
     """Lines so far."""
-    rest: Line | None = None
+    rest: GrowingLine | None = None
     """What stood behind the last line break when `lines` came to it."""
     _inode: int = 0
 
@@ -52,7 +52,7 @@ class Growing:
         self.offset, self.number, self.rest = 0, 0, None
         return True
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[GrowingLine]:
         """What was added since the last time, without empty lines; nothing where there is no file."""
         try:
             file = open(self.path, "rb")  # noqa: SIM115  (closed below)
@@ -62,7 +62,7 @@ class Growing:
         with file:
             file.seek(self.offset)
             for text in file:
-                line = Line(self.number + 1, self.offset, text)
+                line = GrowingLine(self.number + 1, self.offset, text)
                 if not text.endswith(b"\n"):
                     self.rest = line if text.strip() else None
                     return

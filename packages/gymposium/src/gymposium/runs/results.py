@@ -24,7 +24,7 @@ SPENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResultRow:
     """One row of the results: a player against an opponent in a game. Cells are text."""
 
     game: str
@@ -39,7 +39,7 @@ class Line:
     """Replies that were illegal, unparsable or cut off, as a share of all."""
 
 
-def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[Line]:
+def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
     """All rows, game by game: before, after, control, then the anchors, then the exact optima. `config` is the run's,
     as it stands in `config.json`."""
     evaluations = results.get("evaluations", {})
@@ -129,14 +129,14 @@ def _headline(score: Mapping[str, Any]) -> list[float]:
     return [value, value if low is None else low, value if high is None else high]
 
 
-def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[Line]:
+def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[ResultRow]:
     evaluations = results.get("evaluations", {})
     order = [BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))]
     for what in order:
         for opponent, score in evaluations.get(what, {}).get(game, {}).items():
             yield _line(game, player_name(config, what), opponent, score)
     for kind, optimum in results.get("optima", {}).get(game, {}).items():
-        yield Line(
+        yield ResultRow(
             game=game,
             player=f"exact, {kind}",
             opponent="random",
@@ -149,7 +149,7 @@ def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -
         )
 
 
-def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Line:
+def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
     def cell(part: str, key: str) -> str:
         estimate = score[part].get(key)  # a game that is played alone has no wins
         return "" if estimate is None else _interval(estimate, "{:.3f}")
@@ -157,7 +157,7 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Li
     readings = score["counts"]["readings"]
     total = sum(readings.values())
     failed = total - readings.get("move", 0)
-    return Line(
+    return ResultRow(
         game,
         player,
         opponent,

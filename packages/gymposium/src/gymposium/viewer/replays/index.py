@@ -10,7 +10,7 @@ from threading import Lock
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
-from gymposium.runs.growing import Growing, Line
+from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
 from gymposium.viewer.replays.rows import Row, RowReader
 from gymposium.viewer.replays.wanted import Wanted
@@ -188,7 +188,7 @@ def _read_on(file: _File) -> bool:
     return True
 
 
-def _item(reader: RowReader, line: Line) -> Row | Problem:
+def _item(reader: RowReader, line: GrowingLine) -> Row | Problem:
     try:
         return reader.row(line.text, line.number, line.start)
     except BadRecord as error:

@@ -1,7 +1,9 @@
-"""The runs below a directory, each read on as it grows."""
+"""The training runs below a directory, each read further as it grows, and the lines of their matches."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,10 +11,12 @@ from gymposium.runs.curves import Curves
 from gymposium.runs.run import Run, find_runs, linked_runs
 from gymposium.runs.samples import SamplesIndex
 
+_ID = re.compile(rb'\{"id":"([^"\\]*)"')
+
 
 @dataclass(slots=True)
 class Opened:
-    """A run with what was read of its growing files."""
+    """A run and the parts of its growing files that were read so far."""
 
     run: Run
     curves: Curves
@@ -23,7 +27,7 @@ class Opened:
         return cls(run, Curves(run.metrics), SamplesIndex(run.samples))
 
     def refresh(self) -> Opened:
-        """Read what was added since the last time."""
+        """Read what was added since the last call."""
         self.curves.refresh()
         self.samples.refresh()
         return self
@@ -31,32 +35,49 @@ class Opened:
 
 @dataclass(slots=True)
 class Library:
-    """All of them, by name."""
+    """The training runs below a directory, by name."""
 
     directory: Path
     linked: dict[str, Path] = field(default_factory=dict)
-    """Runs that are not read, since this link of theirs leads out of the directory."""
+    """Runs that are not read, each with the link that leads out of the directory."""
     _opened: dict[str, Opened] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.look()
 
     def look(self) -> None:
-        """Look again which runs there are."""
+        """Search the directory again."""
         if self.directory.is_dir():
             found = find_runs(self.directory)
             self._opened = {name: self._opened.get(name) or Opened.of(run) for name, run in found.items()}
             self.linked = linked_runs(self.directory)
 
     def names(self) -> list[str]:
-        """Of all runs that were there when somebody looked last."""
+        """The names of the runs that the last search found."""
         return [*self._opened]
 
     def open(self, name: str) -> Opened | None:
-        """The run of this name, as far as it is now; None where there is none. Nothing but a name that was found is
-        ever a path."""
+        """The run of this name, read up to now; None if there is none. Only names that a search found become paths."""
         opened = self._opened.get(name)
         if opened is None or opened.run.outside(self.directory) is not None:
             self.look()
             opened = self._opened.get(name)
         return None if opened is None else opened.refresh()
+
+
+def lines_of(file: Path, ids: Collection[str]) -> dict[str, int]:
+    """The line of each of these matches in a record file, counted from 1; the first if a match is there twice. Only
+    the beginning of each line is read, in the form in which gymposium writes it."""
+    missing = {name.encode() for name in ids}
+    numbers: dict[str, int] = {}
+    try:
+        with open(file, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if (begin := _ID.match(line)) and begin[1] in missing:
+                    missing.remove(begin[1])
+                    numbers[begin[1].decode()] = number
+                    if not missing:
+                        break
+    except FileNotFoundError:
+        pass
+    return numbers

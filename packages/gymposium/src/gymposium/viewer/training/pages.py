@@ -14,15 +14,14 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
+from gymposium.runs.metric_docs import metrics
 from gymposium.runs.samples import KeptGroup
-from gymposium.runs.words import metrics
 from gymposium.viewer.files import write_page
 from gymposium.viewer.pages import Tab, in_url
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.training.events import events, read_from
-from gymposium.viewer.training.library import Library, Opened
-from gymposium.viewer.training.replays import lines_of
-from gymposium.viewer.training.seen import evaluation, see, summary
+from gymposium.viewer.training.library import Library, Opened, lines_of
+from gymposium.viewer.training.run_view import evaluation, see, summary
 from gymposium.viewer.training.spread import spread
 from gymposium.viewer.training.tokens import pieces
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from gymposium.records import Problem
 from gymposium.runs.curves import TRAIN
-from gymposium.runs.results import LearningCurve, Line, learning_curves, lines, spent
-from gymposium.runs.words import about
+from gymposium.runs.metric_docs import about
+from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent
 from gymposium.viewer.training.library import Opened
 
 
@@ -47,14 +47,14 @@ class Figure:
 
 
 @dataclass(slots=True)
-class Seen:
+class RunView:
     """A run on its own page."""
 
     summary: Summary
     facts: dict[str, str] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
     curves: Sequence[LearningCurve] = ()
-    lines: Sequence[Line] = ()
+    lines: Sequence[ResultRow] = ()
     spent: dict[str, float] = field(default_factory=dict)
     config: str = ""
     versions: dict[str, str] = field(default_factory=dict)
@@ -94,9 +94,9 @@ def summary(opened: Opened) -> Summary:
     )
 
 
-def see(opened: Opened) -> Seen:
+def see(opened: Opened) -> RunView:
     """Everything for its own page."""
-    seen = Seen(summary(opened), problems=[*opened.curves.problems, *opened.samples.problems])
+    seen = RunView(summary(opened), problems=[*opened.curves.problems, *opened.samples.problems])
     config, versions = opened.run.config(), opened.run.versions()
     if isinstance(config, Problem):
         seen.problems.append(config)
@@ -115,7 +115,7 @@ def see(opened: Opened) -> Seen:
     return seen
 
 
-def _measured(opened: Opened) -> tuple[list[LearningCurve], list[Line], dict[str, float]] | Problem:
+def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
