@@ -14,8 +14,8 @@ from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_train.config import Engine, TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.devices import argument, devices_problem, visible_gpus
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.publishing.devices import argument, devices_problem, visible_gpus
 
 SHARE = ("--gpu-memory-utilization", "0.4")
 

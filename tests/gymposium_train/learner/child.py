@@ -16,10 +16,10 @@ from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, LocalLearner, Loss
+from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
-from gymposium_train.parallel.distributed import DistributedLearner
 from gymposium_train.parallel.parts import full
 from gymposium_train.parallel.world import World, joined
 from gymposium_train.rows import Row

@@ -14,7 +14,7 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.parallel.distributed import DistributedLearner
+from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.parallel.world import World, joined
 
 PAIRS = [((1, 2), (3,))]

@@ -12,8 +12,9 @@ from hypothesis import given, strategies as st
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import Stage
+from gymposium_train.config.stages import check_stages
 from gymposium_train.rollout import Group, MatchPlanner, roll_out
-from gymposium_train.rollout.curriculum import Curriculum, check_stages
+from gymposium_train.rollout.curriculum import Curriculum
 
 Who = Callable[..., MatchPlanner]
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0

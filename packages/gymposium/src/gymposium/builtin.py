@@ -125,7 +125,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         form="score",
         pattern="score",
         summary="The match as a number from 0 to 1: win, draw or loss, share of the others beaten, place in the range.",
-        entry_point="gymposium.rewards.match:ScoreReward",
+        entry_point="gymposium.rewards.match:MatchScoreReward",
     )
     yield RewardSpec(
         name="clipped",

@@ -24,8 +24,8 @@ from gymposium_agents.evaluate import check_share
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.model import Model
 from gymposium_train.config.root import TrainConfig
+from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.parallel.environment import processes_here
-from gymposium_train.rollout.curriculum import PAST, SELF, check_stages
 
 
 def unknown(config: TrainConfig) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _check_gpus(config: TrainConfig) -> None:
     """Raises `GymposiumError` where learner and server would get in each other's way."""
     import torch
 
-    from gymposium_train.publishing.devices import devices_problem, visible_gpus
+    from gymposium_train.config.devices import devices_problem, visible_gpus
 
     visible = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
     if problem := devices_problem(config.engine, visible, processes_here()):

@@ -65,7 +65,7 @@ class LocalLearner:
     ) -> None:
         """A learner that only imitates needs no `loss`. Steps whose gradient is not finite are described in files under
         `dumps`. In a `world` of several processes each process makes a learner of the same model, keeps a part of it,
-        and calls the same methods in the same order (`gymposium_train.parallel.distributed`).
+        and calls the same methods in the same order (`gymposium_train.learner.distributed`).
 
         Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head, and
         `BadOption` for a layout that several processes cannot use."""

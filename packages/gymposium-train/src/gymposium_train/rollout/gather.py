@@ -10,7 +10,7 @@ from typing import Any
 from gymposium.driver import MatchResult, Schedule, play
 from gymposium.records import recorded
 from gymposium.trajectories import Trajectory
-from gymposium_train.rollout.curriculum import SELF
+from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.plan import Group, Planned
 from gymposium_train.rollout.results import Results, named
 

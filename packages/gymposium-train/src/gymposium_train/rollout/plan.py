@@ -19,11 +19,11 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import group_size
+from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, has_score
 from gymposium_train.credit.make import make_credit
-from gymposium_train.rollout.curriculum import ALONE, PAST, SELF, Curriculum, check_stages
+from gymposium_train.rollout.curriculum import Curriculum
 from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.rollout.pool import PastVersions
-from gymposium_train.rollout.results import has_score
 
 
 @dataclass(frozen=True, slots=True)

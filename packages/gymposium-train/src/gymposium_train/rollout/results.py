@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gymposium.games.protocol import Game
 from gymposium.reading import KINDS
 from gymposium.rewards.match import score_of
 from gymposium.trajectories import Trajectory
-
-
-def has_score(game: Game) -> bool:
-    """Whether a match of it can be scored (`gymposium.match_score`): not where the return alone says how good it was,
-    and has no end."""
-    return (game.seats > 1 and game.spec.utility != "cooperative") or all(map(math.isfinite, game.utility_range))
+from gymposium_train.config.stages import has_score
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.learner import Learner, LocalLearner, Loss
-from gymposium_train.parallel.distributed import DistributedLearner
+from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.parallel.environment import processes
 from gymposium_train.parallel.world import World, joined
 from gymposium_train.run.models import trainable

@@ -30,7 +30,7 @@ class ReturnReward:
         ]
 
 
-class ScoreReward:
+class MatchScoreReward:
     """The score of the match in [0, 1], less penalties. A score means the same in every game."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
