@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [
-    str(ROOT / "docs"),
-    *(str(ROOT / "packages" / f"gymposium-{name}" / "src") for name in ("agents", "train")),
-]
+sys.path.insert(0, str(ROOT / "docs"))
 
-import game_pages  # noqa: E402  (these two read what the line above makes findable)
+import game_pages  # noqa: E402  (the line above makes these two importable)
 import training_settings  # noqa: E402
 
 project = "gymposium"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from gymposium.plugins.host import host
-from gymposium_train import plugin
 from gymposium_train.config.schema import Node, plain, properties, variants, wanted, whole
 
 HERE = "<!-- settings -->"
@@ -17,8 +14,6 @@ HERE = "<!-- settings -->"
 
 def tables() -> str:
     """All settings as Markdown: a heading for each table of a config, and under it its settings."""
-    if "train" not in host().commands:  # the site is built without gymposium-train being installed
-        host().load_file(Path(plugin.__file__))
     return "\n".join(_table("", whole()))
 
 

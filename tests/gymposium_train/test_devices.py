@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
-from gymposium_agents.engines.vllm.settings import ServerSettings
-from gymposium_train.config import Engine, TrainConfig
+from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
+from gymposium_train.config import TrainConfig, engine_table
 from gymposium_train.config.checks import check
 from gymposium_train.config.devices import argument, devices_problem, visible_gpus
 from gymposium_train.config.problems import BadConfig
@@ -21,7 +21,7 @@ SHARE = ("--gpu-memory-utilization", "0.4")
 
 
 def problem(visible: str, learners: int = 1, **engine: Any) -> str | None:
-    return devices_problem(Engine(kind="vllm", **engine), visible.split(), learners)
+    return devices_problem(VllmSettings(**engine), visible.split(), learners)
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_a_run_is_refused_before_it_starts(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadConfig, match=r"engine.kind = vllm: learner and server would share GPU 0"):
-        check(TrainConfig(games=("tic_tac_toe",), engine=Engine(kind="vllm")))
-    check(TrainConfig(games=("tic_tac_toe",), engine=Engine(kind="vllm", arguments=SHARE)))
+        check(TrainConfig(games=("tic_tac_toe",), engine=engine_table("vllm")))
+    check(TrainConfig(games=("tic_tac_toe",), engine=engine_table("vllm", arguments=SHARE)))

@@ -16,8 +16,9 @@ from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
-from gymposium_train.config import Engine, Lora, Model, Prompting, TrainConfig
+from gymposium_train.config import Lora, Model, Prompting, TrainConfig, engine_table
 from gymposium_train.config.checks import check
+from gymposium_train.config.reading import config_from
 from gymposium_train.trainee import make_trainee
 
 from .learning import RANK, learn, learning, pairs_of
@@ -100,7 +101,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
     config = TrainConfig(
         games=("kuhn_poker",),
         model=Model(name=str(model_directory), lora=Lora(rank=RANK)),
-        engine=Engine(kind="strange", staleness=1),
+        engine=engine_table("strange", staleness=1, workers=2),
         asking=Prompting(max_tokens=4),
     )
     check(config, at_hand=False)
@@ -112,7 +113,8 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
         assert trainee.policy == Policy("learner", learner.policy_version)
         played = trainee.engine.score(pairs_of(loaded), policy=trainee.policy)
         assert played == [pytest.approx(scores, abs=1e-4) for scores in learner.score(pairs_of(loaded))]
-        ((start, _),) = plugin.STARTED  # type: ignore[attr-defined]
+        ((start, settings),) = plugin.STARTED  # type: ignore[attr-defined]
+        assert settings.workers == 2
         assert (start.learner, start.lora_rank, start.versions) == (loaded, RANK, 3)
         assert plugin.CLOSED == []  # type: ignore[attr-defined]
     assert [trainee.engine] == plugin.CLOSED  # type: ignore[attr-defined]
@@ -120,9 +122,11 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
 
 def test_a_config_that_the_engine_cannot_serve_is_refused(plugin: object) -> None:
     with pytest.raises(GymposiumError, match=r"engine.kind = strange: the engine is handed an adapter"):
-        check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=Engine(kind="strange")))
-    with pytest.raises(GymposiumError, match=r"engine.kind: .*Did you mean 'strange'"):
-        check(TrainConfig(games=("kuhn_poker",), engine=Engine(kind="strang")))
+        check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=engine_table("strange")))
+    with pytest.raises(GymposiumError, match=r'engine.kind = "strang": it must be one of .*strange'):
+        config_from({"games": ["kuhn_poker"], "engine": {"kind": "strang"}})
+    with pytest.raises(GymposiumError, match=r"engine.workers = true: it must be a whole number"):
+        config_from({"games": ["kuhn_poker"], "engine": {"kind": "strange", "workers": True}})
 
 
 def test_the_engine_of_the_how_to_plays(model_directory: Path, tmp_path: Path) -> None:

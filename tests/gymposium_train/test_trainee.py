@@ -19,7 +19,7 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead
-from gymposium_train.config import Engine, Lora, Model, Pool, Prompting, Rollout, Stage, TrainConfig
+from gymposium_train.config import Lora, Model, Pool, Prompting, Rollout, Stage, TrainConfig, engine_table
 from gymposium_train.learner import LocalLearner
 from gymposium_train.rollout import MatchPlanner, Rollout as RolledOut, roll_out
 from gymposium_train.rollout.player_source import PlayerSource
@@ -67,7 +67,7 @@ def made(
     config = TrainConfig(
         games=("kuhn_poker", "tic_tac_toe"),
         model=Model(name=str(model), tune=tune, lora=Lora(rank=RANK)),
-        engine=Engine(kind=kind, staleness=staleness),
+        engine=engine_table(kind, staleness=staleness),
         asking=Prompting(max_tokens=4),
     )
     loaded, learner = learning(model, tune)
@@ -280,7 +280,7 @@ def test_a_learner_in_four_bits_is_played(model_directory: Path, tmp_path: Path,
     """Both sides quantize alike, and compute in float32 on a CPU: no more differs than elsewhere."""
     pytest.importorskip("bitsandbytes")
     config = TrainConfig(
-        games=("kuhn_poker",), model=Model(load="4bit", lora=Lora(rank=RANK)), engine=Engine(kind=kind)
+        games=("kuhn_poker",), model=Model(load="4bit", lora=Lora(rank=RANK)), engine=engine_table(kind)
     )
     loaded, learner = learning(model_directory, load="4bit")
     with make_trainee(config, tmp_path, loaded, learner, [load_game("kuhn_poker")]) as who:

@@ -1,9 +1,10 @@
 """The settings of a training run, one typed tree of small tables. The settings of credits and objectives stand beside
 their code."""
 
+from gymposium_train.config.engine import Engine, engine_table
 from gymposium_train.config.learn import Bypass, Decoupled, Entropy, Kl, Mismatch, Optimizer, Precision, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
-from gymposium_train.config.model import Engine, Lora, Model
+from gymposium_train.config.model import Lora, Model
 from gymposium_train.config.play import Pool, Prompting, Rollout, Stage
 from gymposium_train.config.root import TrainConfig
 
@@ -29,4 +30,5 @@ __all__ = [
     "Sft",
     "Stage",
     "TrainConfig",
+    "engine_table",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.plugins.host import host
+from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import missing, unknown
 from gymposium_train.config.root import TrainConfig
@@ -93,9 +94,7 @@ def _model(config: TrainConfig) -> Iterator[str]:
 
 
 def _engine(config: TrainConfig) -> Iterator[str]:
-    engine, spec = config.engine, host().engines.get(config.engine.kind)
-    if spec is None:  # `known` says so
-        return
+    engine, spec = config.engine, host().engines[config.engine.kind]
     if spec.shares_learner and engine.staleness:
         yield (
             f"engine.staleness = {engine.staleness}: with engine.kind={engine.kind} the model that plays is the one "
@@ -111,7 +110,7 @@ def _engine(config: TrainConfig) -> Iterator[str]:
             f"engine.kind = {engine.kind}: the engine is handed an adapter after each step, and with model.tune=full "
             f"there is none. Set model.tune=lora, or engine.kind=own."
         )
-    if engine.kind == "vllm" and config.model.load == "4bit" and engine.url is None:
+    if isinstance(engine.own, VllmSettings) and config.model.load == "4bit" and engine.own.url is None:
         yield (
             "model.load = 4bit: a server that is started for the run serves the weights as they are, and would not "
             "play as the learner learns. Set engine.kind=own or shared, or name in engine.url a server that quantizes "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from gymposium_train.config.model import Engine
+from gymposium_agents.engines.vllm.settings import VllmSettings
 
 SHARE = "--gpu-memory-utilization"
 """vLLM's argument for its share of a GPU's memory."""
@@ -25,7 +25,7 @@ def visible_gpus(variable: str | None, count: int) -> tuple[str, ...]:
     return tuple(name.strip() for name in variable.split(","))[:count]
 
 
-def devices_problem(engine: Engine, visible: Sequence[str], learners: int) -> str | None:
+def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int) -> str | None:
     """Why the run's own vLLM server cannot be started beside `learners` learning processes on this machine, each of
     which takes one of the `visible` GPUs in their order, and what to set; None where it can.
 

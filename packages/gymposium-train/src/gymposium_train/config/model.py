@@ -1,4 +1,4 @@
-"""Which model learns, what of it is trained, and what samples from it."""
+"""The model that learns, and which of its weights are trained."""
 
 from __future__ import annotations
 
@@ -45,34 +45,3 @@ class Model(Settings):
     def trust(self) -> Trust:
         """What the model's files may do."""
         return Trust(self.trust_remote_code, self.allow_pickle)
-
-
-class Engine(Settings):
-    """What samples the rollouts."""
-
-    kind: str = "shared"
-    """`shared`: the learner's own model in memory. `own`: a second copy of it in this process, for rollouts beside
-    updates. `vllm`: a vLLM server."""
-    url: str | None = None
-    """Of a server that runs already; left out, `vllm` starts one of its own for the run."""
-    arguments: tuple[str, ...] = ()
-    """More arguments for the server that is started for the run, as vLLM takes them:
-    `["--gpu-memory-utilization", "0.4"]` where learner and server share a GPU."""
-    devices: tuple[str, ...] = ()
-    """GPUs of the server that is started for the run, named as in `CUDA_VISIBLE_DEVICES`; left out, those that the run
-    sees. Learning processes take the first ones that the run sees, and a server may only share one of them where
-    `arguments` says its share of the memory."""
-    at_once: int | None = Field(default=None, ge=1)
-    """Requests in flight to the vLLM server; left out, as many as it runs at once (its `--max-num-seqs`) where
-    gymposium started it, and 64 where it is another. More than it runs wait in the server, at the cost of their time
-    limit."""
-    request_seconds: float = Field(default=600.0, gt=0.0)
-    """Time limit of a request to the vLLM server, beside what its tokens get."""
-    token_seconds: float = Field(default=1.0, ge=0.0)
-    """What each of `asking.max_tokens` adds to the time limit of a request to the vLLM server."""
-    schedule: Literal["rounds", "streaming"] = "rounds"
-    """`rounds`: all matches ask together, so a run repeats to the bit. `streaming`: a match goes on as soon as its
-    answers are in, for servers."""
-    staleness: int = Field(default=0, ge=0)
-    """So many steps the weights that play may be behind those that learn; 0: strictly on-policy. Above 0 rollouts
-    overlap updates, which `shared` cannot."""

@@ -43,7 +43,7 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for path, name in [(("reward",), config.reward), *players]:
         if found := _OPTION.search(unquote_plus(name)):
             yield path, name, f"it says {found[1]}="
-    url = config.engine.url
+    url = getattr(config.engine, "url", None)
     if url is not None and not is_loopback(urlsplit(url).hostname or ""):
         yield ("engine", "url"), url, "prompts and the server's key would be sent there"
     for setting, given in config.model.trust.facts().items():

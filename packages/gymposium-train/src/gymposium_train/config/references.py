@@ -19,7 +19,7 @@ from gymposium.players.search.refusal import refuse
 from gymposium.reading import reader
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.context import context
-from gymposium_agents.engines.registry import engine_spec
+from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.evaluate import check_share
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.model import Model
@@ -40,7 +40,6 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     yield from _told("asking.context", context, config.asking.context)
     yield from _told("reward", make_reward, config.reward)
     yield from _told("loggers", _check_loggers, config.loggers)
-    yield from _told("engine.kind", engine_spec, config.engine.kind)
     targets = config.model.lora.targets
     if config.model.name is None and targets is not None:
         yield from _told("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
@@ -98,13 +97,14 @@ def _learner(model: Model, name: str) -> Iterator[str]:
 
 def check_servable(config: TrainConfig) -> None:
     """Raises `GymposiumError` where the run needs a vLLM server of its own and could not start it."""
-    if config.engine.kind != "vllm" or config.engine.url is not None or not config.steps:
+    engine = config.engine.own
+    if not isinstance(engine, VllmSettings) or engine.url is not None or not config.steps:
         return
     from gymposium_agents.engines.vllm.fits import check_heads, heads_unknown
     from gymposium_agents.engines.vllm.home import engine_home
 
     if engine_home().require()["build"] != "cpu":
-        _check_gpus(config)
+        _check_gpus(engine)
         return
     model = config.model
     if model.name is not None:
@@ -116,14 +116,14 @@ def check_servable(config: TrainConfig) -> None:
         )
 
 
-def _check_gpus(config: TrainConfig) -> None:
+def _check_gpus(engine: VllmSettings) -> None:
     """Raises `GymposiumError` where learner and server would get in each other's way."""
     import torch
 
     from gymposium_train.config.devices import devices_problem, visible_gpus
 
     visible = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
-    if problem := devices_problem(config.engine, visible, processes_here()):
+    if problem := devices_problem(engine, visible, processes_here()):
         raise GymposiumError(problem)
 
 

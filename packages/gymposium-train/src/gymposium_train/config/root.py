@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from gymposium_train.config.engine import ENGINES, Engine, engine_table
 from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Mismatch, Optimizer, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
-from gymposium_train.config.model import Engine, Model
+from gymposium_train.config.model import Model
 from gymposium_train.config.play import Pool, Prompting, Rollout, Stage
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS
@@ -34,7 +35,8 @@ class TrainConfig(Settings):
     control: bool = False
     """Also spend the CPU time of the reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)
-    engine: Engine = Field(default_factory=Engine)
+    engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
+    """What samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
     asking: Prompting = Field(default_factory=Prompting)
     rollout: Rollout = Field(default_factory=Rollout)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)

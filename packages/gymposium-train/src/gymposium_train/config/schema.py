@@ -24,7 +24,7 @@ Path = tuple[str | int, ...]
 def whole() -> Node:
     """The JSON schema of `TrainConfig`, made from types, ranges and docstrings, with the kinds of all loaded
     plugins."""
-    return _whole((*host().credits, *host().objectives))
+    return _whole((*host().credits, *host().objectives, *host().engines))
 
 
 @lru_cache(maxsize=1)

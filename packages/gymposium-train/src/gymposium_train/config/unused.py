@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium_train.config.problems import shown
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.config.schema import Path, dotted
+from gymposium_train.config.schema import Path, at, dotted
 from gymposium_train.config.writing import as_data
 
 
@@ -29,14 +29,9 @@ USES = (
     Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
     Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
     Use(
-        ("engine.url", "engine.at_once", "engine.request_seconds", "engine.token_seconds"),
-        lambda c: c.engine.kind == "vllm",
-        "with engine.kind=vllm",
-    ),
-    Use(
         ("engine.arguments", "engine.devices"),
-        lambda c: c.engine.kind == "vllm" and c.engine.url is None,
-        "with engine.kind=vllm and without engine.url, when a server is started for the run",
+        lambda c: getattr(c.engine, "url", None) is None,
+        "without engine.url, when a server is started for the run",
     ),
     Use(
         ("pool",),
@@ -65,13 +60,13 @@ USES = (
 
 def unused(config: TrainConfig) -> Iterator[str]:
     """A sentence for each setting that differs from its default and would have no effect."""
-    defaults = dict(_leaves(as_data(TrainConfig(games=config.games))))
-    for path, value in _leaves(as_data(config)):
+    data = as_data(config)
+    idle = [use for use in USES if not use.used(config)]
+    for path, value in _leaves(data):
         name = dotted(path)
-        if path in defaults and value == defaults[path]:
-            continue
-        for use in USES:
-            if any(name == one or name.startswith(f"{one}.") for one in use.settings) and not use.used(config):
+        for use in idle:
+            about = any(name == setting or name.startswith(f"{setting}.") for setting in use.settings)
+            if about and value != (at(path, data) or {}).get("default"):
                 yield f"{name} = {shown(value)}: it has no effect but {use.where}. Leave it out ({name}=), or set that."
 
 

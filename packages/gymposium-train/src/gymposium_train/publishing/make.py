@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import ExitStack
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from gymposium.errors import PluginError
-from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
-from gymposium_agents.engines.registry import engine_settings, engine_spec, make_engine
+from gymposium_agents.engines.registry import engine_spec, make_engine
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import LoadedModel, stop_tokens
 from gymposium_agents.lora.store import AdapterStore
@@ -26,7 +23,7 @@ from gymposium_train.publishing.whole import KeptModels, WholeModels
 
 def policy_name(config: TrainConfig, directory: Path) -> str:
     """The name of the run's policies. A server may hold policies of other runs, so there the name is unique."""
-    if config.engine.url is None:
+    if getattr(config.engine, "url", None) is None:
         return "learner"
     return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
 
@@ -40,10 +37,9 @@ def make_publisher(
     Raises `GymposiumError` if an engine cannot be made: a server does not come up, or serves another model."""
     spec, model, staleness = engine_spec(config.engine.kind), config.model, config.engine.staleness
     start = engine_start(config, loaded)
-    settings = settings_of(config, spec)
 
     def engine() -> HostingEngine:
-        made = make_engine(spec, start, settings)
+        made = make_engine(spec, start, config.engine.own)
         resources.callback(made.close)
         return made
 
@@ -71,13 +67,6 @@ def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
         versions=versions_at_once(config),
         learner=loaded,
     )
-
-
-def settings_of(config: TrainConfig, spec: EngineSpec) -> Any:
-    """The settings of the run's engine, as an object of its own class."""
-    names = [field.name for field in fields(host().settings(spec))]
-    table = {name: getattr(config.engine, name) for name in names if hasattr(config.engine, name)}
-    return engine_settings("engine", spec, table)
 
 
 def versions_at_once(config: TrainConfig) -> int:

@@ -1,0 +1,1 @@
+"""A credit, an objective and an engine for gymposium train."""

@@ -1,0 +1,79 @@
+"""The table `[engine]`: its own settings and those of the engine that its `kind` chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache, partial
+from typing import Any, ClassVar, Literal, get_type_hints
+
+from pydantic import Field, create_model, model_validator
+from pydantic_core import PydanticUndefined
+
+from gymposium.errors import UnknownName
+from gymposium.plugins.host import host
+from gymposium_train.settings import Settings
+from gymposium_train.variants import Kinds, Variants
+
+
+class Engine(Settings):
+    """What samples the rollouts. There is a subclass for each engine, with the fields of its settings."""
+
+    kind: str
+    """Which engine is used."""
+    schedule: Literal["rounds", "streaming"] = "rounds"
+    """`rounds`: all matches ask together, so a run is reproducible to the bit. `streaming`: a match continues as soon
+    as its answers are there, for servers."""
+    staleness: int = Field(default=0, ge=0)
+    """Maximum number of steps that the sampling weights lag the learner; 0: strictly on-policy. Above 0 rollouts
+    overlap updates, which `shared` does not support."""
+    own_class: ClassVar[type]
+    """The class of the engine's settings."""
+
+    @property
+    def own(self) -> Any:
+        """The settings of the engine, an object of its own class."""
+        return self.own_class(**{field.name: getattr(self, field.name) for field in fields(self.own_class)})
+
+    def __reduce__(self) -> Any:
+        """Pickle it by its values, since its class is made in each process."""
+        return partial(engine_table, **dict(self)), ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Engine:
+        _ = self.own  # its class may refuse values
+        return self
+
+
+def _kinds() -> Kinds:
+    return {name: _table(name, spec.summary, host().settings(spec)) for name, spec in host().engines.items()}
+
+
+@cache
+def _table(name: str, summary: str, own: Any) -> type[Engine]:
+    """The table of an engine: a field for each field of its dataclass, with type, default and docstring."""
+    schema = create_model("Described", __base__=Settings, own=(own, ...)).model_json_schema()["$defs"][own.__name__]
+    kind = (Literal[name], Field(default=name, description="Which engine is used."))
+    hints, own_fields = get_type_hints(own), dict[str, Any](kind=kind)
+    for field in fields(own):
+        text = schema["properties"][field.name].get("description")
+        factory = None if field.default_factory is MISSING else field.default_factory
+        default = PydanticUndefined if field.default is MISSING else field.default
+        info = Field(default_factory=factory, description=text) if factory else Field(default=default, description=text)
+        own_fields[field.name] = (hints[field.name], info)
+    table = create_model(own.__name__, __base__=Engine, __doc__=summary, **own_fields)
+    table.own_class = own
+    return table
+
+
+ENGINES = Variants(Engine, _kinds, default="shared")
+"""The table `[engine]` of a config."""
+
+
+def engine_table(kind: str, **values: Any) -> Engine:
+    """The table of an engine with these settings. Raises `UnknownName` for an engine that no plugin has."""
+    tables: Mapping[str, Any] = _kinds()
+    if kind not in tables:
+        raise UnknownName("engine", kind, tables)
+    table: Engine = tables[kind](**values)
+    return table
