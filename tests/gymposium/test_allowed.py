@@ -21,7 +21,7 @@ from gymposium.games.registry import check_named_game, load_named_game
 from gymposium.isolated import CallFailed, isolated
 from gymposium.players.grammar import check_named_player, make_player
 from gymposium.records import Record, RecordWriter, verify_file
-from gymposium.viewer.replays.story import tell
+from gymposium.viewer.replays.story import build_story
 
 CRASHES = "openspiel:universal_poker(numPlayers=9999)"
 READS = "openspiel:efg_game(filename=/etc/hostname)"
@@ -133,7 +133,7 @@ def test_one_bad_line_does_not_take_the_others_with_it(tmp_path: Path, module: C
     assert (found.matches, found.not_played) == (2, 3)
     assert [problem.where.split(" ")[0] for problem in found.problems] == [f"{file}:{line}" for line in (1, 3, 4)]
     assert not module()
-    shown = "".join(str(tell(Record.parse(line))) for line in file.read_text().splitlines())
+    shown = "".join(str(build_story(Record.parse(line))) for line in file.read_text().splitlines())
     assert Path("/etc/hostname").read_text().strip() not in shown
     assert not module()
 
@@ -146,7 +146,7 @@ def test_an_engine_that_ends_its_process_ends_not_ours(tmp_path: Path) -> None:
     found = verify_file(file)
     assert (found.matches, found.not_played) == (2, 1)
     assert "The game's engine ended its process (SIG" in found.problems[0].what
-    story = tell(Record.parse(_line(CRASHES)))
+    story = build_story(Record.parse(_line(CRASHES)))
     assert "ended its process" in story.trouble
     assert story.steps  # the replies as they stand there
     with pytest.raises(CallFailed, match="ended its process"):
@@ -161,7 +161,7 @@ def test_a_record_of_an_engines_own_game_verifies(tmp_path: Path) -> None:
         record = writer.write(played)
     found = verify_file(file)
     assert (found.matches, found.problems) == (1, [])
-    story = tell(record)
+    story = build_story(record)
     assert (story.trouble, story.difference) == ("", "")
     assert len(story.steps) == len(record.events) + 1
 

@@ -154,7 +154,7 @@ def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> 
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, RANDOM), 0)])
     record = Record.of(whole)
     record.ending = Ending("timed out", 1)
-    assert "forfeits, but it is not to move" in (first_difference(record) or "")
+    assert "is recorded, but the replay gives" in (first_difference(record) or "")
 
 
 def test_an_overdue_player_is_not_asked_again_before_it_has_answered(go: threading.Event) -> None:

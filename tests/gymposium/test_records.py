@@ -115,11 +115,14 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("events", 0, 1, "Chance outcome:5"), "is not an outcome of chance|seed 5 gives|gives"),
         (put("events", 2, 1, "fold"), "not legal"),
         (put("events", 2, 0, 1), "it is seat 0's turn"),
-        (put("returns", [99.0, -99.0]), "the events give"),
+        (put("returns", [99.0, -99.0]), r"returns: \[99.0, -99.0\] is recorded, but the replay gives \["),
         (put("returns", [0.5]), "there are 1 returns"),
-        (put("results", ["draw", "win"]), "the events give"),
-        (put("ending", asdict(Ending("no legal move", 0))), "not to move"),
-        (put("penalties", {"0": 1.0}), "the replies cost"),
+        (put("results", ["draw", "win"]), "results: .* is recorded, but the replay gives"),
+        (
+            put("ending", asdict(Ending("no legal move", 0))),
+            "ending: .* is recorded, but the replay gives 'The game is over",
+        ),
+        (put("penalties", {"0": 1.0}), "penalties: .* is recorded, but the replay gives {}"),
         (put("seed", 6), "seed 6 gives"),
         (put("game_version", 7), "version 7 of the game"),
         (put("game", "tic_tac_toe"), "not chance's turn"),
@@ -131,7 +134,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (lambda data: data["turns"][0].update(action=0), "is called move, but it is illegal"),
         (put("turns", []), "the replies end"),
         (lambda data: data["turns"].append(data["turns"][0]), "after the end of the match"),
-        (lambda data: data["events"].pop(), "are to move|stops before a chance"),
+        (lambda data: data["events"].pop(), "the record stops before (seat [01]'s move|a chance outcome)"),
         (lambda data: data["events"].append([0, "call"]), "after the end of the match"),
         (put("on_illegal", "sometimes"), "is not a policy"),
         (put("prompts", 0, "reader", "mve"), "way of replying"),
@@ -236,7 +239,20 @@ def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
     assert retried
     for one in retried:
         assert "after the end of the match" in str(tampered(one, put("on_illegal", "forfeit")))
-        assert "penalties are {}" in str(tampered(one, put("on_illegal", "penalty(0.5,9)")))
+        assert "is recorded, but the replay gives" in str(tampered(one, put("on_illegal", "penalty(0.5,9)")))
+
+
+def test_another_move_than_the_one_drawn_for_a_failed_reply_is_found() -> None:
+    """Under `random` the drawn move follows from the players' seed: another legal one, to the same end, is found."""
+    found = 0
+    for played in matches("tic_tac_toe", "random", n=20):
+        last, event = played.turns[-1], played.events[-1]
+        free = {f"{column}{row}" for column in "abc" for row in "123"} - {event.move for event in played.events}
+        for other in free if last.reading != "move" else ():
+            difference = tampered(played, put("events", len(played.events) - 1, 1, other))
+            assert difference is not None
+            found += f"is {other!r} of seat {event.seat}, but the replay gives {event.move!r}" in difference
+    assert found
 
 
 @given(st.sampled_from(GAMES), st.sampled_from(POLICIES), st.integers(0, 7), st.data())
@@ -321,7 +337,7 @@ def test_a_tampered_match_is_named_with_its_line(tmp_path: Path) -> None:
     path.write_text("\n".join([lines[0], json.dumps(record), lines[2]]) + "\n")
     [problem] = verify_file(path).problems
     assert problem.where == f"{path}:2 (match {record['id']})"
-    assert "returns are [5.0, -5.0]" in problem.what
+    assert "returns: [5.0, -5.0] is recorded" in problem.what
 
 
 def test_prompts_of_another_version_are_not_made_again() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium.errors import BadRecord, IllegalMove, WrongSeat
-from gymposium.games.protocol import CHANCE, Event
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.records import walk
 
 from .test_records import POLICIES, matches, parsed
+
+
+def position(match: Match) -> tuple[tuple[int, ...], list[Event]]:
+    return match.to_move(), list(match.events)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -17,25 +21,25 @@ def test_everything_comes_once_and_in_order(game: str, policy: str) -> None:
     for played in matches(game, policy, n=8, share=0.4):
         record = parsed(played)
         events, replies = [], {seat: [] for seat in range(len(record.players))}
-        for decision, match in walk(record):
-            assert match.to_move() == decision.seats
-            assert match.events[: len(record.events)] == record.events[: len(match.events)]
+        for decision in walk(record, position):
             events += [Event(CHANCE, outcome) for outcome in decision.chance]
+            assert decision.seen == (decision.seats, events)
             events += [Event(seat, move) for seat, move in decision.moves.items()]
-            for seat, said in decision.replies.items():
-                replies[seat] += said
-                accepted = [reply["reading"] == "move" for reply in said]
+            for seat, heard in decision.replies.items():
+                replies[seat] += [(reply.turn.reading, reply.turn.text) for reply in heard]
+                assert [reply.reason is None for reply in heard] == [True] + [False] * (len(heard) - 1)
+                accepted = [reply.turn.reading == "move" for reply in heard]
                 if decision.moves and policy != "random":
-                    assert accepted == [False] * (len(said) - 1) + [True]
+                    assert accepted == [False] * (len(heard) - 1) + [True]
         assert events == record.events
-        for seat, said in replies.items():
-            assert said == [turn for turn in record.turns if turn["seat"] == seat]
+        for seat, heard in replies.items():
+            assert heard == [(turn["reading"], turn["text"]) for turn in record.turns if turn["seat"] == seat]
 
 
 def test_it_goes_as_far_as_the_rules_do() -> None:
     record = parsed(matches("tic_tac_toe", share=0.0)[0])
     record.events[2] = record.events[0]
-    with pytest.raises((BadRecord, IllegalMove, WrongSeat)):
-        list(walk(record))
-    walked = walk(record)
-    assert [next(walked)[0].moves for _ in range(2)] == [dict([event]) for event in record.events[:2]]
+    with pytest.raises(GymposiumError, match="event 2 is"):
+        list(walk(record, position))
+    walked = walk(record, position)
+    assert [next(walked).moves for _ in range(2)] == [dict([event]) for event in record.events[:2]]

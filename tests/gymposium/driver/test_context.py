@@ -100,14 +100,14 @@ def test_a_record_that_lies_about_it_is_found() -> None:
     both = Ending("out of context", 1, others=(Ending("timed out", 0),))
     for ending, difference in [
         (Ending("no legal move", 1), "the replies end where seat 1 is to give one"),
-        (both, "seats [1, 0] are said to have given no reply, but it is seats [1] that gave none"),
+        (both, "Seat 0 did not answer in time.' is recorded, but the replay gives 'Seat 1 had no room"),
     ]:
         record.ending = ending
-        assert first_difference(record) == difference
+        assert difference in (first_difference(record) or "")
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
     record = Record.of(whole)
     record.ending = Ending("out of context", 0)
-    assert first_difference(record) == "seat 0 forfeits, but it is not to move"
+    assert "but the replay gives 'The game is over.'" in (first_difference(record) or "")
     data = json.loads(record.line())
     data["ending"]["seat"] = -1
     with pytest.raises(BadRecord, match="ending is not of the right form"):

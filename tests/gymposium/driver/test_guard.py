@@ -172,9 +172,14 @@ def test_a_record_that_lies_about_a_crash_is_found() -> None:
     assert record.ending == Ending("crashed", 0, "KeyError: 'x'")
     for ending, difference in [
         (Ending("no legal move", 0), "the replies end where seat 0 is to give one"),
-        (Ending("crashed", 1, "KeyError"), "seat 1 forfeits, but it is not to move"),
-        (Ending("crashed", 0, others=(Ending("crashed", 1),)), "it is seats [0] that gave none"),
+        (Ending("crashed", 1, "KeyError"), "the replies end where seat 0"),
+        (
+            Ending("crashed", 0, others=(Ending("crashed", 1),)),
+            "Seat 1 crashed.' is recorded, but the replay gives 'Seat 0 crashed and forfeits.'",
+        ),
     ]:
         assert difference in (first_difference(dataclasses.replace(record, ending=ending)) or "")
     whole = Record.of(matches(RANDOM, "tic_tac_toe")["3"])
-    assert "not to move" in (first_difference(dataclasses.replace(whole, ending=Ending("crashed", 0, "x"))) or "")
+    assert "the replay gives 'The game is over.'" in (
+        first_difference(dataclasses.replace(whole, ending=Ending("crashed", 0, "x"))) or ""
+    )

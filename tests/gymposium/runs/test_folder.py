@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.driver import FORFEIT, MatchResult, play
 from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption
+from gymposium.records import Verification, match_files, verify_file
 from gymposium.runs.folder import RunFolder, RunMatches, new_folder
+from gymposium.seating import MatchPlan, Series, seated_jobs
 from gymposium.writable import check_writable
 
-PLANNED = {f"m-{number}": number for number in range(12)}
+SERIES = Series("m", "kuhn_poker", ("random", "greedy"), 12, seed=3, swap=True, on_illegal="forfeit")
+PLANNED = MatchPlan((SERIES,))
 
 
-def played(*numbers: int) -> list[MatchResult]:
-    game, players = load_game("kuhn_poker"), [make_player("random")] * 2
-    return list(play([MatchJob(f"m-{number}", game, players, number) for number in numbers], at_once=1))
+def played(*numbers: int, first: int = 0) -> list[MatchResult]:
+    game, players = load_game("kuhn_poker"), [make_player("random"), make_player("greedy")]
+    jobs = seated_jobs(game, players, 12, seed=3, swap=True, tag="m", on_illegal=FORFEIT, first=first)
+    return list(play([job for number, (job, _) in enumerate(jobs) if number in numbers], at_once=1))
 
 
 def test_folders_are_named_by_date_command_and_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +78,7 @@ def test_matches_are_in_the_file_at_once_and_in_the_end_in_order(tmp_path: Path)
         assert log.finished == {"m-7", "m-2", "m-11"}
         for match in played(*(number for number in range(12) if f"m-{number}" not in log.finished)):
             log.write(match)
-        assert [record.id for record in log.in_order()] == [*PLANNED]
+        assert [record.id for record in log.in_order()] == [f"m-{number}" for number in range(12)]
     with RunMatches(tmp_path / "whole.jsonl", PLANNED) as log:
         for match in played(*range(12)):
             log.write(match)
@@ -96,8 +102,8 @@ def test_a_match_that_broke_off_stays_and_is_played_again(tmp_path: Path) -> Non
 @pytest.mark.parametrize("line", ['{"id": "m-1"}', "nonsense", None])
 def test_a_line_that_is_none_of_the_run_is_named_and_kept(tmp_path: Path, line: str | None) -> None:
     file = tmp_path / "matches.jsonl"
-    with RunMatches(file, {**PLANNED, "other-1": 12}) as log:
-        [match] = played(1)
+    with RunMatches(file, MatchPlan((SERIES, replace(SERIES, tag="other")))) as log:
+        [match] = played(1, first=12 if line is None else 0)
         match.job.id = "other-1" if line is None else match.job.id
         log.write(match)
     file.write_text(file.read_text() + (f"{line}\n" if line else ""))
@@ -105,6 +111,122 @@ def test_a_line_that_is_none_of_the_run_is_named_and_kept(tmp_path: Path, line: 
     with pytest.raises(BadOption, match=rf"matches.jsonl:{1 if line is None else 2} is .* Remove that line"):
         RunMatches(file, PLANNED)
     assert file.read_bytes() == before
+
+
+# -- the manifest
+
+
+def finished(folder: Path) -> tuple[Path, list[str]]:
+    """A finished file of matches and its lines."""
+    file = folder / "matches.jsonl"
+    with RunMatches(file, PLANNED) as log:
+        for match in played(*range(12)):
+            log.write(match)
+        list(log.in_order())
+    return file, file.read_text().splitlines()
+
+
+def verified(file: Path, lines: list[str]) -> Verification:
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return verify_file(file)
+
+
+def test_a_finished_file_agrees_with_its_manifest_and_any_line_verifies_alone(tmp_path: Path) -> None:
+    file, lines = finished(tmp_path)
+    found = verify_file(file)
+    assert (found.matches, found.planned, found.finished, found.problems) == (12, 12, True, [])
+    assert [json.loads(line)["number"] for line in lines] == [*range(12)]
+    alone = verified(tmp_path / "some.jsonl", [lines[7], lines[2], lines[7]])
+    assert (alone.matches, alone.planned, alone.problems) == (3, None, [])
+    assert match_files(tmp_path) == [file]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines[:-1], ["matches.jsonl: 1 of the 12 planned matches are missing: 11"]),
+        (lambda lines: lines[4:], ["matches.jsonl: 4 of the 12 planned matches are missing: 0, 1, 2, …"]),
+        (lambda lines: [*lines, lines[3]], ["matches.jsonl:13: match 3 of the plan is in line 4 already"]),
+        (
+            lambda lines: [lines[1], lines[0], *lines[2:]],
+            ["matches.jsonl:2: match 0 of the plan comes after match 1"],
+        ),
+        (
+            lambda lines: [lines[0], numbered(lines[2], 1), numbered(lines[1], 2), *lines[3:]],
+            [
+                "matches.jsonl:2: id: 'm-2' is recorded, but the plan has 'm-1'",
+                "matches.jsonl:3: id: 'm-1' is recorded",
+            ],
+        ),
+        (
+            lambda lines: [*lines[:5], numbered(lines[6], 5, id="m-5"), *lines[6:]],
+            ["matches.jsonl:6: players: "],
+        ),
+        (
+            lambda lines: [*lines, numbered(lines[3], 12)],
+            ["matches.jsonl:13: the plan of the run has no match of number"],
+        ),
+        (
+            lambda lines: [*lines, numbered(lines[3], None)],
+            ["matches.jsonl:13: the plan of the run has no match of num"],
+        ),
+        (lambda lines: [*lines[:-1], f" {lines[-1]}"], ["matches.jsonl: its lines are not those that the run wrote"]),
+    ],
+)
+def test_missing_repeated_and_exchanged_matches_are_named(
+    tmp_path: Path, change: Callable[[list[str]], list[str]], said: list[str]
+) -> None:
+    file, lines = finished(tmp_path)
+    problems = verified(file, change(lines)).problems
+    assert [str(problem).startswith(f"{tmp_path}/{text}") for problem, text in zip(problems, said, strict=True)] == [
+        True
+    ] * len(said), problems
+
+
+def numbered(line: str, number: int | None, **changes: object) -> str:
+    return json.dumps(json.loads(line) | {"number": number} | changes, separators=(",", ":"))
+
+
+def test_an_unfinished_file_lacks_nothing_yet(tmp_path: Path) -> None:
+    with RunMatches(tmp_path / "matches.jsonl", PLANNED) as log:
+        for match in played(7, 2, 11):
+            log.write(match)
+        list(log.in_order())
+    found = verify_file(tmp_path / "matches.jsonl")
+    assert (found.matches, found.planned, found.finished, found.problems) == (3, 12, False, [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "gymposium-manifest-9"},
+        {"count": 13},
+        {"digest": 5},
+        {"plan": 7},
+        {"plan": [7]},
+        {"plan": [{"tag": "m"}]},
+        {"plan": [], "count": 10**30},
+        {"more": 1},
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path, change: dict[str, object]) -> None:
+    file, lines = finished(tmp_path)
+    manifest = tmp_path / "matches.manifest.json"
+    data = json.loads(manifest.read_text())
+    for text in (json.dumps(data | change), "{", "[" * 100_000):
+        manifest.write_text(text)
+        assert [str(manifest) in str(problem) for problem in verified(file, lines).problems] == [True]
+    many = [part | {"matches": 10**30} for part in data["plan"]]
+    manifest.write_text(json.dumps(data | {"plan": many, "count": 10**30}))
+    assert [" planned matches are missing: 12, 13, 14, …" in str(one) for one in verify_file(file).problems] == [True]
+
+
+def test_a_folder_without_matches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match=f"{tmp_path} is not the folder of a run"):
+        match_files(tmp_path)
+    (tmp_path / "matches").mkdir()
+    (tmp_path / "matches" / "train.jsonl").touch()
+    assert match_files(tmp_path) == [tmp_path / "matches" / "train.jsonl"]
 
 
 def test_whether_something_can_be_written_is_asked_without_a_trace(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from gymposium.ending import Ending
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.records import Record
-from gymposium.viewer.replays.story import tell
+from gymposium.viewer.replays.story import build_story
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -125,7 +125,7 @@ def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, run
 def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/12.html#step-2")
     record = Record.parse((runs / "boards" / "tic tac toe.jsonl").read_text(encoding="utf-8").splitlines()[11])
-    [act] = tell(record).steps[2].acts
+    [act] = build_story(record).steps[2].acts
     assert len(act.tries) == 3
     prompts = page.locator("#step-2 details.prompt")
     for number, one in enumerate(act.tries):

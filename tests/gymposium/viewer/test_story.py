@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.ending import Ending
 from gymposium.records import Record
-from gymposium.viewer.replays.story import Story, Try, tell
+from gymposium.viewer.replays.story import Story, Try, build_story
 
 from .conftest import Scripted, write
 
@@ -19,7 +19,7 @@ from .conftest import Scripted, write
 def story_of(tmp_path: Path, name: str, players: list[Any], *, policy: str = "forfeit", **changes: Any) -> Story:
     write(tmp_path / "m.jsonl", name, players, policy=policy)
     data = json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))
-    return tell(replace(Record.parse(json.dumps(data)), **changes))
+    return build_story(replace(Record.parse(json.dumps(data)), **changes))
 
 
 def tries(story: Story, seat: int) -> list[Try]:
@@ -128,7 +128,7 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))
     data["prompts"][1]["hash"] = "0123456789ab"
     data["prompts"][0]["version"] = 0
-    story = tell(Record.parse(json.dumps(data)))
+    story = build_story(Record.parse(json.dumps(data)))
     assert "worded by version 0" in story.seats[0].differs
     assert "digest is 0123456789ab" in story.seats[1].differs
     assert "prompt differs: seat 1" in story.difference
@@ -137,14 +137,16 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
 def test_what_does_not_follow_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     whole = story_of(tmp_path, "tic_tac_toe", ["random", "random"])
     events = [list(event) for event in whole.record.events]
-    broken = tell(Record.parse(json.dumps(json.loads(whole.record.line()) | {"events": [*events[:3], events[0]]})))
-    assert "Moves were given for seats [0]" in broken.trouble
+    broken = build_story(
+        Record.parse(json.dumps(json.loads(whole.record.line()) | {"events": [*events[:3], events[0]]}))
+    )
+    assert "event 3 is" in broken.trouble
     assert [act.seat for step in broken.steps[:3] for act in step.acts] == [0, 1, 0]
     assert sorted(one.text for seat in (0, 1) for one in tries(broken, seat)) == sorted(
         turn["text"] for turn in whole.record.turns
     )
-    other = tell(Record.parse(json.dumps(json.loads(whole.record.line()) | {"returns": [5.0, 5.0]})))
-    assert "returns are" in other.difference
+    other = build_story(Record.parse(json.dumps(json.loads(whole.record.line()) | {"returns": [5.0, 5.0]})))
+    assert "returns: [5.0, 5.0] is recorded" in other.difference
 
 
 def test_replies_are_shown_where_the_game_is_not_there(tmp_path: Path) -> None:

@@ -92,11 +92,20 @@ def contest(
     seed: int,
     tag: str,
     on_illegal: FailurePolicy = FORFEIT,
+    first: int = 0,
 ) -> Iterator[tuple[MatchJob, int]]:
-    """The matches of an evaluation, each with the seat that the player has in it. Raises as `evaluate` does."""
+    """The matches of an evaluation, each with the seat that the player has in it. `first` is the number of the first
+    one in the plan of the run. Raises as `evaluate` does."""
     check_share(matches, game)
+    players = contestants(player, opponent, game)
+    for job, order in seated_jobs(
+        game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first
+    ):
+        yield job, order.index(0)
+
+
+def contestants(player: Player, opponent: Player | None, game: Game) -> list[Player]:
+    """The players of the first match of an evaluation, by seat. Raises `BadOption` if the opponent is missing."""
     if opponent is None and game.seats > 1:
         raise BadOption(f"{game.name} has {game.seats} seats; name an opponent.")
-    players = [player, *[opponent or player] * (game.seats - 1)]
-    for job, order in seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal):
-        yield job, order.index(0)
+    return [player, *[opponent or player] * (game.seats - 1)]

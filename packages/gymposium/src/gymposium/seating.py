@@ -1,8 +1,10 @@
-"""Who sits where, and from which seeds: the matches of a comparison between players."""
+"""Seats and seeds of a comparison between players: a series of matches, and the plan of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 from gymposium.driver import MatchJob
 from gymposium.failures import FailurePolicy
@@ -20,21 +22,24 @@ def seated_jobs(
     swap: bool,
     tag: str,
     on_illegal: FailurePolicy,
+    first: int = 0,
 ) -> Iterator[tuple[MatchJob, list[int]]]:
     """Jobs, each with the index of the player in each seat. With `swap` the players move one seat on from
     match to match, and the matches of one round over the seats share a match seed, so that every player
-    gets every deal. The players' own streams differ from match to match. Ids begin with `tag`."""
+    gets every deal. The players' own streams differ from match to match. Ids begin with `tag`; `first` is the number
+    of the first match in the plan of the run."""
     for number in range(matches):
-        deal = number // game.seats if swap else number
         order = seats_of(number, game.seats, swap=swap)
+        match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
         yield (
             MatchJob(
                 id=f"{tag}-{number}",
                 game=game,
                 players=[players[index] for index in order],
-                seed=stream(seed, "deal", deal).getrandbits(48),
-                player_seed=stream(seed, "players", number).getrandbits(48),
+                seed=match_seed,
+                player_seed=player_seed,
                 on_illegal=on_illegal,
+                number=first + number,
             ),
             order,
         )
@@ -46,6 +51,65 @@ def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:
     return [(seat - shift) % seats for seat in range(seats)]
 
 
-def planned(tag: str, matches: int) -> dict[str, int]:
-    """The number of each of these matches by its id."""
-    return {f"{tag}-{number}": number for number in range(matches)}
+def seeds_of(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, int]:
+    """The seed of the match of this number, and the seed of its players' streams."""
+    deal = number // seats if swap else number
+    return stream(seed, "deal", deal).getrandbits(48), stream(seed, "players", number).getrandbits(48)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Matches of one game between the same players, as `seated_jobs` plans them: one part of a run's plan."""
+
+    tag: str
+    """Beginning of the match ids."""
+    game: str
+    players: tuple[str, ...]
+    """One for each seat of the first match."""
+    matches: int
+    seed: int
+    swap: bool
+    on_illegal: str
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for a series without players or with a negative number of matches."""
+        if not self.players or self.matches < 0:
+            raise ValueError("a series has at least one player and no negative number of matches")
+
+    def match(self, number: int) -> dict[str, object]:
+        """The fields of the record of the match of this number that are known before it is played."""
+        seats = len(self.players)
+        match_seed, player_seed = seeds_of(number, seats, seed=self.seed, swap=self.swap)
+        return {
+            "id": f"{self.tag}-{number}",
+            "game": self.game,
+            "players": [self.players[index] for index in seats_of(number, seats, swap=self.swap)],
+            "seed": match_seed,
+            "player_seed": player_seed,
+            "on_illegal": self.on_illegal,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """All matches of a run, numbered from 0 over its series."""
+
+    series: tuple[Series, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of matches."""
+        return sum(one.matches for one in self.series)
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each match by its id."""
+        ids = (f"{one.tag}-{number}" for one in self.series for number in range(one.matches))
+        return {match_id: number for number, match_id in enumerate(ids)}
+
+    def match(self, number: int) -> dict[str, object]:
+        """The fields of the record of this match that are known before it is played. Raises `IndexError` for a number
+        that is not in the plan."""
+        for one, end in zip(self.series, accumulate(one.matches for one in self.series)):
+            if 0 <= number < end:
+                return one.match(number - end + one.matches)
+        raise IndexError(f"the plan has {self.count} matches")

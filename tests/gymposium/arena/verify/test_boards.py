@@ -256,7 +256,7 @@ def _twice(text: str) -> str:
         (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)), "wrong"),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)), "wrong"),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"versions":{', '"versions":{"a":"1",')), "versions are"),
-        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"seconds":9.0,"text":')), "time told"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"seconds":9.0,"text":')), "its time recorded"),
     ],
 )
 def test_changed_lines_are_found(change: Any, said: str, copy: Copy) -> None:

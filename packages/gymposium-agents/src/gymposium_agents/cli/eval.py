@@ -36,11 +36,11 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.seating import seats_of
+from gymposium.seating import MatchPlan, Series, seats_of
 from gymposium.settings import read_settings
 from gymposium_agents.cli.blocks import blocks
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.evaluate import Evaluation, check_share, contest
+from gymposium_agents.evaluate import Evaluation, check_share, contest, contestants
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
@@ -252,23 +252,37 @@ class _Session:
     def play(self, players: dict[str, Player], folder: RunFolder) -> None:
         """Play what the folder does not hold yet, one pairing after the other, and count all of it."""
         plan = self.plan
-        tags = [plan.tag(game, opponent) for game, opponent, _ in self.found]
-        ids = [f"{tag}-{number}" for tag in tags for number in range(plan.matches)]
-        places = {match: place for place, match in enumerate(ids)}
-        with matches_of(folder, places, self._allow) as (log, bar):
-            for (game, opponent, _), tag in zip(self.found, tags, strict=True):
-                self._play(players, game, opponent, tag, log, bar)
+        matches = MatchPlan(tuple(self._series(players, game, opponent) for game, opponent, _ in self.found))
+        numbers = matches.numbers()
+        with matches_of(folder, matches, self._allow) as (log, bar):
+            for pairing, (game, opponent, _) in enumerate(self.found):
+                self._play(players, game, opponent, pairing * plan.matches, log, bar)
             for record in log.in_order():
-                pairing, number = divmod(places[record.id], plan.matches)
+                pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.found[pairing]
                 evaluation.add_record(record, game, seats_of(number, game.seats, swap=True).index(0))
 
-    def _play(
-        self, players: dict[str, Player], game: Game, opponent: str, tag: str, log: RunMatches, bar: Progress
-    ) -> None:
+    def _series(self, players: dict[str, Player], game: Game, opponent: str) -> Series:
         plan = self.plan
-        both = players[plan.player], players.get(opponent)
-        jobs = contest(*both, game, plan.matches, seed=plan.seed, tag=tag, on_illegal=plan.on_illegal)
+        names = tuple(one.name for one in contestants(players[plan.player], players.get(opponent), game))
+        tag, policy = plan.tag(game, opponent), str(plan.on_illegal)
+        return Series(tag, game.name, names, plan.matches, plan.seed, swap=True, on_illegal=policy)
+
+    def _play(
+        self, players: dict[str, Player], game: Game, opponent: str, first: int, log: RunMatches, bar: Progress
+    ) -> None:
+        """Play what is missing of one pairing, whose matches are numbered from `first`."""
+        plan = self.plan
+        jobs = contest(
+            players[plan.player],
+            players.get(opponent),
+            game,
+            plan.matches,
+            seed=plan.seed,
+            tag=plan.tag(game, opponent),
+            on_illegal=plan.on_illegal,
+            first=first,
+        )
         missing = [job for job, _ in jobs if job.id not in log.finished]
         done = plan.matches - len(missing)
         task = bar.add_task(f"{game.name} {self._against(opponent)}", total=plan.matches, completed=done)

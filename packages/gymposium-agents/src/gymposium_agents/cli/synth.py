@@ -39,7 +39,7 @@ from gymposium.players.protocol import Player
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.seating import planned, seated_jobs
+from gymposium.seating import MatchPlan, Series, seated_jobs
 from gymposium.settings import read_settings
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.settings import PlayerSettings
@@ -233,7 +233,9 @@ class _Session:
     def play(self, players: Mapping[str, Player], folder: RunFolder) -> dict[str, Any]:
         """Play what the folder does not hold yet, and write the data and the manifest, which is given back."""
         total = self.given.matches
-        with matches_of(folder, planned(self._tag, total), self._allow) as (log, bar):
+        names = tuple(players[text].name for text in self.texts)
+        series = Series(self._tag, self.game.name, names, total, self.given.seed, self.given.swap, str(FORFEIT))
+        with matches_of(folder, MatchPlan((series,)), self._allow) as (log, bar):
             task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
             missing = (job for job in self._jobs(players) if job.id not in log.finished)
             for _ in recorded(play(missing, at_once=self.given.at_once, schedule=self._schedule), log.write):

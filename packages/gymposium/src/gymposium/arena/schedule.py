@@ -125,6 +125,7 @@ def jobs(lineup: Lineup, players: Sequence[Player]) -> list[MatchJob]:
             player_seed=player_seed(lineup, group, rotation),
             on_illegal=policy,
             opening=opening,
+            number=group * lineup.rotations + rotation,
         )
         for group in range(lineup.game.groups)
         for rotation in range(lineup.rotations)

@@ -10,9 +10,10 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, number, out, show
+from gymposium.driver import Turn
 from gymposium.ending import OVER
 from gymposium.errors import BadOption, describe
-from gymposium.games.protocol import CHANCE
+from gymposium.games.protocol import CHANCE, Match
 from gymposium.games.registry import needs_isolation
 from gymposium.isolated import isolated
 from gymposium.records import Problem, Record, no_records, read_records, walk
@@ -37,7 +38,7 @@ class ShownStep:
     move: str | None
     position: str = ""
     """What the seat saw when it decided; empty for chance."""
-    replies: list[dict[str, Any]] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     opening: bool = False
     """Whether it was drawn as the match's opening, so that nobody was asked."""
 
@@ -115,15 +116,19 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
 
 def _played_again(record: Record) -> Shown:
     steps: list[ShownStep] = []
-    match = None
-    for decision, match in walk(record):
+    decision = None
+    for decision in walk(record, _views):
         steps += [ShownStep(CHANCE, outcome) for outcome in decision.chance]
         for seat in decision.seats:
-            move, replies = decision.moves.get(seat), decision.replies.get(seat, [])
-            if move is not None or replies:
-                steps.append(ShownStep(seat, move, match.observe(seat).text, replies, decision.opening))
-    assert match is not None
-    return Shown(steps, [match.observe(seat).text for seat in range(match.game.seats)], not match.to_move())
+            move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
+            if move is not None or turns:
+                steps.append(ShownStep(seat, move, decision.seen[seat], turns, decision.opening))
+    assert decision is not None, "a match has an end"
+    return Shown(steps, decision.seen, not decision.seats)
+
+
+def _views(match: Match) -> list[str]:
+    return [match.observe(seat).text for seat in range(match.game.seats)]
 
 
 def _as_data(record: Record, played: Shown, only: int | None) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def _as_data(record: Record, played: Shown, only: int | None) -> dict[str, Any]:
                 "move": step.move,
                 "position": step.position or None,
                 "opening": step.opening,
-                "replies": [{"reading": r["reading"], "text": r["text"]} for r in step.replies],
+                "replies": [{"reading": turn.reading, "text": turn.text} for turn in step.turns],
             }
             for step in played.steps
             if only is None or step.seat == only
@@ -169,11 +174,11 @@ def _print(record: Record, played: Shown, only: int | None) -> None:
             continue
         say(f"\nSeat {step.seat} sees:")
         say(step.position.rstrip("\n"), "dim")
-        for reply in step.replies:
-            if reply["reading"] != "move":
-                say(f"Seat {step.seat} replies {reply['text']!r}: {reply['reading']}.", "red")
-            elif reply["text"] != step.move:
-                say(f"Seat {step.seat} replies {reply['text']!r}.")
+        for turn in step.turns:
+            if turn.reading != "move":
+                say(f"Seat {step.seat} replies {turn.text!r}: {turn.reading}.", "red")
+            elif turn.text != step.move:
+                say(f"Seat {step.seat} replies {turn.text!r}.")
         if step.opening:
             say(f"Opening, drawn at random: {step.move}", "cyan")
         elif step.move is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.host import host
 from gymposium.runs.folder import RunFolder, RunMatches
+from gymposium.seating import MatchPlan
 
 OutOption = Annotated[
     Path | None,
@@ -85,13 +86,11 @@ def told_how_to_go_on(kept: Callable[[], str | None], *arguments: str, allow: Se
 
 
 @contextmanager
-def matches_of(
-    folder: RunFolder, planned: Mapping[str, int], allow: Sequence[str] = ()
-) -> Iterator[tuple[RunMatches, Progress]]:
+def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) -> Iterator[tuple[RunMatches, Progress]]:
     """The matches of a run, to be played as far as they are missing, and a bar. Whatever ends the block early is told
     with the line that goes on."""
     with (
-        RunMatches(folder.matches, planned) as log,
+        RunMatches(folder.matches, plan) as log,
         told_how_to_go_on(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
         telling_of(log.file),
         match_bar() as bar,

@@ -38,7 +38,7 @@ from gymposium.players.protocol import Player
 from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.scores import Score
-from gymposium.seating import planned, seated_jobs, seats_of
+from gymposium.seating import MatchPlan, Series, seated_jobs, seats_of
 from gymposium.settings import read_settings
 from gymposium.watchdog import Watchdog
 
@@ -141,6 +141,11 @@ class _Session:
         inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
         self._tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
+    def _plan(self) -> MatchPlan:
+        given, names = self.settings, tuple(player.name for player in self.players)
+        policy = str(self.policy)
+        return MatchPlan((Series(self._tag, self.game.name, names, given.matches, given.seed, given.swap, policy),))
+
     def _jobs(self) -> Iterator[MatchJob]:
         given = self.settings
         for job, _ in seated_jobs(
@@ -157,8 +162,9 @@ class _Session:
     def play(self, folder: RunFolder) -> None:
         """Play what the folder does not hold yet, and count all of it."""
         total = self.settings.matches
-        numbers = planned(self._tag, total)
-        with matches_of(folder, numbers, self._allow) as (log, bar):
+        plan = self._plan()
+        numbers = plan.numbers()
+        with matches_of(folder, plan, self._allow) as (log, bar):
             task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
             missing = (job for job in self._jobs() if job.id not in log.finished)
             for _ in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):

@@ -9,32 +9,39 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, out
-from gymposium.records import verify_file
+from gymposium.records import match_files, verify_file
 from gymposium.visible import visible
 
 
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="Record files (JSONL)."),
+        typer.Argument(
+            metavar="FILE|DIR", exists=True, readable=True, help="Record files (JSONL), or folders of runs."
+        ),
     ],
     as_json: JsonOption = False,
 ) -> None:
     """Play every recorded match again and report what does not agree.
 
-    For each record two facts are checked: that its events make a legal match with these returns, and that
-    its seed draws the same chance. Replies are read again and the prompts' digests made again. The first
-    difference of each bad record is told. A line that is half-written or is no record is named and does not
-    stop the rest. Ends with 0 where all is well, else 1; a file without any record is not well.
+    Each match is played from its seeds with the recorded replies, and must give the same record: chance, readings,
+    moves drawn for failed replies, ending, returns and the digests of the prompts. Its events, loaded, must make a
+    legal match too. The first difference of each bad record is printed. A line that is cut off or is no record is
+    named and does not stop the rest.
+
+    A file of a run is also compared with its manifest (matches.manifest.json): matches that are missing from a
+    finished run, repeated, exchanged or not planned are named. A file without a manifest is verified line by line.
+
+    Exits with 0 if everything agrees, else with 1; a file without any record is an error.
 
     A game that imports a module or opens a file is played only where you allow it: gymposium --allow NAME verify FILE.
 
     Examples:
 
-        gymposium verify gymposium-runs/2026-11-23-run-1/matches.jsonl
+        gymposium verify gymposium-runs/2026-11-23-run-1
         gymposium verify runs/*.jsonl --json
     """
-    checked = [(path, verify_file(path)) for path in files]
+    checked = [(path, verify_file(path)) for given in files for path in match_files(given)]
     bad = sum(len(found.problems) for _, found in checked)
     if as_json:
         print_json(
@@ -44,6 +51,8 @@ def command(
                         "file": str(path),
                         "matches": found.matches,
                         "not_played": found.not_played,
+                        "planned": found.planned,
+                        "finished": found.finished,
                         "problems": [{"where": p.where, "what": p.what} for p in found.problems],
                     }
                     for path, found in checked
@@ -65,6 +74,9 @@ def command(
             )
             plural = "match" if found.matches == 1 else "matches"
             missed = f", {found.not_played} could not be" if found.not_played else ""
-            console.print(f"{path}: {found.matches} {plural} played again{missed}; {verdict}.", soft_wrap=True)
+            unfinished = "" if found.planned is None or found.finished else f" of {found.planned} planned"
+            console.print(
+                f"{path}: {found.matches} {plural}{unfinished} played again{missed}; {verdict}.", soft_wrap=True
+            )
     if bad:
         raise typer.Exit(1)

@@ -21,6 +21,7 @@ from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask, MatchContext, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import read, read_action
+from gymposium.streams import stream
 
 
 class RunningMatch:
@@ -125,7 +126,9 @@ class RunningMatch:
                     continue
                 outcome = self._tally.failed(seat, can_draw=bool(legal))
                 if outcome == "random" and legal:
-                    self._moves[seat] = legal[int(ask.rng.random() * len(legal))]
+                    # a stream of its own: a replay does not know what the player drew from its stream
+                    rng = stream(ask.seed, "random move", seat, ask.turn)
+                    self._moves[seat] = legal[int(rng.random() * len(legal))]
                 elif outcome == "again":
                     turn.penalty = job.on_illegal.cost  # 0 if a retry is free
                     again.append(self._context.ask(seat, reading.reason(legal)))

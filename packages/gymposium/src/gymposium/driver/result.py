@@ -35,6 +35,8 @@ class MatchJob:
     """Random plies with which the match begins, drawn from its seed (`gymposium.driver.opening`)."""
     note_pay: bool = False
     """Whether each turn is to say what the match had paid its seat before it (`Turn.before`), for rewards by turn."""
+    number: int | None = None
+    """The match's place in the plan of its run, from 0; None if it is not planned with others."""
 
     def __post_init__(self) -> None:
         """Raises `WrongType` where names stand in the place of what they name."""

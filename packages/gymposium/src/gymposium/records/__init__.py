@@ -6,8 +6,9 @@ with its reading, and the returns. `replay` shows them, `verify` plays them agai
 
 from gymposium.records.files import Problem, RecordWriter, ends_line, no_records, read_records, recorded
 from gymposium.records.record import FORMAT, Record
-from gymposium.records.verify import Verification, first_difference, verify_file
-from gymposium.records.walk import Decision, walk
+from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
+from gymposium.records.verify import Verification, first_difference, match_files, verify_file
+from gymposium.records.walk import Decision, RecordedReply, walk
 
 __all__ = [
     "FORMAT",
@@ -15,12 +16,19 @@ __all__ = [
     "Problem",
     "Record",
     "RecordWriter",
+    "RecordedReply",
+    "Script",
+    "ScriptedPlayer",
+    "Scripts",
     "Verification",
+    "difference",
     "ends_line",
     "first_difference",
+    "match_files",
     "no_records",
     "read_records",
     "recorded",
+    "silences",
     "verify_file",
     "walk",
 ]

@@ -52,6 +52,8 @@ class Record:
     prompts: list[dict[str, Any]]
     """For each seat: prompt style, reader, prompt version and the digest of the prompt's fixed parts."""
     versions: dict[str, str]
+    number: int | None = None
+    """The match's place in the plan of its run, from 0; None if it was not planned with others."""
     format: str = FORMAT
 
     @classmethod
@@ -84,6 +86,7 @@ class Record:
                 for seat, p in enumerate(job.players)
             ],
             versions=dict(versions()),
+            number=job.number,
         )
 
     @classmethod
@@ -138,6 +141,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
         _need(isinstance(data[name], dict), name)
     _need(all(isinstance(version, str) for version in data["versions"].values()), "versions")
     _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
+    _need(data["number"] is None or _is_count(data["number"]), "number")
     for report in data["reports"]:
         _need(isinstance(report, dict) and all(map(_is_number, report.values())), "reports")
     _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")

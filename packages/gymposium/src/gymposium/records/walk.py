@@ -1,107 +1,126 @@
-"""Through a recorded match decision by decision: who was asked, what was replied, and what came of it.
+"""A recorded match decision by decision: what was seen, who was asked, what was replied, and what came of it.
 
-The events say what was moved, the replies stand beside them; which replies belong to which decision follows from the
-rules of play. What shows matches to people rests on this.
+Whatever shows matches to people rests on this: `gymposium replay` and the pages of the viewer.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
+from gymposium.driver import EngineError, RunningMatch, Turn
 from gymposium.errors import BadRecord
-from gymposium.games.protocol import CHANCE, Match
+from gymposium.games.protocol import Event, Match
 from gymposium.games.registry import load_named_game
 from gymposium.records.record import Record
+from gymposium.records.replay import Script, late_event, replay_job, wrong_ending, wrong_event, wrong_opening
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Decision:
-    """Where a match stands when seats are to move, or at its end."""
+class RecordedReply:
+    """One recorded reply, with what its player had been told before it."""
 
+    turn: Turn
+    """The reply as the driver reads it."""
+    reason: str | None
+    """Why the seat's last reply was not accepted, if this is a retry."""
+
+
+@dataclass(slots=True)
+class Decision(Generic[T]):
+    """One step of a match: the position in which seats are to move, and what they did; or the end."""
+
+    seen: T
+    """The value of `look` for the match before the moves were made."""
     chance: list[str]
-    """What chance did since the decision before."""
+    """Chance outcomes since the last decision."""
     seats: tuple[int, ...]
-    """Who is to move; () at the end."""
+    """The seats to move; () at the end."""
     moves: dict[int, str] = field(default_factory=dict)
-    """What each of them moved; {} where the match ended or broke off before."""
-    replies: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    """What each of them had replied, in the form of `Record.turns`: the last reply decided, those before were not
-    accepted. Nothing stands here of a seat that gave no reply."""
+    """The move of each seat; {} if the match ended or broke off instead."""
+    replies: dict[int, list[RecordedReply]] = field(default_factory=dict)
+    """The replies of each seat in order: the last one decided, those before it were not accepted. A seat that gave no
+    reply is not in it."""
     opening: bool = False
-    """Whether the moves were drawn as the match's opening, so that nobody was asked."""
+    """True if the moves were drawn as the match's opening: nobody was asked."""
 
 
-def walk(record: Record) -> Iterator[tuple[Decision, Match]]:
-    """Every decision of a record, with the match as it stood; the last is its end, or where it was ended. The match is
-    led on for the next one: what is wanted of it must be asked before.
+def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
+    """The decisions of a recorded match in order, as the driver plays it again; the last one is the end of the match.
+    `look` is called with the match at each decision, before the moves are made, and must not change it.
 
-    Raises `BadRecord`, `IllegalMove` or `WrongSeat` at the first thing that does not follow from the game's rules."""
-    seats = load_named_game(record.game).seats
-    ended = 0 if record.ending.broke_off else seats
-    if len(record.players) != seats or not len(record.returns) == len(record.results) == ended:
-        raise BadRecord(f"the game has {seats} seats, the record other numbers of players, returns or results")
-    named = [failure.seat or 0 for failure in record.ending.failures] + [turn["seat"] for turn in record.turns]
-    strange = [seat for seat in named if seat >= seats]
-    if strange or len(record.prompts) != seats or len(record.reports) not in (0, seats):
-        raise BadRecord(f"the game has {seats} seats, the record replies, prompts or reports of others")
-    replies, at = _Replies(record), 0
-    for number, (match, end) in enumerate(_positions(record)):
-        chance = [event.move for event in record.events[at:end]]
-        movers = match.to_move()
-        moves = dict(record.events[end : end + len(movers)])
-        at = end + len(moves)
-        decision = Decision(chance, movers, moves, opening=bool(moves) and number < record.opening)
-        if not decision.opening:
-            take = replies.accepted if moves else replies.left  # what all had replied when the match was ended
-            decision.replies = {seat: given for seat in movers if (given := take(seat))}
-        yield decision, match
-
-
-def _positions(record: Record) -> Iterator[tuple[Match, int]]:
-    """The match at each decision and at its end, with the number of events before. Chance is drawn from
-    the seed while that agrees with the record (one pass), else loaded from the record each time."""
-    game, events, at = load_named_game(record.game), record.events, 0
-    match = game.new(record.seed)
-    drawn = True
-    while True:
-        start = at
-        while at < len(events) and events[at].seat == CHANCE:
-            at += 1
-        drawn = drawn and match.events[start:] == events[start:at]
-        if not drawn:
-            match = game.load(events[:at])
-        yield match, at
-        movers = match.to_move()
-        moves = events[at : at + len(movers)]
-        if not moves:
-            if at < len(events):
-                raise BadRecord(f"event {at} ({events[at].move!r}) comes after the end")
-            return
-        at += len(moves)
-        if drawn:
-            match.apply({event.seat: event.move for event in moves})
+    Raises `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error
+    of the game's engine."""
+    game = load_named_game(record.game)
+    job = replay_job(game, record)
+    running = RunningMatch(job)
+    running.begin()
+    if running.opening != record.opening:
+        raise BadRecord(wrong_opening(record, running.opening))
+    steps = _Steps(record, look)
+    match, drawn = game.new(record.seed), running.match.events
+    for _ in range(record.opening):
+        step = steps.begin(match)
+        step.opening = True
+        match.apply(dict(drawn[steps.at : steps.at + len(step.seats)]))
+        yield steps.end(step, match)
+    match, script, played = running.match, Script(record), None
+    while played is None:
+        step = steps.begin(match)
+        while played is None and len(match.events) == steps.at:
+            reasons, heard = {ask.seat: ask.reason for ask in running.asks}, len(running.turns)
+            running.answers = [script.next(ask.seat) for ask in running.asks]
+            try:
+                played = running.go_on()
+            except EngineError as error:
+                played = error.played
+            for turn in running.turns[heard:]:
+                step.replies.setdefault(turn.seat, []).append(RecordedReply(turn, reasons[turn.seat]))
+        yield steps.end(step, match)
+    if not match.to_move():
+        yield steps.begin(match)
+    if played.ending.broke_off and not record.ending.broke_off:
+        raise BadRecord(played.ending.detail)
+    if len(record.events) > len(match.events):
+        raise BadRecord(late_event(record, len(match.events)))
+    if played.ending != record.ending:
+        raise BadRecord(wrong_ending(record, played.ending))
 
 
-class _Replies:
-    """A record's replies, handed out decision by decision."""
+class _Steps(Generic[T]):
+    """Makes the decisions of a match that is played again, and checks that its events are the recorded ones."""
 
-    def __init__(self, record: Record) -> None:
-        self._any_counts = record.on_illegal == "random"
-        self._waiting: dict[int, deque[dict[str, Any]]] = defaultdict(deque)
-        for turn in record.turns:
-            self._waiting[turn["seat"]].append(turn)
+    def __init__(self, record: Record, look: Callable[[Match], T]) -> None:
+        self._record, self._look = record, look
+        self._shown = 0
+        """The number of events in earlier decisions."""
+        self.at = 0
+        """The number of events before the present decision."""
+        self._checked = 0
 
-    def accepted(self, seat: int) -> list[dict[str, Any]]:
-        """The replies up to the one that a move came from."""
-        taken: list[dict[str, Any]] = []
-        while waiting := self._waiting[seat]:
-            taken.append(waiting.popleft())
-            if self._any_counts or taken[-1]["reading"] == "move":
-                break
-        return taken
+    def begin(self, match: Match) -> Decision[T]:
+        """The decision that the match has come to, without what is done in it."""
+        events = match.events
+        self._check(events)
+        self.at = len(events)
+        return Decision(self._look(match), [event.move for event in events[self._shown :]], tuple(match.to_move()))
 
-    def left(self, seat: int) -> list[dict[str, Any]]:
-        return list(self._waiting[seat])
+    def end(self, step: Decision[T], match: Match) -> Decision[T]:
+        """The decision with the moves that were made in it, if any were."""
+        moves = match.events[self.at : self.at + len(step.seats)]
+        self._shown = self.at + len(moves)
+        self._check(match.events[: self._shown])
+        step.moves = dict(moves)
+        return step
+
+    def _check(self, events: Sequence[Event]) -> None:
+        recorded = self._record.events
+        for number, event in enumerate(events[self._checked :], start=self._checked):
+            if number >= len(recorded):
+                raise BadRecord(f"the record stops before event {number} ({event.move!r})")
+            if event != recorded[number]:
+                raise BadRecord(wrong_event(self._record, number, event))
+        self._checked = len(events)

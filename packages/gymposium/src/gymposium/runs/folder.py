@@ -2,6 +2,7 @@
 
     gymposium-runs/2026-11-23-run-1/settings.json
     gymposium-runs/2026-11-23-run-1/matches.jsonl
+    gymposium-runs/2026-11-23-run-1/matches.manifest.json
 
 Training runs have such a folder too, with files of their own.
 """
@@ -21,6 +22,8 @@ from gymposium.driver import MatchResult
 from gymposium.durable import replace_text, replaced
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.records import Record, RecordWriter
+from gymposium.records.manifest import Manifest, digest_of, manifest_of
+from gymposium.seating import MatchPlan
 from gymposium.writable import check_writable
 
 RUNS = Path("gymposium-runs")
@@ -121,7 +124,7 @@ class RunFolder:
             yield
         except GymposiumError:
             if self.is_new and not (self.matches.exists() and self.matches.stat().st_size):
-                for file in (self.matches, self.path / "settings.json"):
+                for file in (self.matches, manifest_of(self.matches), self.path / "settings.json"):
                     file.unlink(missing_ok=True)
                 self.path.rmdir()
             raise
@@ -131,12 +134,12 @@ class RunMatches:
     """The matches of a run, each in the file as soon as it is over, and in the end in the order in which they were
     planned. One that broke off is played again and stays in the file."""
 
-    def __init__(self, file: Path, planned: Mapping[str, int]) -> None:
-        """`planned` has the place of each match by its id.
+    def __init__(self, file: Path, plan: MatchPlan) -> None:
+        """Writes the manifest of the file, which holds `plan`.
 
         Raises `BadOption` where the file holds something else, or another process writes it."""
         self._writer = RecordWriter(file)
-        self._planned = planned
+        self._plan, self._planned = plan, plan.numbers()
         self._lines: list[tuple[int, int, int]] = []
         """The place of each line's match, where the line begins, and its length."""
         self._size = 0
@@ -144,6 +147,7 @@ class RunMatches:
         """Ids of the matches that have come to an end."""
         try:
             self._read()
+            Manifest(plan).write(file)
         except BaseException:
             self._writer.close()
             raise
@@ -183,9 +187,11 @@ class RunMatches:
         return found if self._lines else None
 
     def in_order(self) -> Iterator[Record]:
-        """Put the file in the order in which the matches were planned, and give those that came to an end. Nothing can
-        be written behind that."""
+        """Put the file in the order in which the matches were planned, write its digest into the manifest if none is
+        missing, and give the matches that came to an end. Nothing can be written after that."""
         self._sort()
+        if len(self.finished) == len(self._planned):
+            Manifest(self._plan, digest_of(self.file)).write(self.file)
         with open(self.file, encoding="utf-8") as file:
             for line in file:
                 record = Record.parse(line)

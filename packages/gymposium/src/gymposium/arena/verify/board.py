@@ -17,13 +17,13 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import exact_path
 from gymposium.arena.schedule import lineups
-from gymposium.arena.verify.cast import Cast
-from gymposium.arena.verify.claims import check_claim
 from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.files import check_files
 from gymposium.arena.verify.findings import Finding, PlayerVerified, Verification
 from gymposium.arena.verify.lineup import Check, Checked, check_lineup
+from gymposium.arena.verify.no_answer_claims import check_claim
+from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.results import check_results
 from gymposium.errors import GymposiumError, UnknownName
 from gymposium.plugins.host import host
@@ -121,8 +121,8 @@ class _Crew:
     def check(self, checks: Sequence[Check]) -> Iterator[tuple[int, Checked]]:
         """Verify these lineups; each comes with its number as soon as it is done."""
         if self._pool is None:
-            cast = Cast()
-            yield from ((number, check_lineup(check, cast)) for number, check in enumerate(checks))
+            pool = PlayerPool()
+            yield from ((number, check_lineup(check, pool)) for number, check in enumerate(checks))
             return
         # players mostly stand from the weakest to the strongest: what takes longest begins first
         numbers = {self._pool.submit(_check, check): number for number, check in reversed([*enumerate(checks)])}
@@ -142,13 +142,13 @@ def _begin(plugins: Sequence[Path]) -> None:
 
 
 def _check(check: Check) -> Checked:
-    return check_lineup(check, _cast())
+    return check_lineup(check, _pool())
 
 
 @cache
-def _cast() -> Cast:
+def _pool() -> PlayerPool:
     """The players of a worker process."""
-    return Cast()
+    return PlayerPool()
 
 
 def _add(found: Verification, players: Mapping[str, PlayerVerified], checked: Checked) -> None:
@@ -179,11 +179,11 @@ def _claims(
 def _attested(entries: Iterable[Entry]) -> list[Finding]:
     """What is wrong with entries whose replies are said to stand on somebody's word. Their players are not asked again,
     but made, where that needs no permission: one that could be asked must not say otherwise."""
-    cast = Cast()
+    pool = PlayerPool()
     for entry in entries:
         if entry.repeats is None:
-            cast.seat(entry, asked=True)
-    return cast.findings
+            pool.seat(entry, asked=True)
+    return pool.findings
 
 
 def _notes(entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
@@ -195,13 +195,13 @@ def _notes(entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
 
 def _check_exact(found: Verification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
     """Measure again what stands beside entries, as far as their players can be asked at all."""
-    cast = Cast()
+    pool = PlayerPool()
     for entry in entries:
         if not exact_path(board, entry).exists():
             continue
         again, findings = False, list[Finding]()
         if entry.repeats in ("quickly", "slowly") or (entry.repeats == "nearly" and rerun):
-            again, findings = check_exact(board, entry, cast)
-        found.add([*findings, *cast.findings])
+            again, findings = check_exact(board, entry, pool)
+        found.add([*findings, *pool.findings])
         if not again and not findings:
             found.notes.append(f"The exact figures of {entry.player} were not measured again: they are its word.")

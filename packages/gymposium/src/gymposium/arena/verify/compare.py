@@ -1,4 +1,4 @@
-"""A record against the same match played again along it."""
+"""A record compared with the match that the schedule plans under its id."""
 
 from __future__ import annotations
 
@@ -7,18 +7,7 @@ from typing import Any
 
 from gymposium.arena.entries import Entry
 from gymposium.driver import MatchJob
-from gymposium.records import Record, first_difference
-
-_COMPARED = (
-    "opening",
-    "events",
-    "turns",
-    "ending",
-    "penalties",
-    "returns",
-    "results",
-    "reports",
-)
+from gymposium.records import Record
 
 
 def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> str | None:
@@ -42,6 +31,7 @@ def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> st
 def _heads(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Any, Any]]:
     yield "game", record.game, job.game.name
     yield "players", record.players, [player.name for player in job.players]
+    yield "number", record.number, job.number
     yield "seed", record.seed, job.seed
     yield "player_seed", record.player_seed, job.player_seed
     yield "on_illegal", record.on_illegal, str(job.on_illegal)
@@ -52,22 +42,3 @@ def _prompt(entry: Entry, game: str) -> dict[str, Any]:
     """As it stands in records."""
     told = entry.prompt
     return {"style": told.style, "reader": told.reader, "version": told.version, "hash": told.digests[game]}
-
-
-def unequal(record: Record, again: Record) -> str | None:
-    """What in a record does not follow from its replies, in words, or None."""
-    for name in _COMPARED:
-        if (was := _told(record, name)) != (now := _told(again, name)):
-            if why := first_difference(record):
-                return why
-            if name in ("events", "turns") and record.on_illegal == "random":
-                return None  # a drawn move: its stream goes on from what the player drew, and that was not asked again
-            return f"{name} is {was!r}, but played again it is {now!r}"
-    return None
-
-
-def _told(record: Record, name: str) -> Any:
-    """A field without what is measured."""
-    if name == "turns":
-        return [(turn["seat"], turn["reading"], turn["text"], turn.get("action")) for turn in record.turns]
-    return getattr(record, name)

@@ -10,9 +10,9 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import exact_path, read_exact
 from gymposium.arena.results.model import Measured
-from gymposium.arena.verify.cast import Cast
 from gymposium.arena.verify.files import read_plain
 from gymposium.arena.verify.findings import Finding
+from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
 from gymposium.games.registry import load_game
@@ -21,7 +21,7 @@ _ROUNDING = 1e-3
 """By so much the figures of open weights may differ on another machine."""
 
 
-def check_exact(board: Board, entry: Entry, cast: Cast) -> tuple[bool, list[Finding]]:
+def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, list[Finding]]:
     """Whether the player's figures could be measured again, and what differs. Nothing is measured that has no file."""
     where = str(exact_path(board, entry).relative_to(board.path))
     try:
@@ -31,7 +31,7 @@ def check_exact(board: Board, entry: Entry, cast: Cast) -> tuple[bool, list[Find
         return False, [Finding("results", where, str(error))]
     if strange := [name for name in there if name not in entry.games]:
         return False, [Finding("results", where, f"it has figures of {strange[0]}, which {entry.player} does not play")]
-    player = cast.seat(entry, asked=True).player
+    player = pool.seat(entry, asked=True).player
     if player is None:
         return False, []
     findings = []

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from gymposium.arena.entries import Entry
 from gymposium.arena.schedule import Lineup, jobs
-from gymposium.arena.verify.along import Along, Prompter, Script, needs_a_process, silences
-from gymposium.arena.verify.cast import Cast
-from gymposium.arena.verify.compare import unequal, unplanned
+from gymposium.arena.verify.compare import unplanned
 from gymposium.arena.verify.findings import Finding
+from gymposium.arena.verify.player_pool import PlayerPool
+from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, needs_a_process
 from gymposium.driver import MatchJob, play
 from gymposium.players.protocol import Repeats
-from gymposium.records import Problem, Record, ends_line, read_records
+from gymposium.records import Problem, Record, Script, difference, ends_line, read_records, silences
 from gymposium.streams import stream
 
 _NAMED = 3
@@ -63,48 +63,48 @@ class Checked:
     """Matches that something else played than what was there when the last of its players was entered."""
 
 
-def check_lineup(check: Check, cast: Cast) -> Checked:
+def check_lineup(check: Check, pool: PlayerPool) -> Checked:
     """Verify a lineup's matches, with the players of this process."""
     found = Checked()
-    planned = {job.id: job for job in planned_jobs(check, cast)}
+    planned = {job.id: job for job in planned_jobs(check, pool)}
     matches = _matches(check, planned, found)
     found.matches = len(matches)
-    asking = _Asking(check, cast, [*planned])
-    prompter = Prompter({name: Script(record) for name, (_, record) in matches.items()})
+    asking = _Asking(check, pool, [*planned])
+    scripts = AskingScripts({name: Script(record) for name, (_, record) in matches.items()})
     ready = (replace(planned[name], players=asking.seats(planned[name])) for name in matches)
-    for played in play(ready, at_once=check.at_once, guard=prompter):
+    for played in play(ready, at_once=check.at_once, guard=scripts):
         where, record = matches[played.job.id]
-        if why := unequal(record, Record.of(played)):
+        if why := difference(record, Record.of(played)):
             found.findings.append(Finding("record", where, why))
         for seat in range(len(record.players)):
-            if how := prompter.differences.get((record.id, seat)):
+            if how := scripts.differences.get((record.id, seat)):
                 found.findings.append(Finding("reply", where, how))
         _count(record, asking, found)
-    found.asked, found.same = prompter.asked, prompter.same
-    found.why_not = {**cast.why_not, **prompter.unreachable}
-    found.findings += cast.findings
+    found.asked, found.same = scripts.asked, scripts.same
+    found.why_not = {**pool.why_not, **scripts.unreachable}
+    found.findings += pool.findings
     return found
 
 
-def planned_jobs(check: Check, cast: Cast) -> list[MatchJob]:
+def planned_jobs(check: Check, pool: PlayerPool) -> list[MatchJob]:
     """The lineup's matches, with seats in which nobody is asked again."""
-    seats = [cast.seat(check.entries[player], asked=False) for player in check.lineup.players]
+    seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
     return jobs(check.lineup, seats)
 
 
 class _Asking:
     """Who is asked again in which match."""
 
-    def __init__(self, check: Check, cast: Cast, ids: Sequence[str]) -> None:
-        self._entries, self._cast = check.entries, cast
+    def __init__(self, check: Check, pool: PlayerPool, ids: Sequence[str]) -> None:
+        self._entries, self._pool = check.entries, pool
         self._chosen = {
             repeats: frozenset(stream(check.seed, repeats, check.lineup.id).sample(ids, min(count, len(ids))))
             for repeats, count in check.samples.items()
         }
 
-    def seats(self, job: MatchJob) -> list[Along]:
+    def seats(self, job: MatchJob) -> list[RecordedPlayer]:
         return [
-            self._cast.seat(self._entries[player.name], asked=self.is_asked(job.id, player.name))
+            self._pool.seat(self._entries[player.name], asked=self.is_asked(job.id, player.name))
             for player in job.players
         ]
 
@@ -115,7 +115,7 @@ class _Asking:
 
     def can_be(self, player: str) -> bool:
         """Whether it could be asked in any match at all."""
-        return self._entries[player].repeats in ("quickly", "slowly") and player not in self._cast.why_not
+        return self._entries[player].repeats in ("quickly", "slowly") and player not in self._pool.why_not
 
 
 def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> dict[str, tuple[str, Record]]:

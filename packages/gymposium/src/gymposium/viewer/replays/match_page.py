@@ -12,7 +12,7 @@ from gymposium.errors import BadRecord
 from gymposium.records import Record
 from gymposium.viewer.files import copy_static, write_page
 from gymposium.viewer.pages import Tab, render
-from gymposium.viewer.replays.story import Story, tell
+from gymposium.viewer.replays.story import Story, build_story
 
 _ALONE: dict[str, Any] = {
     "home": "index.html",
@@ -57,7 +57,7 @@ def export_matches(
         if record.id in paths:
             continue
         paths[record.id] = path = path_of(record.id)
-        write_page(out, path, match_page(tell(record), path, tabs=tabs, home=home, **around(record)))
+        write_page(out, path, match_page(build_story(record), path, tabs=tabs, home=home, **around(record)))
     return paths
 
 

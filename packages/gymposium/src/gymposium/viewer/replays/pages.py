@@ -18,7 +18,7 @@ from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.index import Index
 from gymposium.viewer.replays.match_page import match_page
 from gymposium.viewer.replays.rows import Row
-from gymposium.viewer.replays.story import Story, tell
+from gymposium.viewer.replays.story import Story, build_story
 from gymposium.viewer.replays.wanted import ENDED, FAILED, SORTED, Wanted, facts_of
 
 A_PAGE, A_FILE = 100, 5000
@@ -127,7 +127,7 @@ class Replays:
         live = self._viewer.live
         before, after = (None if path is None else in_url(path) + query for path in around)
         return match_page(
-            tell(self._index.record(row)),
+            build_story(self._index.record(row)),
             row.path,
             tabs=[tab for part in self._viewer.parts for tab in part.tabs],
             live=live,
@@ -180,7 +180,7 @@ class Replays:
             if (place := number(line)) < 0:
                 raise BadOption(f"match: write FILE:LINE, the line as a number of at most {DIGITS} digits.")
             rows.append(self._find(file, place))
-        stories = [tell(self._index.record(row)) for row in rows]
+        stories = [build_story(self._index.record(row)) for row in rows]
         return HTMLResponse(
             self._viewer.page(
                 "replays/compare.html",

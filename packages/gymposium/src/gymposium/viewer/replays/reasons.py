@@ -1,37 +1,30 @@
-"""Why a reply was not accepted, for a person who looks at it."""
+"""Why a reply was not accepted, in words for the reader of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.games.protocol import Game
-from gymposium.reading import MAX_REPLY, Reader, Reading, read, read_action
+from gymposium.driver import Turn
+from gymposium.reading import MAX_REPLY, Reader
 
 
-def read_again(
-    text: str,
-    action: int | None,
-    recorded: str,
-    legal: Sequence[str] | None,
-    actions: Sequence[int],
-    how: Reader,
-    game: Game,
-) -> Reading:
-    """How the reply of a record reads; that one was cut off cannot be seen from its text."""
-    if action is not None:
-        return read_action(action, actions, legal)
-    return read(text, legal, how, game.move_pattern, cut_off=recorded == "cut off")
+def offered(turn: Turn, how: Reader) -> str:
+    """The move that a reply offers, legal or not; empty if there is none in it."""
+    if turn.action is not None:
+        return f"action {turn.action}" if turn.reading != "move" else ""
+    return (how.submission(turn.text) or "").strip() if len(turn.text) <= MAX_REPLY else ""
 
 
-def why(reading: Reading, text: str, legal: Sequence[str] | None, how: Reader) -> str:
-    """In a sentence or two; empty for a move."""
-    if reading.kind == "move":
+def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
+    """Why a reply was not accepted, in one or two sentences; empty for a move."""
+    text = turn.text
+    if turn.reading == "move":
         return ""
-    if reading.kind == "cut off":
+    if turn.reading == "cut off":
         return "It was cut off before it ended, by the limit of tokens that its player has for a reply."
-    if reading.kind == "illegal":
+    if turn.reading == "illegal":
         count = len(legal or ())
-        return f"“{reading.move}” is a move of this game, but not one of the {count} that are legal here."
+        return f"“{offered(turn, how)}” is a move of this game, but not one of the {count} that are legal here."
     if len(text) > MAX_REPLY:
         return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
     submission = how.submission(text)
@@ -40,12 +33,12 @@ def why(reading: Reading, text: str, legal: Sequence[str] | None, how: Reader) -
         return f"It has not the form that was asked for: {asked}"
     if not submission.strip():
         return "It is empty where the move should stand." if how.name != "move" else "It is empty."
-    offered = submission.strip()
+    written = submission.strip()
     where = "" if how.name == "move" else " in the place of the move"
     near = next(
-        (move for move in legal or () if move.lower() in (offered.lower(), offered.lower().strip(".,!`*\"'"))), ""
+        (move for move in legal or () if move.lower() in (written.lower(), written.lower().strip(".,!`*\"'"))), ""
     )
     hint = f" The legal move “{near}” must be written exactly so." if near else ""
-    if len(offered) > 80:
-        return f"It has {len(offered):,} characters{where}, and no move of this game is written so.{hint}"
-    return f"“{offered}”{where} is not written as a move of this game.{hint}"
+    if len(written) > 80:
+        return f"It has {len(written):,} characters{where}, and no move of this game is written so.{hint}"
+    return f"“{written}”{where} is not written as a move of this game.{hint}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,10 +14,11 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Draws, Game, Match, Observation
 from gymposium.games.registry import load_named_game, needs_isolation
 from gymposium.isolated import CallFailed, isolated
+from gymposium.players.protocol import Usage
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
-from gymposium.viewer.replays.reasons import read_again, why
+from gymposium.viewer.replays.reasons import offered, why
 from gymposium.visible import visible
 
 
@@ -84,7 +86,7 @@ class Act:
 
 
 @dataclass(slots=True)
-class View:
+class SeatView:
     """What one seat sees."""
 
     seat: int
@@ -94,12 +96,12 @@ class View:
 
 
 @dataclass(slots=True)
-class Step:
+class StoryStep:
     """One decision, or the end."""
 
     number: int
     chance: list[str]
-    views: list[View]
+    views: list[SeatView]
     acts: list[Act]
     ends: bool = False
 
@@ -125,7 +127,7 @@ class Seat:
     context: str = ""
     """Which of its earlier turns its player was told again, where its name says so: `full`, `last-4`."""
     rules: str = ""
-    told: int = 0
+    asked: int = 0
     """Prompts that were made again so far."""
     differs: str = ""
     """Why its prompts may not be those that were sent."""
@@ -137,7 +139,7 @@ class Story:
 
     record: Record
     seats: list[Seat]
-    steps: list[Step]
+    steps: list[StoryStep]
     pictures: list[str]
     """HTML by the game, each once, to be shown where it can do nothing."""
     verdict: list[str]
@@ -153,20 +155,20 @@ class Story:
     """The first thing in it that does not follow from its events and seeds."""
 
 
-def tell(record: Record) -> Story:
+def build_story(record: Record) -> Story:
     """The story of a record, as far as it can be played again."""
     if needs_isolation(record.game):
         try:
-            return isolated(_tell, record)
+            return isolated(_build, record)
         except CallFailed as error:
-            return _tell(record, trouble=str(error))
-    return _tell(record)
+            return _build(record, trouble=str(error))
+    return _build(record)
 
 
-def _tell(record: Record, trouble: str = "") -> Story:
+def _build(record: Record, trouble: str = "") -> Story:
     """With `trouble` the match is not played again at all."""
     seats = [_seat(record, number) for number in range(len(record.players))]
-    steps: list[Step] = []
+    steps: list[StoryStep] = []
     pictures: dict[str, int] = {}
     difference = ""
     try:
@@ -174,8 +176,8 @@ def _tell(record: Record, trouble: str = "") -> Story:
             game = load_named_game(record.game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _look_at_prompts(game, seat, prompt)
-            for decision, match in walk(record):
-                steps.append(_step(record, seats, decision, match, len(steps), pictures))
+            for decision in walk(record, partial(_look, record, pictures)):
+                steps.append(_step(record, game, seats, decision, len(steps)))
             difference = first_difference(record) or ""
     except GymposiumError as error:
         trouble = str(error)
@@ -223,53 +225,57 @@ def _look_at_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
         seat.differs = f"The record says that their digest is {prompt['hash']}; of what is shown it is {made.hash}."
 
 
-def _step(
-    record: Record, seats: Sequence[Seat], decision: Decision, match: Match, number: int, pictures: dict[str, int]
-) -> Step:
+@dataclass(slots=True)
+class _Position:
+    """A position of the match: what each seat sees, and what the seats to move are asked."""
+
+    views: list[SeatView]
+    asked: dict[int, Observation]
+
+
+def _look(record: Record, pictures: dict[str, int], match: Match) -> _Position:
     views = []
-    for seat in range(len(seats)):
+    for seat in range(match.game.seats):
         html = match.render_html(seat) if isinstance(match, Draws) else None
         picture = None if html is None else pictures.setdefault(visible(html), len(pictures))
-        views.append(View(seat, match.observe(seat).text, picture))
-    acts = [_act(record, seats[seat], decision, match) for seat in decision.seats]
-    return Step(number, decision.chance, views, acts, ends=not decision.moves)
+        views.append(SeatView(seat, match.observe(seat).text, picture))
+    return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 
 
-def _act(record: Record, who: Seat, decision: Decision, match: Match) -> Act:
-    seat = who.number
-    act = Act(seat, decision.moves.get(seat), opening=decision.opening)
-    prompt = record.prompts[seat]
+def _step(record: Record, game: Game, seats: Sequence[Seat], decision: Decision[_Position], number: int) -> StoryStep:
+    acts = [_act(record, game, seats[seat], decision) for seat in decision.seats]
+    return StoryStep(number, decision.chance, decision.seen.views, acts, ends=not decision.moves)
+
+
+def _act(record: Record, game: Game, who: Seat, decision: Decision[_Position]) -> Act:
+    act = Act(who.number, decision.moves.get(who.number), opening=decision.opening)
+    prompt = record.prompts[who.number]
     how = reader(prompt["reader"])
-    made = prompt_for(match.game, prompt["style"], how)
-    observation = match.observe(seat, prompt["style"])
-    legal = observation.legal_moves
-    reason: str | None = None
-    for turn in decision.replies.get(seat, []):
-        action = turn.get("action")
-        reading = read_again(turn["text"], action, turn["reading"], legal, match.legal_actions(seat), how, match.game)
-        tokens = turn.get("tokens", [None, None])
-        sent = _prompt(made(observation, reason), made(observation, reason, rules=False), reason)
-        if who.context and who.told:
+    made = prompt_for(game, prompt["style"], how)
+    observation = decision.seen.asked[who.number]
+    for reply in decision.replies.get(who.number, ()):
+        turn, usage = reply.turn, reply.turn.usage or Usage()
+        sent = _prompt(made(observation, reply.reason), made(observation, reply.reason, rules=False), reply.reason)
+        if who.context and who.asked:
             sent.rules = ""
-        who.told += 1
+        who.asked += 1
         act.tries.append(
             Try(
-                turn["text"],
-                turn["reading"],
-                why(reading, turn["text"], legal, how) if reading.kind == turn["reading"] else "",
-                (reading.move or how.submission(turn["text"]) or "").strip(),
-                action,
+                turn.text,
+                turn.reading,
+                why(turn, observation.legal_moves, how),
+                offered(turn, how),
+                turn.action,
                 sent,
-                "seconds" in turn,
-                tokens[0],
-                tokens[1],
-                turn.get("seconds"),
+                turn.usage is not None,
+                usage.prompt_tokens,
+                usage.completion_tokens,
+                None if turn.usage is None else usage.seconds,
             )
         )
-        reason = reading.reason(legal)
     act.drawn = act.move is not None and bool(act.tries) and act.tries[-1].reading != "move"
     if not decision.moves:
-        failure = record.ending.failure_of(seat)
+        failure = record.ending.failure_of(who.number)
         act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
     return act
 
@@ -280,10 +286,10 @@ def _prompt(whole: str, without_rules: str, reason: str | None) -> PromptText:
     return PromptText(whole[:begin], whole[begin:end], whole[end:])
 
 
-def _not_played(record: Record, steps: Sequence[Step]) -> list[Step]:
+def _not_played(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
     """The replies behind those steps as they stand in the record, where it could not be played on."""
     shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
-    found: list[Step] = []
+    found: list[StoryStep] = []
     for turn in record.turns:
         if shown[turn["seat"]]:
             shown[turn["seat"]] -= 1
@@ -291,11 +297,11 @@ def _not_played(record: Record, steps: Sequence[Step]) -> list[Step]:
         read, written = turn.get("tokens", [None, None])
         one = Try(turn["text"], turn["reading"], action=turn.get("action"), seconds=turn.get("seconds"))
         one.prompt_tokens, one.reply_tokens = read, written
-        found.append(Step(len(steps) + len(found), [], [], [Act(turn["seat"], None, [one])]))
+        found.append(StoryStep(len(steps) + len(found), [], [], [Act(turn["seat"], None, [one])]))
     return found
 
 
-def _verdict(record: Record, steps: Sequence[Step]) -> list[str]:
+def _verdict(record: Record, steps: Sequence[StoryStep]) -> list[str]:
     """How it ended, in sentences."""
 
     def who(seat: int) -> str:

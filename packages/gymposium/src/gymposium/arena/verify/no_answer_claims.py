@@ -12,13 +12,13 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from gymposium.arena.verify.along import Along, Prompter, Script, difference, silences
-from gymposium.arena.verify.cast import Cast
 from gymposium.arena.verify.lineup import Check, planned_jobs
+from gymposium.arena.verify.player_pool import PlayerPool
+from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, difference
 from gymposium.driver import Answer, Guard, play
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
-from gymposium.records import Record, read_records
+from gymposium.records import Record, Script, read_records, silences
 from gymposium.watchdog import Watchdog
 
 _SPAWN = get_context("spawn")
@@ -53,16 +53,16 @@ def _heard(connection: Connection) -> str | None:
 def _ask(connection: Connection, check: Check, match: str, seat: int, plugins: Sequence[Path]) -> None:
     for file in plugins:
         host().load_file(file)
-    cast = Cast()
-    [job] = [job for job in planned_jobs(check, cast) if job.id == match]
+    pool = PlayerPool()
+    [job] = [job for job in planned_jobs(check, pool) if job.id == match]
     record = next(one for _, one in read_records(check.file) if isinstance(one, Record) and one.id == match)
-    seats = [cast.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
+    seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
     prompter = _Claimant({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)
     list(play([replace(job, players=seats)], guard=prompter))
     connection.send(next(iter(prompter.differences.values()), None))
 
 
-class _Claimant(Prompter):
+class _Claimant(AskingScripts):
     """Asks the one player everything along the record, and at the end what it is said not to have answered."""
 
     def __init__(self, scripts: dict[str, Script], last: Answer, connection: Connection) -> None:
@@ -71,7 +71,7 @@ class _Claimant(Prompter):
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         recorded = super().answers(player, asks, watchdog)
-        assert isinstance(player, Along)
+        assert isinstance(player, RecordedPlayer)
         if player.player is not None and recorded == [self._last] and not self.differences:
             self._connection.send(_ASKED)
             [now] = Guard().answers(player.player, asks)

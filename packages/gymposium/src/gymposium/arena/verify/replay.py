@@ -1,0 +1,115 @@
+"""Players asked again in replays: the driver plays the recorded match, and gets the recorded replies.
+
+A player that is asked again is asked with the same streams at the same places. Its reply is compared with the record
+and goes no further, so each reply is judged by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gymposium.driver import Answer, Guard, PlayerFailure
+from gymposium.players.protocol import Ask, Player, Reply, Usage
+from gymposium.records import ScriptedPlayer, Scripts
+from gymposium.watchdog import Watchdog
+
+_GUARD = Guard()
+_DIED = "its process ended ("
+"""Beginning of the text that a tournament records for a player that ended its process."""
+
+
+@dataclass(slots=True, eq=False)
+class RecordedPlayer(ScriptedPlayer):
+    """A player as its entry describes it, in a match that is replayed."""
+
+    deterministic: bool = False
+    player: Player | None = None
+    """The player to be asked again; None if it is not."""
+
+
+def needs_a_process(answer: Answer) -> bool:
+    """Whether a player that gave this answer again would end this process, or hold it up."""
+    return answer is None or (isinstance(answer, PlayerFailure) and answer.text.startswith(_DIED))
+
+
+@dataclass(slots=True)
+class AskingScripts(Scripts):
+    """Gives the driver the recorded answers, and asks those players again that are to be asked."""
+
+    differences: dict[tuple[str, int], str] = field(default_factory=dict)
+    """By match and seat: the first difference between the player's reply and the recorded one. The player is not asked
+    again in that match, since its memory is no longer what it was."""
+    asked: Counter[str] = field(default_factory=Counter)
+    """The number of replies asked for again, by player."""
+    same: Counter[str] = field(default_factory=Counter)
+    """The number of those that equal the recorded ones."""
+    unreachable: dict[str, str] = field(default_factory=dict)
+    """By player: why it could not be asked any more."""
+
+    def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
+        recorded = Scripts.answers(self, player, asks)
+        if isinstance(player, RecordedPlayer) and player.player is not None:
+            self._ask(player.player, asks, recorded)
+        return recorded
+
+    def _ask(self, player: Player, asks: Sequence[Ask], recorded: Sequence[Answer]) -> None:
+        pairs = [(ask, answer) for ask, answer in zip(asks, recorded, strict=True) if self._may(ask, answer)]
+        if not pairs or player.name in self.unreachable:
+            return
+        answers = _GUARD.answers(player, [ask for ask, _ in pairs])
+        for (ask, answer), now in zip(pairs, answers, strict=True):
+            if isinstance(now, PlayerFailure) and not now.own and getattr(player, "repeats", None) == "nearly":
+                self.unreachable[player.name] = now.text  # a server is gone
+                return
+            self.asked[player.name] += 1
+            if (how := difference(answer, now)) is None:
+                self.same[player.name] += 1
+            else:
+                self.differences[ask.key, ask.seat] = f"seat {ask.seat} ({player.name}) {how}"
+
+    def _may(self, ask: Ask, answer: Answer) -> bool:
+        """Whether the player is asked again here: not where the record has no answer of its own."""
+        known = (ask.key, ask.seat) in self.differences
+        missing = isinstance(answer, PlayerFailure) and not answer.own
+        return not known and not missing and not needs_a_process(answer)
+
+
+def difference(recorded: Answer, now: Answer) -> str | None:
+    """How a player's answer differs from the recorded one, as the end of a sentence; None if it does not. Any error
+    confirms a recorded crash: its words may be different on another machine."""
+    if isinstance(recorded, Reply) and isinstance(now, Reply):
+        if recorded.text == now.text and recorded.usage is now.usage is None and _plain(recorded) and _plain(now):
+            return None  # nearly always, and thousands of times a second
+        before, after = _described(recorded), _described(now)
+        return None if before == after else f"{before}, but asked again {after}"
+    if isinstance(recorded, Reply):
+        failure = now.text if isinstance(now, PlayerFailure) else "no answer"
+        return f"{_described(recorded)}, but asked again fails: {failure}"
+    if isinstance(now, Reply):
+        failed = "to have crashed" if isinstance(recorded, PlayerFailure) else "not to have answered in time"
+        return f"is said {failed}, but asked again {_described(now)}"
+    return None
+
+
+def _plain(reply: Reply) -> bool:
+    return reply.action is None and reply.finish_reason == "stop"
+
+
+def _described(reply: Reply) -> str:
+    """Everything of a reply that is recorded, in words."""
+    if reply.finish_reason == "context":
+        return "has no room to reply"
+    replies = f"replies {reply.text!r}" if reply.action is None else f"replies with action {reply.action}"
+    cut_off = ", cut off" if reply.finish_reason == "length" else ""
+    return f"{replies}{cut_off}{_spent(reply.usage)}"
+
+
+def _spent(usage: Usage | None) -> str:
+    """The part of a reply's usage that repeats: its tokens, and whether time and cost are recorded at all."""
+    if usage is None:
+        return ""
+    counted = (usage.prompt_tokens, usage.completion_tokens) != (None, None)
+    tokens = f"{usage.prompt_tokens} tokens in, {usage.completion_tokens} out, " if counted else ""
+    return f" ({tokens}its time recorded{'' if usage.cost is None else ', its cost too'})"

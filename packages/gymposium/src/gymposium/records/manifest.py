@@ -1,0 +1,119 @@
+"""The manifest of a file of matches: the matches that were planned for it, and the digest of the finished file.
+
+It stands beside the file: `matches.manifest.json` beside `matches.jsonl`. Each line can be verified without it; with
+it, missing, repeated and exchanged matches are found too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Final, Self
+
+from gymposium.durable import replace_text
+from gymposium.errors import BadRecord, GymposiumError
+from gymposium.records.record import Record
+from gymposium.seating import MatchPlan, Series
+from gymposium.settings import read_settings
+from gymposium.strict_json import strict_json
+
+MANIFEST_FORMAT: Final = "gymposium-manifest-1"
+
+_NAMED = 3
+"""The number of missing matches that are named."""
+
+
+def manifest_of(file: Path) -> Path:
+    """The path of a file's manifest."""
+    return file.with_suffix(".manifest.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a file of matches must hold."""
+
+    plan: MatchPlan
+    digest: str | None = None
+    """SHA-256 of the finished file; None while matches are missing."""
+
+    @classmethod
+    def beside(cls, file: Path) -> Self | None:
+        """The manifest of a file, or None if it has none. Raises `BadRecord` for one that cannot be read."""
+        path = manifest_of(file)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise BadRecord(f"{path} cannot be read ({error}).") from error
+        try:
+            data = strict_json(text)
+            if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
+                raise BadRecord(f"{path} is not a manifest of format {MANIFEST_FORMAT!r}.")
+            if data.keys() != {"format", "count", "digest", "plan"} or not isinstance(data["plan"], list):
+                raise BadRecord(f"{path}: fields are missing or unknown.")
+            series = [read_settings(f"{path}: plan", Series, _table(path, part)) for part in data["plan"]]
+            manifest = cls(MatchPlan(tuple(series)), data["digest"])
+        except (ValueError, GymposiumError) as error:
+            raise BadRecord(str(error) if isinstance(error, GymposiumError) else f"{path}: {error}") from error
+        if data["count"] != manifest.plan.count or not isinstance(manifest.digest, str | None):
+            raise BadRecord(f"{path}: count or digest is not of the right form.")
+        return manifest
+
+    def write(self, file: Path) -> None:
+        """Write it beside a file, whole or not at all."""
+        data = {
+            "format": MANIFEST_FORMAT,
+            "count": self.plan.count,
+            "digest": self.digest,
+            "plan": [asdict(part) for part in self.plan.series],
+        }
+        replace_text(manifest_of(file), json.dumps(data, indent=2) + "\n")
+
+    def differences(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
+        """What the plan has otherwise than a file's records, which come with their line numbers: each with the line, or
+        None for the file. A match that broke off may stand in the file besides."""
+        lines: dict[int, int] = {}
+        last = -1
+        for line, record in records:
+            if record.ending.broke_off:
+                continue
+            number = record.number
+            if why := self._unplanned(record):
+                yield line, why
+            elif number in lines:
+                yield line, f"match {number} of the plan is in line {lines[number]} already"
+            elif self.digest is not None and number < last:
+                yield line, f"match {number} of the plan comes after match {last}"
+            if number is not None and number < self.plan.count:
+                lines.setdefault(number, line)
+                last = number
+        missing = self.plan.count - len(lines)
+        if self.digest is not None and missing:
+            numbers = (str(number) for number in range(self.plan.count) if number not in lines)
+            named = ", ".join(islice(numbers, _NAMED)) + (", …" if missing > _NAMED else "")
+            yield None, f"{missing} of the {self.plan.count} planned matches are missing: {named}"
+
+    def _unplanned(self, record: Record) -> str:
+        """How a record differs from the planned match of its number; empty if it does not."""
+        if record.number is None or record.number >= self.plan.count:
+            return f"the plan of the run has no match of number {record.number}"
+        for name, planned in self.plan.match(record.number).items():
+            if (recorded := getattr(record, name)) != planned:
+                return f"{name}: {recorded!r} is recorded, but the plan has {planned!r} for match {record.number}"
+        return ""
+
+
+def digest_of(file: Path) -> str:
+    """The digest of a finished file of matches."""
+    return sha256(file.read_bytes()).hexdigest()
+
+
+def _table(path: Path, part: object) -> Mapping[str, object]:
+    if not isinstance(part, dict):
+        raise BadRecord(f"{path}: each part of the plan must be a table.")
+    return part

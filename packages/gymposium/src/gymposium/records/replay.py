@@ -1,0 +1,246 @@
+"""Replaying records: the driver plays a recorded match again, and scripted players give the recorded replies.
+
+The rules of play are those of `gymposium.driver` and stand nowhere else. A record is right if it is the one that the
+driver writes of this replay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+from gymposium.driver import Answer, Guard, MatchJob, MatchResult, PlayerFailure, open_match, play
+from gymposium.ending import Ending
+from gymposium.errors import BadRecord
+from gymposium.failures import FailurePolicy, forfeit_returns
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
+from gymposium.games.registry import load_named_game
+from gymposium.players.protocol import Ask, Player, Reply, Usage
+from gymposium.prompt import PROMPT_VERSION
+from gymposium.reading import Reader, reader
+from gymposium.records.record import Record
+from gymposium.watchdog import Watchdog
+
+_MEASURED = frozenset(["versions", "format"])
+"""Fields that differ from machine to machine."""
+
+
+@dataclass(slots=True, eq=False)
+class ScriptedPlayer:
+    """A player of a recorded match, whose replies a `Scripts` guard takes from the record."""
+
+    name: str
+    style: Style
+    reader: Reader
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        """Never called: the guard answers instead."""
+        raise TypeError(f"the replies of {self.name} are in the record")
+
+
+class Script:
+    """The answers of one record, in order for each seat."""
+
+    __slots__ = ("_answers", "_broken_off")
+
+    def __init__(self, record: Record) -> None:
+        self._broken_off = record.ending.detail if record.ending.broke_off else None
+        self._answers: dict[int, deque[Answer]] = {seat: deque() for seat in range(len(record.players))}
+        for turn in record.turns:
+            if turn["seat"] in self._answers:  # a turn of any other seat is never asked for, and found as a difference
+                self._answers[turn["seat"]].append(_reply(turn))
+        for seat, answer in silences(record):
+            if seat in self._answers:
+                self._answers[seat].append(answer)
+
+    def next(self, seat: int) -> Answer:
+        """The seat's next answer. After the last one the match breaks off, as recorded or because replies are
+        missing."""
+        if self._answers[seat]:
+            return self._answers[seat].popleft()
+        why = f"the replies end where seat {seat} is to give one" if self._broken_off is None else self._broken_off
+        return PlayerFailure(why, own=False)
+
+
+@dataclass(slots=True)
+class Scripts(Guard):
+    """A guard that gives the driver the recorded answers instead of asking the players."""
+
+    scripts: Mapping[str, Script]
+    """By match id."""
+
+    def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
+        return [self.scripts[ask.key].next(ask.seat) for ask in asks]
+
+
+def silences(record: Record) -> list[tuple[int, Answer]]:
+    """The seats that gave no reply when they were asked last, each with the answer that the driver got instead."""
+    answers: list[tuple[int, Answer]] = []
+    for failure in record.ending.failures:
+        assert failure.seat is not None, "failures have a seat"
+        if failure.kind == "timed out":
+            answers.append((failure.seat, None))
+        elif failure.kind == "out of context":
+            answers.append((failure.seat, Reply("", "context")))
+        elif failure.kind == "crashed":
+            answers.append((failure.seat, PlayerFailure(failure.detail, own=True)))
+    return answers
+
+
+def _reply(turn: Mapping[str, Any]) -> Reply:
+    prompt, reply = turn.get("tokens", (None, None))
+    measured = turn.keys() & {"tokens", "seconds", "cost"}
+    usage = Usage(prompt, reply, turn.get("seconds", 0.0), turn.get("cost")) if measured else None
+    return Reply(turn["text"], "length" if turn["reading"] == "cut off" else "stop", None, turn.get("action"), usage)
+
+
+def replay_job(game: Game, record: Record) -> MatchJob:
+    """The job that plays a recorded match again, with a `ScriptedPlayer` in each seat.
+
+    Raises `GymposiumError` if the record's players, prompts or failure policy do not fit the game."""
+    ended = 0 if record.ending.broke_off else game.seats
+    for name, wanted in (("players", game.seats), ("prompts", game.seats), ("returns", ended), ("results", ended)):
+        if (count := len(getattr(record, name))) != wanted:
+            raise BadRecord(f"{game.name} has {game.seats} seats, but there are {count} {name}")
+    if len(record.reports) not in (0, ended):
+        raise BadRecord(f"{game.name} has {game.seats} seats, but there are {len(record.reports)} reports")
+    players = [
+        ScriptedPlayer(name, cast(Style, prompt["style"]), reader(prompt["reader"]))
+        for name, prompt in zip(record.players, record.prompts)
+    ]
+    return MatchJob(
+        id=record.id,
+        game=game,
+        players=players,
+        seed=record.seed,
+        player_seed=record.player_seed,
+        on_illegal=FailurePolicy.parse(record.on_illegal),
+        opening=record.opening,
+        number=record.number,
+    )
+
+
+def replay_difference(game: Game, record: Record) -> str | None:
+    """The first thing in a record that does not follow from its replies and seeds, or None.
+
+    Two facts are checked: the events, loaded, make a legal match with these returns; and the driver, playing the
+    recorded replies from the recorded seeds, writes this record.
+
+    Raises `GymposiumError` if the match cannot be played with these fields, and any error of the game's engine."""
+    loaded = game.load(record.events, record.seed)
+    [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
+    if not record.ending.broke_off:
+        return difference(record, Record.of(played)) or _wrong_load(loaded, played)
+    # the match broke off: only what came before can be compared, as the next step may fail again
+    return _wrong_play(record, Record.of(played), whole=False) or record.ending.in_words()
+
+
+def difference(record: Record, again: Record) -> str | None:
+    """The first difference between a record and the record of its replay, or None. Times, token counts, costs and
+    software versions are not compared."""
+    if why := _wrong_play(record, again, whole=True):
+        return why
+    for one in fields(Record):
+        was, now = getattr(record, one.name), getattr(again, one.name)
+        if one.name in ("events", "turns", *_MEASURED):
+            continue  # compared above, or never
+        if one.name == "prompts":
+            for seat, (mine, theirs) in enumerate(zip(now, was)):
+                if theirs["version"] == PROMPT_VERSION and mine != theirs:
+                    return f"prompt differs: seat {seat} read {_prompt(theirs)}, but the game's is {_prompt(mine)}"
+        elif was != now:
+            if isinstance(now, Ending):
+                return wrong_ending(record, now)
+            return f"{one.name}: {was!r} is recorded, but the replay gives {now!r}"
+    return None
+
+
+def wrong_ending(record: Record, now: Ending) -> str:
+    """How the recorded ending differs from that of the replay."""
+    return f"ending: {record.ending.in_words()!r} is recorded, but the replay gives {now.in_words()!r}"
+
+
+def _prompt(prompt: Mapping[str, Any]) -> str:
+    return f"one of digest {prompt['hash']!r} ({prompt['style']}, {prompt['reader']})"
+
+
+def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
+    """The first difference in the course of the match. Unless `whole`, the record may stop earlier than the replay."""
+    if again.opening != record.opening:
+        return wrong_opening(record, again.opening)
+    differing = (place for place, (was, now) in enumerate(zip(record.events, again.events)) if was != now)
+    event = None
+    if (number := next(differing, None)) is not None:
+        event = wrong_event(record, number, again.events[number])
+        if CHANCE in (record.events[number].seat, again.events[number].seat) or number < _opening_events(record):
+            return event  # no reply has led to it, and those that follow may not even be legal
+    return (
+        _wrong_turn(record, again)
+        or event
+        or (again.ending.detail if whole and again.ending.broke_off else None)
+        or _wrong_length(record, again, whole=whole)
+    )
+
+
+def wrong_opening(record: Record, plies: int) -> str:
+    """How the record's opening differs from the one of so many plies that the match can have."""
+    return f"the opening has {record.opening} plies, but the match would be over by then: it can have {plies}"
+
+
+def wrong_event(record: Record, number: int, now: Event) -> str:
+    """How a recorded event differs from the one that the replay has in its place."""
+    was = record.events[number]
+    if CHANCE in (was.seat, now.seat):
+        return f"event {number} is {was.move!r}, but seed {record.seed} gives {now.move!r}"
+    if number < _opening_events(record):
+        return f"event {number} is {was.move!r}, but the opening of seed {record.seed} has {now.move!r}"
+    return f"event {number} is {was.move!r} of seat {was.seat}, but the replay gives {now.move!r} of seat {now.seat}"
+
+
+def _opening_events(record: Record) -> int:
+    """The number of events up to the first one that a reply led to."""
+    return len(open_match(load_named_game(record.game), record.seed, record.opening)[0].events)
+
+
+def late_event(record: Record, number: int) -> str:
+    """That this event comes after the end of the replay."""
+    return f"event {number} ({record.events[number].move!r}) comes after the end of the match"
+
+
+def _wrong_turn(record: Record, again: Record) -> str | None:
+    for number, (was, now) in enumerate(zip(record.turns, again.turns)):
+        if was["seat"] != now["seat"]:
+            return f"reply {number} is of seat {was['seat']}, but seat {now['seat']} is asked"
+        if was["reading"] != now["reading"]:
+            return f"reply {number} ({was['text']!r}) is called {was['reading']}, but it is {now['reading']}"
+        for name in ("text", "action"):
+            if was.get(name) != now.get(name):
+                return f"reply {number}: its {name} is {was.get(name)!r}, but seat {now['seat']} gave {now.get(name)!r}"
+    return None
+
+
+def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
+    """Events or replies after the end of the replay, or missing before it."""
+    if len(record.turns) > len(again.turns):
+        return f"reply {len(again.turns)} comes after the end of the match"
+    if len(record.events) > len(again.events):
+        return late_event(record, len(again.events))
+    if whole and len(record.events) < len(again.events):
+        number = len(record.events)
+        what = "a chance outcome" if again.events[number].seat == CHANCE else f"seat {again.events[number].seat}'s move"
+        return f"the record stops before {what} ({number} of {len(again.events)} events)"
+    if whole and len(record.turns) < len(again.turns):
+        return f"the replies end where seat {again.turns[len(record.turns)]['seat']} is to give one"
+    return None
+
+
+def _wrong_load(loaded: Match, played: MatchResult) -> str | None:
+    """Whether the loaded match ends otherwise than the played one: then the game's `load` and `apply` disagree."""
+    utilities = tuple(loaded.returns())
+    if played.ending.seat is not None:
+        utilities = forfeit_returns(loaded.game, played.ending.seat, utilities)
+    if utilities != tuple(played.utilities):
+        return f"the events, loaded, pay {list(utilities)}, but played again they pay {list(played.utilities)}"
+    return None
