@@ -87,7 +87,7 @@ class Manifest:
                 yield line, why
             elif number in lines:
                 yield line, f"match {number} of the plan is in line {lines[number]} already"
-            elif self.digest is not None and number < last:
+            elif self.digest is not None and number is not None and number < last:
                 yield line, f"match {number} of the plan comes after match {last}"
             if number is not None and number < self.plan.count:
                 lines.setdefault(number, line)
