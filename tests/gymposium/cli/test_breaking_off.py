@@ -42,7 +42,8 @@ class Broken:
 
 
 def game(spec, params):
-    return Game(spec, params, engine_game("tic_tac_toe", {}), TicTacToe())
+    engine = engine_game("tic_tac_toe", {})
+    return Game(spec, params, engine, TicTacToe(engine))
 
 
 class Asleep:

@@ -12,6 +12,7 @@ from gymposium.errors import NoSampler
 from gymposium.games.cards.courses import Courses
 from gymposium.games.cards.crazy_eights_course import CARDS, DEALER, SUITS, Course, Rules, begin, steps
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import CHANCE, Event, Style
 
 if TYPE_CHECKING:
@@ -118,12 +119,12 @@ class CrazyEights:
         over = state.is_terminal()
         result = f"{state.player_return(seat):g}" if over else ""
         if style == "compact":
-            legal = " ".join([_NAMES[action] for action in state.legal_actions(seat)])
             way = f"way {'up' if now.way > 0 else 'down'} due {now.due}\n" if self.specials else ""
             return (
                 f"hand {' '.join(hand) or 'none'}\ntop {top}{f' {named}' if named else ''}\n"
                 f"cards {' '.join(held)} stock {now.stock}\nturns {now.told}\n{way}"
-                f"{f'result {result}' if over else f'now P{now.seat} drawn {now.drawn}'}\nlegal {legal or 'none'}\n"
+                f"{f'result {result}' if over else f'now P{now.seat} drawn {now.drawn}'}\n"
+                f"{legal_line(state, seat, _NAMES)}"
             )
         way = f" Turns go {'up' if now.way > 0 else 'down'} by number." if self.specials else ""
         return (
@@ -237,5 +238,4 @@ def _redeal(rules: Rules, history: Sequence[int], seat: int, rng: random.Random)
     return new
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> CrazyEightsGame:
-    return CrazyEightsGame(spec, params)
+game = CrazyEightsGame

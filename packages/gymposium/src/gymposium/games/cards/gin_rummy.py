@@ -15,6 +15,7 @@ import pyspiel
 
 from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.protocol import CHANCE, Event, Style
 
 if TYPE_CHECKING:
@@ -52,12 +53,11 @@ class GinRummy:
         return [self._named[a] if a >= _UPCARD else f"{with_card} {_CARDS[a]}" for a in actions]
 
     def rules(self, seat: int, style: Style) -> str:
-        order = "first" if seat == 0 else "second"
         limit = "the value of the first upcard (only gin if it is an ace)" if self.oklahoma else f"{self.knock_card}"
         if style == "compact":
             return (
                 f"gin rummy, {self.hand_size} cards each, knock with deadwood up to {limit}, gin +{self.gin_bonus}, "
-                f"undercut +{self.undercut_bonus}, you play {order}\n"
+                f"undercut +{self.undercut_bonus}, you play {ORDER[seat]}\n"
                 f"turns: u took the upcard, s drew from the stock, then the discard; theirs are cards that your "
                 f"opponent took and holds\n"
             )
@@ -86,7 +86,7 @@ class GinRummy:
             f"the other; when upcards have been taken 50 times (the first upcard is not counted while it may be "
             f"passed); and when two cards are left in the stock: then you may only pass, which ends the hand, or knock "
             f"with the upcard.\n"
-            f"You play {order}.\n"
+            f"You play {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:

@@ -132,5 +132,4 @@ class SolitaireGame(OpenSpielGame):
         return f"{state.observation_string(seat)}\n{len(state.history())}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> SolitaireGame:
-    return SolitaireGame(spec, params)
+game = SolitaireGame

@@ -4,17 +4,16 @@ engine's."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gymposium.games.connection.hexagons import Hexagons
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 
@@ -46,7 +45,6 @@ class Havannah:
             if self.swap
             else ""
         )
-        order = "first" if seat == 0 else "second"
         return (
             f"Havannah on a board of hexagonal cells that is itself a hexagon, {size} cells a side. x and o take turns "
             f"to put a stone on any empty cell; x moves first. {swap}Stones never move. The first to have one of these "
@@ -61,7 +59,7 @@ class Havannah:
             f"A cell touches up to six others: those beside it in its row; in the row above, those of its own letter "
             f"and of the letter before; in the row below, those of its own letter and of the letter after. So b2 "
             f"touches a2 and c2, a1 and b1, b3 and c3.\n"
-            f"You play {mark} and move {order}.\n"
+            f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -70,11 +68,8 @@ class Havannah:
             swap = board.names[state.history()[0]]
         if style == "compact":
             return board.compact(state, seat) + (f"{swap} is legal too\n" if swap else "")
-        turn = ", to move" if state.current_player() == seat else ""
         offer = f" You may also play {swap}, which makes the stone there yours." if swap else ""
-        return f"You are {_MARKS[seat]}{turn}.{offer} The board:\n{board.full(state, seat)}"
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("havannah", params)
-    return OpenSpielGame(spec, params, engine, Havannah(engine, **params))
+game = openspiel_game(Havannah)

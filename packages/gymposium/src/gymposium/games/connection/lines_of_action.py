@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import action_names, spaced
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    OpenBoardGame,
+    action_names,
+    legal_line,
+    naming_with_corners,
+    spaced,
+    to_move,
+)
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
@@ -47,7 +53,6 @@ class LinesOfAction:
                 f"lines of action, row 1 at the bottom, a move is from and to, it is a draw when a position comes back "
                 f"or after {last} moves, you are {mark}\n"
             )
-        order = "first" if seat == 0 else "second"
         return (
             f"Lines of Action on a board of 8 rows and 8 columns. At the start x has 12 pieces, on the middle six "
             f"squares of {_STARTS[0]}, and o has 12, on those of {_STARTS[1]}. The players take turns to move one of "
@@ -63,10 +68,9 @@ class LinesOfAction:
             f"The game is a draw as soon as a move brings back a position of the pieces that was on the board before, "
             f"no matter whose turn it then was. It is a draw, too, after {last} moves, both players' counted, even if "
             f"the last of them joins a player's pieces.\n"
-            f"A square is named by its column (a to h, from the left) and its row (1 to 8, from the bottom): a1 is "
-            f"bottom left, h8 top right. A move is written as the square that the piece leaves and the square that it "
-            f"goes to, whether or not it captures: b1b3. An empty square is shown as a dot.\n"
-            f"You play {mark} and move {order}.\n"
+            f"{naming_with_corners(8, 8)}. A move is written as the square that the piece leaves and the square that "
+            f"it goes to, whether or not it captures: b1b3. An empty square is shown as a dot.\n"
+            f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -74,15 +78,13 @@ class LinesOfAction:
         moves, player = state.move_number(), state.current_player()
         drawing = [self._names[action] for action in _repeating(state, board)] if player == seat else []
         if style == "compact":
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
             draws = f"draws {' '.join(drawing)}\n" if drawing else ""
             count = f"over after {moves}" if player < 0 else f"move {moves + 1}"
-            return f"{board}{count}\n{draws}legal {legal or 'none'}\n"
+            return f"{board}{count}\n{draws}{legal_line(state, seat, self._names)}"
         if player < 0:
             head = f"You are {_MARKS[seat]}. The game is over after {moves} moves."
         else:
-            turn = ", to move" if player == seat else ""
-            head = f"You are {_MARKS[seat]}{turn}. Move {moves + 1} of at most {self.max_game_length}."
+            head = f"You are {_MARKS[seat]}{to_move(state, seat)}. Move {moves + 1} of at most {self.max_game_length}."
         draws = f"A draw at once, by an earlier position: {', '.join(drawing)}.\n" if drawing else ""
         return f"{head} The board:\n{spaced(board, rows=8)}\n{draws}"
 
@@ -117,23 +119,13 @@ def _repeating(state: pyspiel.State, board: str) -> list[int]:
     return [action for action in state.legal_actions() if action in found]
 
 
-class LinesOfActionGame(OpenSpielGame):
-    """The engine's view leaves out how many moves there were, and which positions may not come back; its tensor,
-    which side is the seat's own."""
+class LinesOfActionGame(OpenBoardGame):
+    """Lines of Action with the number of moves and the positions that may not recur, which the engine's view omits.
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: LinesOfAction) -> None:
-        super().__init__(spec, params, engine, words)
-        planes, *board = engine.observation_tensor_shape()
-        self.tensor_shape = (planes + 1, *board)
+    The tensor has the engine's planes for x, o and empty squares, and a plane of 0 for x and 1 for o."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_steps(state)}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The engine's planes for x, o and empty squares, and a last one that is 0 for x and 1 for o."""
-        return super().tensor_of(state, seat) + [float(seat)] * 64
 
-
-def game(spec: GameSpec, params: Mapping[str, Any]) -> LinesOfActionGame:
-    engine = engine_game("lines_of_action", params)
-    return LinesOfActionGame(spec, params, engine, LinesOfAction(engine, **params))
+game = openspiel_game(LinesOfAction, LinesOfActionGame)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gymposium.games.connection.hexagons import Hexagons
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 
@@ -37,7 +36,6 @@ class Y:
                 f"y, join the three sides (row 1, column a, the last cells of the rows), a move is an empty cell, a "
                 f"row begins with the name of its first cell, b2 touches b1 c1 a2 c2 a3 b3, you are {mark}\n"
             )
-        order = "first" if seat == 0 else "second"
         return (
             f"Y on a board of hexagonal cells that is a triangle, {size} cells a side. x and o take turns to put a "
             f"stone on any empty cell; x moves first. Stones never move. The first to join all three sides of the "
@@ -48,16 +46,13 @@ class Y:
             f"A cell touches up to six others: those beside it in its row; in the row above, those of its own letter "
             f"and of the letter after; in the row below, those of its own letter and of the letter before. So b2 "
             f"touches a2 and c2, b1 and c1, a3 and b3.\n"
-            f"You play {mark} and move {order}.\n"
+            f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         if style == "compact":
             return self._board.compact(state, seat)
-        turn = ", to move" if state.current_player() == seat else ""
-        return f"You are {_MARKS[seat]}{turn}. The board:\n{self._board.full(state, seat)}"
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._board.full(state, seat)}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("y", params)
-    return OpenSpielGame(spec, params, engine, Y(engine, **params))
+game = openspiel_game(Y)

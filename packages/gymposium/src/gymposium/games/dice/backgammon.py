@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _CHECKERS = 15
@@ -73,7 +71,7 @@ class Backgammon:
 
     move_pattern = re.compile(f"pass|{_STEP}(?: {_STEP}(?:{_LOW})?)?")
 
-    def __init__(self, scoring_type: str, max_player_turns: int) -> None:
+    def __init__(self, engine: pyspiel.Game, scoring_type: str, max_player_turns: int) -> None:
         self.scoring_type = scoring_type
         self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when there were more turns than that
         self._names: dict[tuple[int, str], dict[int, str]] = {}
@@ -183,6 +181,4 @@ class BackgammonGame(OpenSpielGame):
         return f"{state.observation_string(seat)}Turns: {turns(state)}\n"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> BackgammonGame:
-    engine = engine_game("backgammon", params)
-    return BackgammonGame(spec, params, engine, Backgammon(**params))
+game = openspiel_game(Backgammon, BackgammonGame)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, legal_line
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _RULE = {
     "reset-face": "either more dice, of any face, or as many dice of a higher face",
@@ -29,7 +28,7 @@ class LiarsDice:
 
     move_pattern = re.compile(r"[1-9]\d?x[1-9]|liar")
 
-    def __init__(self, numdice: int, dice_sides: int, bidding_rule: str) -> None:
+    def __init__(self, engine: pyspiel.Game, numdice: int, dice_sides: int, bidding_rule: str) -> None:
         self.numdice, self.dice_sides, self.bidding_rule = numdice, dice_sides, bidding_rule
         quantities, faces = range(1, 2 * numdice + 1), range(1, dice_sides + 1)
         if bidding_rule == "reset-face":
@@ -43,10 +42,9 @@ class LiarsDice:
 
     def rules(self, seat: int, style: Style) -> str:
         n, sides = self.numdice, self.dice_sides
-        order = "first" if seat == 0 else "second"
         if style == "compact":
             return (
-                f"liar's dice, {_dice(n)} each, faces 1 to {sides}, {sides} is wild, you bid {order}\n"
+                f"liar's dice, {_dice(n)} each, faces 1 to {sides}, {sides} is wild, you bid {ORDER[seat]}\n"
                 f"2x{sides - 1} claims that two dice or more show {sides - 1}; raise: {_RAISE[self.bidding_rule]}; "
                 f"or say liar\n"
             )
@@ -60,7 +58,7 @@ class LiarsDice:
             f"Each bid must be higher than the last: {_RULE[self.bidding_rule]}. Instead of bidding, a player may "
             f"say liar to the other's last bid. That ends the game: if the bid is true its bidder wins, otherwise "
             f"the one who said liar. Who wins gets 1, who loses -1.\n"
-            f"You bid {order}.\n"
+            f"You bid {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -69,9 +67,10 @@ class LiarsDice:
         over = state.is_terminal()
         result = int(state.player_return(seat)) if over else 0
         if style == "compact":
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
             end = f"result {result:+d}\n" if over else ""
-            return f"dice {' '.join(dice)}\nbids {' '.join(moves) or 'none'}\n{end}legal {legal or 'none'}\n"
+            return (
+                f"dice {' '.join(dice)}\nbids {' '.join(moves) or 'none'}\n{end}{legal_line(state, seat, self._names)}"
+            )
         mine = f"You rolled {_and(dice)}. Your opponent's {'die is' if self.numdice == 1 else 'dice are'} hidden."
         if not moves:
             return f"{mine}\nNobody has bid yet.\n"
@@ -96,5 +95,4 @@ def _and(dice: str) -> str:
     return dice if len(dice) == 1 else f"{', '.join(dice[:-1])} and {dice[-1]}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    return OpenSpielGame(spec, params, engine_game("liars_dice", {**params, "players": 2}), LiarsDice(**params))
+game = openspiel_game(LiarsDice, players=2)

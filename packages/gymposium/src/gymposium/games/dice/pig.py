@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
+from gymposium.games.openspiel.boards import ORDER, legal_line
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
 _MOVES = ("roll", "stop")
@@ -34,18 +33,17 @@ class Pig:
 
     move_pattern = re.compile("|".join(_MOVES))
 
-    def __init__(self, winscore: int, diceoutcomes: int, horizon: int) -> None:
+    def __init__(self, engine: pyspiel.Game, winscore: int, diceoutcomes: int, horizon: int) -> None:
         self.winscore, self.diceoutcomes, self.horizon = winscore, diceoutcomes, horizon
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
-        order = "first" if seat == 0 else "second"
         if style == "compact":
             return (
                 f"pig to {self.winscore}, die 1 to {self.diceoutcomes}, draw after {self.horizon} decisions, "
-                f"you begin {order}\nscores are yours and theirs\n"
+                f"you begin {ORDER[seat]}\nscores are yours and theirs\n"
             )
         return (
             f"Pig for two players with one die of {self.diceoutcomes} sides, numbered from 1; the first to have "
@@ -54,7 +52,7 @@ class Pig:
             f"to your score. As soon as both together are {self.winscore} or more, stop is the only legal move.\n"
             f"If nobody has won after {self.horizon} decisions (every roll and stop, of both players), it is a "
             f"draw.\n"
-            f"You begin {order}.\n"
+            f"You begin {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -63,9 +61,8 @@ class Pig:
         mine, theirs, total = found[1 + seat], found[2 - seat], found[3]
         past, player = decisions(state), state.current_player()
         if style == "compact":
-            legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
             number = f"over after {past}" if player < 0 else f"decision {past + 1}"
-            return f"scores {mine} {theirs}\nturn total {total}\n{number}\nlegal {legal or 'none'}\n"
+            return f"scores {mine} {theirs}\nturn total {total}\n{number}\n{legal_line(state, seat, _MOVES)}"
         scores = f"Scores: you {mine}, your opponent {theirs}."
         if player < 0:
             return f"{scores} The game is over after {past} decisions.\n"
@@ -87,6 +84,4 @@ class PigGame(OpenSpielGame):
         return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> PigGame:
-    engine = engine_game("pig", {**params, "players": 2})
-    return PigGame(spec, params, engine, Pig(**params))
+game = openspiel_game(Pig, PigGame, players=2)

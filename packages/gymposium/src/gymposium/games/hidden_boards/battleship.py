@@ -239,5 +239,4 @@ def _check(words: Battleship) -> None:
         )
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> BattleshipGame:
-    return BattleshipGame(spec, params)
+game = BattleshipGame

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gymposium.errors import NoSampler
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import action_names, any_of, letters
+from gymposium.games.openspiel.boards import ORDER, Frame, action_names, any_of, letters, naming, sides_to_join, to_move
 from gymposium.games.protocol import Event, Style
 
 if TYPE_CHECKING:
@@ -43,14 +43,8 @@ class DarkHex:
         self.names = action_names(engine)
         self._columns = letters(num_cols)
         self.move_pattern = re.compile(f"[{self._columns}]{any_of(num_rows)}")
-        width = len(str(num_rows))
-        self._labels = [str(row).rjust(width) for row in range(1, num_rows + 1)]
-        self._indents = [f"{' ' * row}{label} " for row, label in enumerate(self._labels)]
-        self._header = f"{' ' * width} {' '.join(self._columns)}"
-        self._footer = f"{' ' * width}{self._columns}"
-        down = f"top (row 1) to bottom (row {num_rows})"
-        across = f"left (column a) to right (column {self._columns[-1]})"
-        self._goals = ((down, across), (across, down))
+        self._frame = Frame(self._columns, range(1, num_rows + 1))
+        self._goals = sides_to_join(num_cols, num_rows)
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return self.names
@@ -64,7 +58,6 @@ class DarkHex:
                 f"join {mine}, your opponent {theirs}\n"
                 f"on a taken cell {_TAKEN_COMPACT[self.gameversion]}; tried: ! was taken{unknown}\n"
             )
-        order = "first" if seat == 0 else "second"
         last = f"{self._columns[-1]}{self.num_rows}"
         # On a board of two rows or columns the example would name cells that are not there.
         example = (
@@ -80,11 +73,11 @@ class DarkHex:
             f"You do not see your opponent's stones. If you try a cell on which your opponent has a stone, "
             f"{_TAKEN[self.gameversion]}.{_TOLD[self.gameversion, self.obstype]} Your opponent is not told what you "
             f"tried.\n"
-            f"A cell is named by its column (a to {self._columns[-1]}, from the left) and its row (1 to "
-            f"{self.num_rows}, from the top): a1 is the first cell of the first row, {last} the last of the last. Each "
-            f"row is shifted half a cell to the right of the row above it, so a cell touches up to six others: "
-            f"{example}. A dot is a cell that you know nothing about: it is empty, or your opponent has it.\n"
-            f"You play {_MARKS[seat]}, move {order} and join {mine}.\n"
+            f"{naming(self.num_cols, self.num_rows, cell='cell', row_1='top')}: a1 is the first cell of the first row, "
+            f"{last} the last of the last. Each row is shifted half a cell to the right of the row above it, so a cell "
+            f"touches up to six others: {example}. A dot is a cell that you know nothing about: it is empty, or your "
+            f"opponent has it.\n"
+            f"You play {_MARKS[seat]}, move {ORDER[seat]} and join {mine}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -95,11 +88,8 @@ class DarkHex:
         over = state.is_terminal()
         if style == "compact":
             tried = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in told])
-            drawn = "\n".join([label + row for label, row in zip(self._labels, rows, strict=True)])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{drawn}\n{self._footer}\ntried {tried or 'none'}\n{end}"
-        drawn = "\n".join([indent + " ".join(row) for indent, row in zip(self._indents, rows, strict=True)])
-        turn = ", to move" if state.current_player() == seat else ""
+            return f"{self._frame.compact(rows)}tried {tried or 'none'}\n{end}"
         end = f"The match is over: you {'win' if state.player_return(seat) > 0 else 'lose'}.\n" if over else ""
         you = "you " if self.obstype == "reveal-numturns" else ""
         past = ", ".join(
@@ -112,7 +102,7 @@ class DarkHex:
         )
         whose = "Tries" if you else "Your tries"
         return (
-            f"You are {mark}{turn}. The board as you know it:\n{self._header}\n{drawn}\n"
+            f"You are {mark}{to_move(state, seat)}. The board as you know it:\n{self._frame.slanted(rows)}"
             f"{whose} so far: {past or 'none'}.\n{end}"
         )
 
@@ -162,5 +152,4 @@ class DarkHexGame(OpenSpielGame):
         return not state.is_terminal()
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> DarkHexGame:
-    return DarkHexGame(spec, params)
+game = DarkHexGame

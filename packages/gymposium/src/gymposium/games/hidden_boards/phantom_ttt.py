@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _SQUARES = [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
@@ -37,7 +36,7 @@ class PhantomTicTacToe:
 
     move_pattern = re.compile(r"[a-c][1-3]")
 
-    def __init__(self, obstype: str, gameversion: str) -> None:
+    def __init__(self, engine: pyspiel.Game, obstype: str, gameversion: str) -> None:
         self.obstype, self.gameversion = obstype, gameversion
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
@@ -50,7 +49,6 @@ class PhantomTicTacToe:
                 f"phantom tic-tac-toe, rows 3 2 1, columns a b c, you are {_MARKS[seat]}, moves are squares with a "
                 f"dot\non a taken square {_TAKEN_COMPACT[self.gameversion]}; tried: ! was taken{unknown}\n"
             )
-        order = "first" if seat == 0 else "second"
         return (
             f"Phantom tic-tac-toe on a 3 by 3 board. x and o take turns to mark an empty square; x moves first. Three "
             f"of your marks in a row (across, down or diagonally) win. A full board without that is a draw.\n"
@@ -58,7 +56,7 @@ class PhantomTicTacToe:
             f"{_TAKEN[self.gameversion]}.{_TOLD[self.gameversion, self.obstype]}\n"
             f"A square is named by its column (a, b, c) and its row (1, 2, 3): a3 is top left, b2 the centre. A dot "
             f"is a square that you know nothing about: it is empty, or your opponent has it.\n"
-            f"You play {_MARKS[seat]} and move {order}.\n"
+            f"You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -71,7 +69,7 @@ class PhantomTicTacToe:
             told = " ".join([t if t == "?" else _SQUARES[int(t)] + "!" * (cells[int(t)] != mark) for t in tries])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
             return f"{_COMPACT.format(*cells)}tried {told or 'none'}\n{end}"
-        board = _FULL.format(*cells, mark=mark, turn=", to move" if state.current_player() == seat else "")
+        board = _FULL.format(*cells, mark=mark, turn=to_move(state, seat))
         end = f"The match is over: {_END[int(state.player_return(seat))]}.\n" if over else ""
         if self.obstype == "reveal-numturns":
             told = ", ".join(["your opponent ?" if t == "?" else f"you {_told(t, cells, mark)}" for t in tries])
@@ -84,5 +82,4 @@ def _told(square: str, cells: str, mark: str) -> str:
     return _SQUARES[cell] if cells[cell] == mark else f"{_SQUARES[cell]} (taken)"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    return OpenSpielGame(spec, params, engine_game("phantom_ttt", params), PhantomTicTacToe(**params))
+game = openspiel_game(PhantomTicTacToe)

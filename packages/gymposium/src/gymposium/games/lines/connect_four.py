@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.pictures import board, disc
 from gymposium.games.protocol import Style
 
@@ -36,7 +37,6 @@ class ConnectFour:
         mark = _MARKS[seat]
         if style == "compact":
             return f"connect four, {self.x_in_row} in a row win, moves 1 to {self.columns} (columns), you are {mark}\n"
-        order = "first" if seat == 0 else "second"
         return (
             f"Connect Four on a board of {self.rows} rows and {self.columns} columns. x and o take turns to drop a "
             f"disc into a column that is not full; it falls to the lowest empty cell. x moves first. "
@@ -44,7 +44,7 @@ class ConnectFour:
             f"A full board without that is a draw.\n"
             f"A move is the number of a column: 1 is the leftmost, {self.columns} the rightmost. "
             f"An empty cell is shown as a dot.\n"
-            f"You play {mark} and move {order}.\n"
+            f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -55,8 +55,7 @@ class ConnectFour:
             rows = _apart(board)
         else:
             rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
-        turn = ", to move" if state.current_player() == seat else ""
-        return f"You are {_MARKS[seat]}{turn}. The board:\n{rows}\n{self._footer}\n"
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{rows}\n{self._footer}\n"
 
     def render_html(self, state: pyspiel.State, seat: int) -> str:
         rows = state.observation_string(seat).split()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.openspiel.boards import ORDER, Frame, any_of, letters, naming_with_corners, to_move
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -25,10 +25,7 @@ class Gomoku:
     def __init__(self, size: int, connect: int, anti: bool, wrap: bool) -> None:
         self.size, self.connect, self.anti, self.wrap = size, connect, anti, wrap
         self.move_pattern = re.compile(f"[{letters(size)}]{any_of(size)}")
-        width = len(str(size))
-        self._labels = [f"{row:{width}}" for row in range(size, 0, -1)]
-        self._footer = " " * width + letters(size)
-        self._spaced_footer = f"{' ' * width} {' '.join(letters(size))}"
+        self._frame = Frame(letters(size), range(size, 0, -1))
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         # the engine counts from the top left, row by row
@@ -44,7 +41,6 @@ class Gomoku:
                 f"gomoku, {connect} or more in a line {'lose' if self.anti else 'win'}{edges}, "
                 f"row 1 at the bottom, a move is an empty point, you are {mark}\n"
             )
-        order = "first" if seat == 0 else "second"
         edges = (
             f"The board has no edges: column {last} is followed by column a and row {size} by row 1, so that a line "
             f"may leave the drawing on one side and go on at the other, diagonally too. "
@@ -55,19 +51,15 @@ class Gomoku:
             f"Gomoku on a board of {size} rows and {size} columns. b (black) and w (white) take turns to put a stone "
             f"on any empty point; b moves first. Stones never move. Whoever gets {connect} or more of their own stones "
             f"in an unbroken line (across, down or diagonally) {outcome}. {edges}A full board without that is a draw.\n"
-            f"A point is named by its column (a to {last}, from the left) and its row (1 to {size}, from the bottom): "
-            f"a1 is bottom left, {last}{size} top right. An empty point is shown as a dot.\n"
-            f"You play {mark} and move {order}.\n"
+            f"{naming_with_corners(size, size, cell='point')}. An empty point is shown as a dot.\n"
+            f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         rows = state.observation_string(seat).split("\n")[1:]  # after a line that tells whose turn it is
         if style == "compact":
-            drawn = "\n".join([label + row for label, row in zip(self._labels, rows)])
-            return f"{drawn}\n{self._footer}\n"
-        drawn = "\n".join([f"{label} {' '.join(row)}" for label, row in zip(self._labels, rows)])
-        turn = ", to move" if state.current_player() == seat else ""
-        return f"You are {_MARKS[seat]}{turn}. The board:\n{drawn}\n{self._spaced_footer}\n"
+            return self._frame.compact(rows)
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:

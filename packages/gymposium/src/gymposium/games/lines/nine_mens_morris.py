@@ -6,16 +6,15 @@ To place a man and to remove one are the same action of the engine, and both are
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, legal_line
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
@@ -74,7 +73,6 @@ class NineMensMorris:
                 f"opponent's) or from and to; with three men fly; draw after {_TURNS} turns of both players; "
                 f"you are {colour}\n"
             )
-        order = ("first", "second")[seat]
         return (
             f"Nine men's morris. The board has 24 points on three squares, one within another, whose sides are joined "
             f"at their middles; the lines of the picture tell which points are next to each other. White (W) and Black "
@@ -92,7 +90,7 @@ class NineMensMorris:
             f"A point is named by its column (a to g, from the left) and its row (1 to 7, from the bottom): a1 is "
             f"bottom left. An empty point is shown as a dot. To place or to remove a man is written as its point: d2. "
             f"A move is written as the point that the man leaves and the point that it goes to: d2d3.\n"
-            f"You play {colour} and move {order}.\n"
+            f"You play {colour} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -100,11 +98,10 @@ class NineMensMorris:
         lines, hand = view.lines, view.hand
         if style == "compact":
             on = {mark: [p for p, (y, x) in zip(self.points, self._places) if lines[y][x] == mark] for mark in _MARKS}
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
             return (
                 f"turns {view.turns}\nW {' '.join(on['W']) or 'none'} hand {hand[0]}\n"
                 f"B {' '.join(on['B']) or 'none'} hand {hand[1]}\n{'remove' if view.removing else 'move'}\n"
-                f"legal {legal or 'none'}\n"
+                f"{legal_line(state, seat, self._names)}"
             )
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         turn = f", to {_task(view, seat)}" if player == seat else ""
@@ -129,25 +126,23 @@ def _result(state: pyspiel.State) -> str:
     return f"{_COLOURS[white < 0]} wins" if white else "a draw"
 
 
-class NineMensMorrisGame(OpenSpielGame):
-    """The engine's tensor shows the board alone."""
+class NineMensMorrisGame(OpenBoardGame):
+    """Nine men's morris with a tensor of all that is known; the engine's tensor shows only the board.
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: NineMensMorris) -> None:
-        super().__init__(spec, params, engine, words)
-        planes, *board = engine.observation_tensor_shape()
-        self.tensor_shape = (planes + 5, *board)
-        self._size = board[0] * board[1]
+    The tensor has the engine's planes for White, Black, empty points and the two kinds of lines, and five constant
+    planes: 0 for White and 1 for Black; whether a man is to be removed; the men that White, and Black, have yet to
+    place; and the turns so far. Numbers are fractions of their greatest value."""
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The engine's planes for White, Black, empty points and the two kinds of lines; one that is 0 for White and 1
-        for Black; and the rest of what is known: a man to be removed, the men that White and Black have yet to place
-        and the turns that are over, each as a part of the most that there can be."""
+    num_facts = 5
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        view: str = state.observation_string(seat)
+        return view
+
+    def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
         view = _read(state.observation_string(seat))
         white, black = view.hand
-        facts = (seat, view.removing, white / _MEN, black / _MEN, view.turns / _TURNS)
-        return super().tensor_of(state, seat) + [float(fact) for fact in facts for _ in range(self._size)]
+        return seat, view.removing, white / _MEN, black / _MEN, view.turns / _TURNS
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> NineMensMorrisGame:
-    engine = engine_game("nine_mens_morris", params)
-    return NineMensMorrisGame(spec, params, engine, NineMensMorris(engine))
+game = openspiel_game(NineMensMorris, NineMensMorrisGame)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.pictures import board, cross, ring
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _RULES = (
@@ -32,7 +31,7 @@ class TicTacToe:
 
     move_pattern = re.compile(r"[a-c][1-3]")
 
-    def __init__(self) -> None:
+    def __init__(self, engine: pyspiel.Game) -> None:
         self._told = lru_cache(maxsize=None)(_tell)  # 5,478 boards for each seat and style
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
@@ -41,8 +40,7 @@ class TicTacToe:
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"tic-tac-toe, rows 3 2 1, columns a b c, you are {_MARKS[seat]}\n"
-        order = "first" if seat == 0 else "second"
-        return f"{_RULES}You play {_MARKS[seat]} and move {order}.\n"
+        return f"{_RULES}You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return self._told(state.observation_string(seat), seat, state.current_player() == seat, style)
@@ -61,5 +59,4 @@ def _tell(board: str, seat: int, to_move: bool, style: Style) -> str:
     return _FULL.format(*cells, mark=_MARKS[seat], turn=", to move" if to_move else "")
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    return OpenSpielGame(spec, params, engine_game("tic_tac_toe", {}), TicTacToe())
+game = openspiel_game(TicTacToe)

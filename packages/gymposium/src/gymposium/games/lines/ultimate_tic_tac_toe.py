@@ -4,18 +4,16 @@ left, so that the number of a square is the number of the board that it sends to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import spaced
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, spaced
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -67,7 +65,7 @@ class UltimateTicTacToe:
 
     move_pattern = re.compile(r"board [1-9]|[1-9]/[1-9]")
 
-    def __init__(self) -> None:
+    def __init__(self, engine: pyspiel.Game) -> None:
         self._names = _names()
         self._winner = lru_cache(maxsize=None)(_winner)  # of at most 19,683 boards
         self._won = lru_cache(maxsize=_KEPT)(_won)
@@ -84,8 +82,7 @@ class UltimateTicTacToe:
                 f"ultimate tic-tac-toe, boards and squares 1 2 3 / 4 5 6 / 7 8 9, 5/3 marks square 3 of board 5 and "
                 f"sends to board 3, you are {_MARKS[seat]}\n"
             )
-        order = "first" if seat == 0 else "second"
-        return f"{_RULES}You play {_MARKS[seat]} and move {order}.\n"
+        return f"{_RULES}You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         # three bands of three lines such as `x.. .o. ...`, then two lines that tell who plays and in which board
@@ -129,5 +126,4 @@ def _turn(player: int, seat: int, forced: str) -> str:
     return f"{who} must play in board {int(forced) + 1}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    return OpenSpielGame(spec, params, engine_game("ultimate_tic_tac_toe", {}), UltimateTicTacToe())
+game = openspiel_game(UltimateTicTacToe)

@@ -159,5 +159,4 @@ class BargainingGame(OpenSpielGame):
         return OpenSpielMatch(self, state, events, None, rng)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> BargainingGame:
-    return BargainingGame(spec, params)
+game = BargainingGame

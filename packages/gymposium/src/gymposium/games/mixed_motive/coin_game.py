@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import letters
+from gymposium.games.openspiel.boards import ORDER, letters, to_move
 from gymposium.games.protocol import Event, Style
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ class CoinGame:
                 f"result of both: own^2 + other^2 - rest^2, the numbers of coins collected by either of you in your "
                 f"colour, the other player's (hidden) and no one's\n"
             )
-        order = "first" if seat == 0 else "second"
         return (
             f"The coin game on a grid of {self.rows} rows and {self.columns} columns. Coins lie on it in "
             f"{len(self.colours)} colours, named a to {last}, {self.coins} of each. You and the other player each have "
@@ -65,7 +64,7 @@ class CoinGame:
             f"What counts is what you have collected together, whoever took it. Say that your colour was collected p "
             f"times, the other player's colour q times, and the colours that are nobody's r times in all. Then each of "
             f"you gets p*p + q*q - r*r: the same for both.\n"
-            f"You are {_MARKS[seat]} and move {order}. An empty square is shown as a dot.\n"
+            f"You are {_MARKS[seat]} and move {ORDER[seat]}. An empty square is shown as a dot.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -77,7 +76,6 @@ class CoinGame:
             taken = [" ".join(map("".join, zip(self.colours, counts[s], strict=True))) for s in (seat, 1 - seat)]
             end = f"result {int(state.player_return(seat))}\n" if over else ""
             return f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n{end}"
-        turn = ", to move" if state.current_player() == seat else ""
         drawn = board.replace("", " ").replace(" \n ", "\n").strip()
         mine, theirs = (
             ", ".join([f"{name} {number}" for name, number in zip(self.colours, counts[s], strict=True)])
@@ -85,7 +83,8 @@ class CoinGame:
         )
         end = f"The match is over. You both get {int(state.player_return(seat))}.\n" if over else ""
         return (
-            f"You are {_MARKS[seat]}{turn}. Your colour: {colour}. Moves made: {made} of {self.length}. The board:\n"
+            f"You are {_MARKS[seat]}{to_move(state, seat)}. Your colour: {colour}. Moves made: {made} of "
+            f"{self.length}. The board:\n"
             f"{drawn}\nCollected by you: {mine}.\nCollected by the other player: {theirs}.\n{end}"
         )
 
@@ -125,5 +124,4 @@ class CoinGameGame(OpenSpielGame):
         return OpenSpielMatch(self, state, events, None, rng)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> CoinGameGame:
-    return CoinGameGame(spec, params)
+game = CoinGameGame

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -305,5 +305,22 @@ class OpenSpielMatch:
 
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
-    """The engine's game; parameters are passed typed, never through its string parser."""
+    """Load the engine's game. Parameters are passed with their types, never through the engine's string parser."""
     return pyspiel.load_game(name, dict(params))
+
+
+def openspiel_game(
+    words: Callable[..., Wording],
+    kind: Callable[[GameSpec, Mapping[str, Any], pyspiel.Game, Any], OpenSpielGame] = OpenSpielGame,
+    **fixed: Any,
+) -> Callable[[GameSpec, Mapping[str, Any]], OpenSpielGame]:
+    """Return the entry point of an OpenSpiel game, made from its words and, if given, a subclass of `OpenSpielGame`.
+
+    The engine's game has the spec's name. It takes the parameters of the spec and those in `fixed`. `words` is called
+    with the engine's game and the parameters of the spec: `words(engine, **params)`."""
+
+    def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+        engine = engine_game(spec.name, {**params, **fixed})
+        return kind(spec, params, engine, words(engine, **params))
+
+    return game

@@ -1,16 +1,53 @@
-"""What the engine's board games have in common: their drawing of a board, and the names of squares."""
+"""Shared vocabulary of the board games of OpenSpiel: names of squares, drawings of boards, and recurring phrases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
+from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Style
+
+if TYPE_CHECKING:
+    from gymposium.games.openspiel.wording import Wording
+    from gymposium.plugins.specs import GameSpec
+
+ORDER = ("first", "second")
+"""How the rules name the turn order of seats 0 and 1."""
+
+
+def to_move(state: pyspiel.State, seat: int) -> str:
+    """Return `", to move"` if it is this seat's turn, else an empty string."""
+    return ", to move" if state.current_player() == seat else ""
+
+
+def legal_line(state: pyspiel.State, seat: int, names: Sequence[str]) -> str:
+    """Return the last line of a compact prompt, such as `legal a1 b2`; `names` holds the name of every action."""
+    return f"legal {' '.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
+
+
+def naming(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
+    """Return the clause of the rules that explains the names of cells, without its full stop.
+
+    `row_1` says where row 1 is: `"bottom"` or `"top"`."""
+    return (
+        f"A {cell} is named by its column (a to {letters(columns)[-1]}, from the left) and its row (1 to {rows}, from "
+        f"the {row_1})"
+    )
+
+
+def naming_with_corners(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
+    """Return `naming` with the names of two opposite corners: `…: a1 is bottom left, h8 top right`."""
+    other = "top" if row_1 == "bottom" else "bottom"
+    corners = f"a1 is {row_1} left, {letters(columns)[-1]}{rows} {other} right"
+    return f"{naming(columns, rows, cell=cell, row_1=row_1)}: {corners}"
 
 
 def spaced(board: str, rows: int) -> str:
-    """An engine board such as `5oxo\\n4xox\\n…\\n abc\\n`, with a space between the squares."""
+    """Insert a space between the squares of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`."""
     if rows < 10:
         return board.replace("", " ").replace(" \n ", "\n").strip()
     width = len(str(rows))
@@ -18,26 +55,86 @@ def spaced(board: str, rows: int) -> str:
 
 
 def any_of(rows: int) -> str:
-    """A pattern for the row numbers 1 … rows."""
+    """Return a regular expression that matches the row numbers 1 to `rows`."""
     return f"(?:{'|'.join(map(str, range(1, rows + 1)))})"
 
 
 def letters(columns: int) -> str:
-    """`abcde` for five columns."""
+    """Return the first letters of the alphabet, one for each column: `abcde` for five."""
     return "abcdefghijklmnopqrstuvwxyz"[:columns]
 
 
 def action_names(engine: pyspiel.Game) -> list[str]:
-    """The engine's own name of every action, where it does not depend on the position."""
+    """Return the engine's name of every action, for games in which it does not depend on the position."""
     state = engine.new_initial_state()
     return [state.action_to_string(0, action) for action in range(engine.num_distinct_actions())]
 
 
 def position_of(state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]) -> str:
-    """The board for a seat that plays `mark`; `names` are those of all actions."""
+    """Return the prompt of a seat that plays `mark`, if the engine's board needs spaces only."""
     board: str = state.observation_string(seat)
     if style == "compact":
-        legal = " ".join([names[action] for action in state.legal_actions(seat)])
-        return f"{board}legal {legal or 'none'}\n"
-    turn = ", to move" if state.current_player() == seat else ""
-    return f"You are {mark}{turn}. The board:\n{spaced(board, rows)}\n"
+        return board + legal_line(state, seat, names)
+    return f"You are {mark}{to_move(state, seat)}. The board:\n{spaced(board, rows)}\n"
+
+
+class Frame:
+    """Row numbers to the left of a board, and a line of column letters below or above it."""
+
+    def __init__(self, columns: str, rows: Sequence[int]) -> None:
+        """`rows` holds the row numbers from the top of the drawing to its bottom."""
+        width = len(str(max(rows)))
+        self.labels = [f"{row:{width}}" for row in rows]
+        self.columns = f"{' ' * width} {' '.join(columns)}"
+        self.dense_columns = f"{' ' * width}{columns}"
+        self._indents = [f"{' ' * line}{label} " for line, label in enumerate(self.labels)]
+
+    def full(self, rows: Sequence[str]) -> str:
+        """Draw the board with spaces between the cells and the columns below."""
+        drawn = "\n".join([f"{label} {' '.join(row)}" for label, row in zip(self.labels, rows)])
+        return f"{drawn}\n{self.columns}\n"
+
+    def slanted(self, rows: Sequence[str]) -> str:
+        """Draw a board of hexagons: columns above, each row half a cell to the right of the row above it."""
+        drawn = "\n".join([indent + " ".join(row) for indent, row in zip(self._indents, rows)])
+        return f"{self.columns}\n{drawn}\n"
+
+    def compact(self, rows: Sequence[str]) -> str:
+        """Draw the board without spaces and with the columns below."""
+        drawn = "\n".join([label + row for label, row in zip(self.labels, rows)])
+        return f"{drawn}\n{self.dense_columns}\n"
+
+
+def sides_to_join(columns: int, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return, for each seat of hex, the sides that it joins and the sides that its opponent joins."""
+    down = f"top (row 1) to bottom (row {rows})"
+    across = f"left (column a) to right (column {letters(columns)[-1]})"
+    return (down, across), (across, down)
+
+
+class OpenBoardGame(OpenSpielGame):
+    """A board game without hidden information whose engine view and tensor omit facts that both seats know.
+
+    The view gets the seat to move. The tensor gets a constant plane for each number in `facts`."""
+
+    num_facts = 1
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Wording) -> None:
+        super().__init__(spec, params, engine, words)
+        planes, *board = engine.observation_tensor_shape()
+        self.tensor_shape = (planes + self.num_facts, *board)
+        self._cells = math.prod(board)
+
+    def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
+        """Return `num_facts` numbers for the tensor; the first is the seat, 0 or 1, as the engine's planes are the same
+        for both."""
+        return (seat,)
+
+    def view_of(self, state: pyspiel.State, seat: int) -> str:
+        return f"{state.observation_string(seat)}{state.current_player()}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        values = super().tensor_of(state, seat)
+        for fact in self.facts(state, seat):
+            values += [float(fact)] * self._cells
+        return values

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import action_names, any_of, letters, position_of
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, action_names, any_of, letters, naming, position_of
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "bw"
 _DIRECTIONS = ("down", "up")
@@ -44,8 +42,6 @@ class Breakthrough:
                 f"breakthrough, row 1 at the bottom, a move is from and to, "
                 f"you are {_MARKS[seat]}, move {_DIRECTIONS[seat]} and win on {goal}\n"
             )
-        order = "first" if seat == 0 else "second"
-        last = letters(self.columns)[-1]
         deep = 2 if self.rows >= _FULL_ROWS else 1
         filled = "two rows" if deep == 2 else "row"
         start, end = (self.rows + 1 - deep, self.rows - deep) if seat == 0 else (deep, deep + 1)
@@ -57,34 +53,13 @@ class Breakthrough:
             f"capture straight ahead.\n"
             f"b wins by reaching row 1, w by reaching row {self.rows}; whoever loses all pieces loses too. There are "
             f"no draws.\n"
-            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.rows}, from the "
-            f"bottom). A move is written as the square that the piece leaves and the square that it goes to, whether "
-            f"or not it captures: a{start}a{end}. An empty square is shown as a dot.\n"
-            f"You play {_MARKS[seat]}, move {order}, {_DIRECTIONS[seat]} the board, and must reach {goal}.\n"
+            f"{naming(self.columns, self.rows)}. A move is written as the square that the piece leaves and the square "
+            f"that it goes to, whether or not it captures: a{start}a{end}. An empty square is shown as a dot.\n"
+            f"You play {_MARKS[seat]}, move {ORDER[seat]}, {_DIRECTIONS[seat]} the board, and must reach {goal}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
 
 
-class BreakthroughGame(OpenSpielGame):
-    """The engine's board alone does not tell whose turn it is, which both seats know, nor its tensor which side
-    is the seat's own."""
-
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Breakthrough) -> None:
-        super().__init__(spec, params, engine, words)
-        planes, *board = engine.observation_tensor_shape()
-        self.tensor_shape = (planes + 1, *board)
-        self._sides = [[float(seat)] * (words.rows * words.columns) for seat in range(self.seats)]
-
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)}{state.current_player()}"
-
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The engine's planes for b, w and empty squares, and a last one that is 0 for b and 1 for w."""
-        return super().tensor_of(state, seat) + self._sides[seat]
-
-
-def game(spec: GameSpec, params: Mapping[str, Any]) -> BreakthroughGame:
-    engine = engine_game("breakthrough", params)
-    return BreakthroughGame(spec, params, engine, Breakthrough(engine, **params))
+game = openspiel_game(Breakthrough, OpenBoardGame)

@@ -11,8 +11,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import action_names, any_of, letters
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    OpenBoardGame,
+    action_names,
+    any_of,
+    legal_line,
+    letters,
+    naming,
+    to_move,
+)
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -50,8 +59,6 @@ class Checkers:
                 f"own, captures compulsory, draw after {_QUIET} moves of both players without one, "
                 f"you are {colour}, men move {way}\n"
             )
-        order = ("first", "second")[seat]
-        last = letters(self.columns)[-1]
         white, black = self.men
         row = 2 + self.rows % 2  # where column b has a square that is played on
         return (
@@ -70,10 +77,10 @@ class Checkers:
             f"Whoever is to move and cannot, because no piece is left or all are blocked, loses. After {_QUIET} moves "
             f"in a row without a capture, counting both players', the game is a draw, even if the next player could "
             f"not move.\n"
-            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.rows}, from the "
-            f"bottom): a1 is bottom left. A move is written as the square that the piece leaves and the square that it "
-            f"goes to: b{row}c{row + 1} is a step, b{row}d{row + 2} a jump. An empty square is shown as a dot.\n"
-            f"You play {colour} and move {order}; your men move {way} the board.\n"
+            f"{naming(self.columns, self.rows)}: a1 is bottom left. A move is written as the square that the piece "
+            f"leaves and the square that it goes to: b{row}c{row + 1} is a step, b{row}d{row + 2} a jump. An empty "
+            f"square is shown as a dot.\n"
+            f"You play {colour} and move {ORDER[seat]}; your men move {way} the board.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -81,16 +88,15 @@ class Checkers:
         quiet, jumping = self.facts(state)
         drawn = "\n".join([_drawn(row, self._label, style) for row in rows])
         if style == "compact":
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
             on = f"go on {jumping}\n" if jumping else ""
-            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}legal {legal or 'none'}\n"
+            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{legal_line(state, seat, self._names)}"
         player = state.current_player()
-        turn = ", to move" if player == seat else ""
         over = f" The game is over: {_result(state)}." if player < 0 else ""
         who = "You" if player == seat else "Your opponent"
         on = f" {who} must go on jumping with the piece on {jumping}." if jumping else ""
         return (
-            f"You are {_COLOURS[seat]}{turn}.{over}{on} Moves since the last capture: {quiet}. The board:\n"
+            f"You are {_COLOURS[seat]}{to_move(state, seat)}.{over}{on} Moves since the last capture: {quiet}. The "
+            f"board:\n"
             f"{drawn}\n{_drawn(columns, self._label, style)}\n"
         )
 
@@ -122,29 +128,26 @@ def _result(state: pyspiel.State) -> str:
     return f"{_COLOURS[white < 0]} wins" if white else "a draw"
 
 
-class CheckersGame(OpenSpielGame):
-    """The engine's board does not tell whose turn it is, who must go on jumping and how near the draw is, which both
-    seats know, nor its tensor which side is the seat's own."""
+class CheckersGame(OpenBoardGame):
+    """Checkers with the facts that the engine's view omits: who must continue a capture, and how near the draw is.
+
+    The tensor has the engine's planes for White's men and kings, Black's men and kings and empty squares, a plane of 0
+    for White and 1 for Black, and a plane with the moves since the last capture as a fraction of those that make a
+    draw."""
+
+    num_facts = 2
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Checkers) -> None:
         super().__init__(spec, params, engine, words)
         self._words = words
-        # Each capture but the last comes after fewer quiet moves than make a draw, and one piece is left at least.
+        # Each capture but the last comes after fewer quiet moves than make a draw, and at least one piece is left.
         self.max_decisions = sum(words.men) * _QUIET
-        planes, *board = engine.observation_tensor_shape()
-        self.tensor_shape = (planes + 2, *board)
-        self._size = words.rows * words.columns
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)}{state.current_player()} {self._words.facts(state)}"
+        return f"{super().view_of(state, seat)} {self._words.facts(state)}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The engine's planes for White's men and kings, Black's men and kings and empty squares; one that is 0 for
-        White and 1 for Black; and one for the moves since the last capture, as a part of those that make a draw."""
-        quiet, _ = self._words.facts(state)
-        return super().tensor_of(state, seat) + [float(seat)] * self._size + [quiet / _QUIET] * self._size
+    def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
+        return seat, self._words.facts(state)[0] / _QUIET
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> CheckersGame:
-    engine = engine_game("checkers", params)
-    return CheckersGame(spec, params, engine, Checkers(engine, **params))
+game = openspiel_game(Checkers, CheckersGame)

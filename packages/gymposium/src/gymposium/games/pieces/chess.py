@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
+from gymposium.games.openspiel.boards import naming, to_move
 from gymposium.games.pictures import board, glyph
 from gymposium.games.protocol import Style
 
@@ -63,7 +64,7 @@ rights to castle and to capture en passant;
 checkmate;
 - when what is left cannot checkmate: besides the kings nothing, one knight, or only bishops that all stand on squares \
 of one colour.
-A square is named by its column (a to h, from the left) and its row (1 to 8, from the bottom): a1 is bottom left. An \
+{naming(8, 8)}: a1 is bottom left. An \
 empty square is shown as a dot. A move is written as the square that the piece leaves and the square that it goes to, \
 whether or not it captures: g1f3. Castling is written as the king's move: e1g1. A promotion has the letter of the new \
 piece behind it (q, r, b or n): a7a8q.
@@ -124,10 +125,10 @@ class Chess:
         rows = [" ".join(row) for row in board.translate(_EMPTY).split("/")]
         drawn = "\n".join([f"{8 - i} {row}" for i, row in enumerate(rows)])
         player, times = state.current_player(), state.num_repetitions(state)
-        turn = ", to move" if player == seat else ""
         over = f" The game is over: {_result(state)}." if player < 0 else ""
         return (
-            f"You are {_COLOURS[seat]}{turn}.{over} Move {number}. The board:\n{drawn}\n  a b c d e f g h\n"
+            f"You are {_COLOURS[seat]}{to_move(state, seat)}.{over} Move {number}. The board:\n{drawn}\n"
+            f"  a b c d e f g h\n"
             f"Rights to castle: {' '.join([_CASTLING[right] for right in rights if right != '-']) or 'none'}. "
             f"En passant square: {passed if passed != '-' else 'none'}. "
             f"Moves without capture or pawn move: {quiet}. Times that this position has occurred: {times}.\n"
@@ -185,6 +186,4 @@ class ChessGame(OpenSpielGame):
         return f"{state.observation_string(seat)} {' '.join(self._words.since(state))}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> ChessGame:
-    engine = engine_game("chess", params)
-    return ChessGame(spec, params, engine, Chess(engine))
+game = openspiel_game(Chess, ChessGame)

@@ -8,18 +8,16 @@ there is always a pawn move, so nobody ever has to pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, any_of, letters, naming, to_move
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 
@@ -60,8 +58,6 @@ class Quoridor:
                 f"row 1 at the bottom, a move is the pawn's new square or a wall: a1h above a1 b1, a1v right of a1 a2; "
                 f"draw after {self.longest} moves of both players; you are {mark} and win on row {goal}\n"
             )
-        order = ("first", "second")[seat]
-        last = letters(self.size)[-1]
         middle = letters(self.size)[self.size // 2]
         return (
             f"Quoridor on a board of {self.size} rows and {self.size} columns. x has a pawn on {middle}1 and wins by "
@@ -77,12 +73,11 @@ class Quoridor:
             f"other pawn were not there). Walls are never moved or removed.\n"
             f"After {self.longest} moves, counting both players', the game is a draw, even if the last of them reaches "
             f"the goal.\n"
-            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.size}, from the "
-            f"bottom): a1 is bottom left. A pawn's move is written as the square that it goes to. A wall is written as "
-            f"the bottom left of the four squares that it touches, with h if it is horizontal and v if it is vertical: "
-            f"a1h lies above a1 and b1, a1v to the right of a1 and a2. On the board a wall is drawn as two strokes "
-            f"with + between, an empty square as a dot.\n"
-            f"You play {mark}, move {order} and must reach row {goal}.\n"
+            f"{naming(self.size, self.size)}: a1 is bottom left. A pawn's move is written as the square that it goes "
+            f"to. A wall is written as the bottom left of the four squares that it touches, with h if it is horizontal "
+            f"and v if it is vertical: a1h lies above a1 and b1, a1v to the right of a1 and a2. On the board a wall is "
+            f"drawn as two strokes with + between, an empty square as a dot.\n"
+            f"You play {mark}, move {ORDER[seat]} and must reach row {goal}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -97,11 +92,10 @@ class Quoridor:
             pawns = f"x {x} walls {left[0]}\no {o} walls {left[1]}\n"
             return f"moves {number}\n{pawns}walls {walls}\nlegal {legal or 'none'}\n"
         drawn = "\n".join([label + _content(row) for label, row in zip(self._labels, rows)])
-        turn = ", to move" if player == seat else ""
         over = f" The game is over: {_result(state)}." if player < 0 else ""
         return (
-            f"You are {_MARKS[seat]}{turn}.{over} Moves so far: {number}. Walls left: x {left[0]}, o {left[1]}. "
-            f"Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
+            f"You are {_MARKS[seat]}{to_move(state, seat)}.{over} Moves so far: {number}. Walls left: x {left[0]}, o "
+            f"{left[1]}. Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
         )
 
     def _pawn(self, rows: list[str], mark: str) -> str:
@@ -124,27 +118,19 @@ def _result(state: pyspiel.State) -> str:
     return f"{_MARKS[x < 0]} wins" if x else "a draw"
 
 
-class QuoridorGame(OpenSpielGame):
-    """The engine's view leaves out whose turn it is and how many moves there were, which both seats know, its tensor
-    also which side is the seat's own."""
+class QuoridorGame(OpenBoardGame):
+    """Quoridor with the number of moves so far, which the engine's view omits.
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Quoridor) -> None:
-        super().__init__(spec, params, engine, words)
-        self._words = words
-        planes, *board = engine.observation_tensor_shape()
-        self.tensor_shape = (planes + 2, *board)
-        self._places = board[0] * board[1]
+    The tensor has the engine's planes, a plane of 0 for x and 1 for o, and a plane with the moves so far as a fraction
+    of those that make a draw."""
+
+    num_facts = 2
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.move_number()}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The engine's planes; one that is 0 for x and 1 for o; and one for the moves so far, as a part of those that
-        make a draw."""
-        sides, moves = [float(seat)] * self._places, [state.move_number() / self._words.longest] * self._places
-        return super().tensor_of(state, seat) + sides + moves
+    def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
+        return seat, state.move_number() / self.engine.max_game_length()
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> QuoridorGame:
-    engine = engine_game("quoridor", params)
-    return QuoridorGame(spec, params, engine, Quoridor(engine, **params))
+game = openspiel_game(Quoridor, QuoridorGame)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _CARDS = "JQK"
 _MOVES = {"p": "pass", "b": "bet"}
@@ -31,9 +30,8 @@ class KuhnPoker:
         return ["pass", "bet"]
 
     def rules(self, seat: int, style: Style) -> str:
-        order = "first" if seat == 0 else "second"
         if style == "compact":
-            return f"kuhn poker, you act {order}\n"
+            return f"kuhn poker, you act {ORDER[seat]}\n"
         return (
             "Kuhn poker for two players with three cards: jack (J), queen (Q) and king (K), the king highest. "
             "Each player puts 1 chip into the pot and gets one card, which only that player sees; the third card "
@@ -42,7 +40,7 @@ class KuhnPoker:
             "up the pot. To answer a pass, pass goes to the showdown and bet puts in 1 chip, which the first player "
             "must then answer in the same way. At the showdown the higher card takes the pot.\n"
             "Your result is the chips that you win or lose, from -2 to 2.\n"
-            f"You act {order}.\n"
+            f"You act {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -65,5 +63,4 @@ def _tell(view: str, seat: int, style: Style, live: bool) -> str:
     return f"Your card: {card}. {past} Chips in the pot: you {chips[0]}, your opponent {chips[1]}.\n"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    return OpenSpielGame(spec, params, engine_game("kuhn_poker", {}), KuhnPoker())
+game = openspiel_game(lambda engine: KuhnPoker())

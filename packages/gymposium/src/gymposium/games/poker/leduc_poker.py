@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 _MOVES = ("fold", "call", "raise")
@@ -33,9 +32,8 @@ class LeducPoker:
         return _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
-        order = "first" if seat == 0 else "second"
         if style == "compact":
-            return f"leduc poker, you act {order} in each round\n"
+            return f"leduc poker, you act {ORDER[seat]} in each round\n"
         return (
             "Leduc poker for two players with six cards: two jacks (Js, Jh), two queens (Qs, Qh) and two kings "
             "(Ks, Kh). Each player puts 1 chip into the pot and gets one private card. After a first round of "
@@ -47,7 +45,7 @@ class LeducPoker:
             "At the showdown a card of the public card's rank (a pair) wins, otherwise the higher rank (king, queen, "
             "jack); equal ranks share the pot. Suits do not matter.\n"
             "Your result is the chips that you win or lose, from -13 to 13.\n"
-            f"You act {order} in each round.\n"
+            f"You act {ORDER[seat]} in each round.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -84,5 +82,4 @@ def _tell(view: str, seat: int, style: Style, legal: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    return OpenSpielGame(spec, params, engine_game("leduc_poker", {}), LeducPoker())
+game = openspiel_game(lambda engine: LeducPoker())

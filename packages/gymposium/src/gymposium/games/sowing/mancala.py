@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
+from gymposium.games.openspiel.boards import legal_line, to_move
 from gymposium.games.protocol import Style
 from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
 
@@ -66,13 +67,11 @@ class Mancala:
         north, south, stores = _read(state.observation_string(seat))
         moves = state.move_number()
         if style == "compact":
-            legal = " ".join([self.names[action] for action in state.legal_actions(seat)])
             return (
                 f"{self._compact % (*north, *south)}\nstores South {stores[0]} North {stores[1]}\n"
-                f"moves {moves} of {self.limit}\nlegal {legal or 'none'}\n"
+                f"moves {moves} of {self.limit}\n{legal_line(state, seat, self.names)}"
             )
-        turn = ", to move" if state.current_player() == seat else ""
-        told = f"You are {SEATS[seat]}{turn}. {moves} of at most {self.limit} moves are played."
+        told = f"You are {SEATS[seat]}{to_move(state, seat)}. {moves} of at most {self.limit} moves are played."
         if state.is_terminal():
             told += " The game is over, and each player takes the seeds in their own houses."
         return (
@@ -97,6 +96,4 @@ class MancalaGame(OpenSpielGame):
         self.max_decisions = words.limit
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> MancalaGame:
-    engine = engine_game("mancala", params)
-    return MancalaGame(spec, params, engine, Mancala(engine))
+game = openspiel_game(Mancala, MancalaGame)

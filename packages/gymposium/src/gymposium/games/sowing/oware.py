@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymposium.errors import WrongSeat
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.protocol import Event, Observation, Style
 from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
 
@@ -46,7 +46,7 @@ def read(board: str) -> Houses:
 class Oware:
     """Words for `oware` with any number of houses and seeds."""
 
-    def __init__(self, num_houses_per_player: int, num_seeds_per_house: int) -> None:
+    def __init__(self, engine: pyspiel.Game, num_houses_per_player: int, num_seeds_per_house: int) -> None:
         self.houses, self.each = num_houses_per_player, num_seeds_per_house
         self.names = house_names(num_houses_per_player)
         self.move_pattern = re.compile(f"[{''.join(self.names)}]")
@@ -223,6 +223,4 @@ class OwareGame(OpenSpielGame):
         return f"{state.observation_string(seat)} {state.move_number()}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OwareGame:
-    engine = engine_game("oware", params)
-    return OwareGame(spec, params, engine, Oware(**params))
+game = openspiel_game(Oware, OwareGame)

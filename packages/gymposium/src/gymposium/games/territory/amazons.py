@@ -9,8 +9,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    Frame,
+    OpenBoardGame,
+    any_of,
+    legal_line,
+    letters,
+    naming_with_corners,
+    to_move,
+)
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -30,9 +39,7 @@ class Amazons:
         rows = range(board_size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]
         self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}")
-        width = len(str(board_size))
-        self._labels = [str(row).rjust(width) for row in rows]
-        self._header, self._footer = f"{' ' * width} {' '.join(columns)}", f"{' ' * width}{columns}"
+        self._frame = Frame(columns, rows)
         board: str = engine.new_initial_state().observation_string(0).replace("\n", "")
         self._starts = [
             ", ".join(sorted(name for name, cell in zip(self.names, board, strict=True) if cell == mark))
@@ -48,8 +55,7 @@ class Amazons:
                 f"amazons, row 1 at the bottom, a turn is three moves, each a square: the amazon, where it goes, where "
                 f"it shoots; you are {_MARKS[seat]}\n"
             )
-        order = "first" if seat == 0 else "second"
-        size, last = self.board_size, self.names[self.board_size - 1]
+        size = self.board_size
         return (
             f"The Game of the Amazons on a board of {size} by {size} squares. At the start X has amazons on "
             f"{self._starts[0]}, and O on {self._starts[1]}. X and O take turns; X begins. A turn has three steps, "
@@ -60,10 +66,9 @@ class Amazons:
             f"arrow lands is blocked for the rest of the game, shown as #: nothing goes there or across. Nothing is "
             f"ever captured.\n"
             f"Whoever is to begin a turn and has no amazon that can move loses; there are no draws.\n"
-            f"A square is named by its column (a to {last[0]}, from the left) and its row (1 to {size}, from the "
-            f"bottom): a1 is bottom left, {last} top right. A move is written as one square: that of the amazon, then "
+            f"{naming_with_corners(size, size)}. A move is written as one square: that of the amazon, then "
             f"the one where it goes, then the one where it shoots. An empty square is shown as a dot.\n"
-            f"You play {_MARKS[seat]} and move {order}.\n"
+            f"You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -75,14 +80,10 @@ class Amazons:
         rows = board.split("\n")
         squares = [self.names[action] for action in chosen]
         if style == "compact":
-            drawn = "\n".join([label + row for label, row in zip(self._labels, rows)])
-            legal = " ".join([self.names[action] for action in state.legal_actions(seat)])
             step = "over" if player < 0 else " ".join([_MARKS[player], "step", str(len(chosen) + 1), *squares])
-            return f"{drawn}\n{self._footer}\n{step}\nlegal {legal or 'none'}\n"
-        drawn = "\n".join([f"{label} {' '.join(row)}" for label, row in zip(self._labels, rows)])
-        turn = ", to move" if player == seat else ""
+            return f"{self._frame.compact(rows)}{step}\n{legal_line(state, seat, self.names)}"
         step = "The game is over." if player < 0 else _step(_MARKS[player], squares)
-        return f"You are {_MARKS[seat]}{turn}. {step} The board:\n{drawn}\n{self._header}\n"
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}. {step} The board:\n{self._frame.full(rows)}"
 
 
 def under_way(state: pyspiel.State) -> list[int]:
@@ -100,28 +101,27 @@ def _step(mark: str, squares: Sequence[str]) -> str:
     return f"Step 3 of 3: {mark}'s amazon, moved from {squares[0]} to {squares[1]}, shoots."
 
 
-class AmazonsGame(OpenSpielGame):
-    """The engine's board alone tells neither whose turn it is nor what has been chosen in it; nor does its tensor,
-    nor which side is the seat's own."""
+class AmazonsGame(OpenBoardGame):
+    """Amazons with the squares chosen so far in this turn, which the engine's view and tensor omit.
+
+    The tensor has the engine's planes for empty squares, O, X and arrows, a plane that marks the square of the chosen
+    amazon (no square before one is chosen), and a plane of 0 for X and 1 for O."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Amazons) -> None:
         super().__init__(spec, params, engine, words)
-        planes, *board = engine.observation_tensor_shape()
-        self.tensor_shape = (planes + 2, *board)
-        self._sides = [[float(seat)] * len(words.names) for seat in range(self.seats)]
+        assert self.tensor_shape is not None
+        planes, *board = self.tensor_shape
+        self.tensor_shape = (planes + 1, *board)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)}{state.current_player()}{under_way(state)}"
+        return f"{super().view_of(state, seat)}{under_way(state)}"
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The engine's planes for empty squares, O, X and arrows; one for the square of the amazon that was chosen
-        (empty before it has moved); and a last one that is 0 for X and 1 for O."""
-        chosen = [0.0] * len(self._sides[seat])
+        chosen = [0.0] * self._cells
         for square in under_way(state)[-1:]:
             chosen[square] = 1.0
-        return super().tensor_of(state, seat) + chosen + self._sides[seat]
+        values = super().tensor_of(state, seat)
+        return values[: -self._cells] + chosen + values[-self._cells :]
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> AmazonsGame:
-    engine = engine_game("amazons", params)
-    return AmazonsGame(spec, params, engine, Amazons(engine, **params))
+game = openspiel_game(Amazons, AmazonsGame)

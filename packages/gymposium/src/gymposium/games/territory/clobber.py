@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import action_names, any_of, letters, position_of
+from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.boards import ORDER, action_names, any_of, letters, naming_with_corners, position_of
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
     import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
 
 _MARKS = "ox"
 
@@ -33,23 +31,18 @@ class Clobber:
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"clobber, row 1 at the bottom, a move is from and to, you are {_MARKS[seat]}\n"
-        order = "first" if seat == 0 else "second"
-        last = letters(self.columns)[-1]
         return (
             f"Clobber on a board of {self.rows} rows and {self.columns} columns, full at the start: o and x stand on "
             f"alternate squares, o on a1. The players take turns; o moves first. A move takes one of your pieces to a "
             f"square beside it (left, right, up or down, not diagonally) that holds an opponent's piece, which is "
             f"removed. There are no other moves. Whoever cannot move loses; there are no draws.\n"
-            f"A square is named by its column (a to {last}, from the left) and its row (1 to {self.rows}, from the "
-            f"bottom): a1 is bottom left, {last}{self.rows} top right. A move is written as the square that the piece "
+            f"{naming_with_corners(self.columns, self.rows)}. A move is written as the square that the piece "
             f"leaves and the square that it goes to: a1a2. An empty square is shown as a dot.\n"
-            f"You play {_MARKS[seat]} and move {order}.\n"
+            f"You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("clobber", params)
-    return OpenSpielGame(spec, params, engine, Clobber(engine, **params))
+game = openspiel_game(Clobber)

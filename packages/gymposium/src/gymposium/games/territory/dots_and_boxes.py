@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import any_of, letters
+from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
+from gymposium.games.openspiel.boards import ORDER, any_of, legal_line, letters, naming_with_corners, to_move
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x"
 class DotsAndBoxes:
     """Words for `dots_and_boxes` on a board of any size."""
 
-    def __init__(self, num_rows: int, num_cols: int, utility_margin: bool) -> None:
+    def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, utility_margin: bool) -> None:
         self.rows, self.columns, self.margin = num_rows, num_cols, utility_margin
         self.dots = letters(num_cols + 1)
         dot = f"[{self.dots}]{any_of(num_rows + 1)}"
@@ -50,8 +50,6 @@ class DotsAndBoxes:
                 f"dots and boxes, a move is a line from a dot to the next one right or below: a1b1 or a1a2; "
                 f"a box closed moves again; you are {_MARKS[seat]}{goal}\n"
             )
-        order = "first" if seat == 0 else "second"
-        last = f"{self.dots[-1]}{self.rows + 1}"
         result = (
             "Your result is the number of your boxes less the number of your opponent's."
             if self.margin
@@ -63,11 +61,11 @@ class DotsAndBoxes:
             f"drew a line. Whoever draws the fourth side of a box owns that box (one line may complete two) and must "
             f"then draw another line, unless none is left. The game ends when all {len(self._names)} lines are drawn. "
             f"{result}\n"
-            f"A dot is named by its column (a to {self.dots[-1]}, from the left) and its row (1 to {self.rows + 1}, "
-            f"from the top): a1 is top left, {last} bottom right. A move is written as the two dots that the line "
-            f"joins, the left or the upper one first: a1b1 is the first line of the top row, a1a2 the first line of "
-            f"the left side. On the board + is a dot, and x or o in a box says whose it is.\n"
-            f"You play {_MARKS[seat]} and move {order}.\n"
+            f"{naming_with_corners(self.columns + 1, self.rows + 1, cell='dot', row_1='top')}. A move is written as "
+            f"the two dots that the line joins, the left or the upper one first: a1b1 is the first line of the top "
+            f"row, a1a2 the first line of the left side. On the board + is a dot, and x or o in a box says whose it "
+            f"is.\n"
+            f"You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -75,12 +73,10 @@ class DotsAndBoxes:
         lines = board.split("\n")
         if style == "compact":  # of each edge between two dots one character is enough
             drawn = "\n".join([label + line[::2] for label, line in zip(self._labels, lines)])
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
-            return f"{drawn}\n{self._footer}\nlegal {legal or 'none'}\n"
+            return f"{drawn}\n{self._footer}\n{legal_line(state, seat, self._names)}"
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
-        turn = ", to move" if state.current_player() == seat else ""
         boxes = f"Boxes: x {board.count('x')}, o {board.count('o')}."
-        return f"You are {_MARKS[seat]}{turn}. {boxes} The board:\n{self._header}\n{drawn}\n"
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}. {boxes} The board:\n{self._header}\n{drawn}\n"
 
 
 class DotsAndBoxesGame(OpenSpielGame):
@@ -106,6 +102,4 @@ class DotsAndBoxesGame(OpenSpielGame):
         return values
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> DotsAndBoxesGame:
-    engine = engine_game("dots_and_boxes", params)
-    return DotsAndBoxesGame(spec, params, engine, DotsAndBoxes(**params))
+game = openspiel_game(DotsAndBoxes, DotsAndBoxesGame)

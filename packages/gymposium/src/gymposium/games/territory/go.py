@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import any_of
+from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line
 from gymposium.games.protocol import Style
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Go:
         self._names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
         self._pass = board_size * board_size
         self.move_pattern = re.compile(f"[{self._columns}]{any_of(board_size)}|pass")
-        self._width = len(str(board_size))
+        self._frame = Frame(self._columns, range(board_size, 0, -1))
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return self._names
@@ -46,7 +46,6 @@ class Go:
                 f"go, a move is a point or pass, row 1 at the bottom, area scoring, komi {self.komi:.15g} for O, "
                 f"a repeated position is a draw, you are {_MARKS[seat]}\n"
             )
-        order = "first" if seat == 0 else "second"
         columns = f"A to {last} from the left" + (", without I" if last > "I" else "")
         if self.komi:
             komi = f"{abs(self.komi):.15g} points are added to {'O' if self.komi > 0 else 'X'}'s count (komi). "
@@ -69,24 +68,20 @@ class Go:
             f"draw.\n"
             f"A point is named by its column ({columns}) and its row (1 to {size} from the bottom): A1 is bottom left, "
             f"{last}{size} top right. An empty point is shown as a dot.\n"
-            f"You play {_MARKS[seat]} ({_COLOURS[seat]}) and move {order}.\n"
+            f"You play {_MARKS[seat]} ({_COLOURS[seat]}) and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         # a line that tells komi and turn, an empty one, rows such as ` 9 +++XO++++`, and the columns
         board: str = state.observation_string(seat)
-        lines = board.replace("+", ".").split("\n")[2 : self.board_size + 2]
+        rows = [line[3:] for line in board.replace("+", ".").split("\n")[2 : self.board_size + 2]]
         past = state.history()
         last = f"{_MARKS[1 - len(past) % 2]} {self._names[past[-1]]}" if past else ""
         repeating = " ".join([self._names[action] for action in self.repeating(state, board)])
-        cut = 2 - self._width
         if style == "compact":
-            drawn = "\n".join([line[cut:2] + line[3:] for line in lines])
             number = f"moves {len(past)} of {self.limit}" + (f", last {last}" if last else "")
             repeats = f"repeats a position {repeating}\n" if repeating else ""
-            legal = " ".join([self._names[action] for action in state.legal_actions(seat)])
-            return f"{drawn}\n{' ' * self._width}{self._columns}\n{number}\n{repeats}legal {legal or 'none'}\n"
-        drawn = "\n".join([f"{line[cut:2]} {' '.join(line[3:])}" for line in lines])
+            return f"{self._frame.compact(rows)}{number}\n{repeats}{legal_line(state, seat, self._names)}"
         mine = state.current_player() == seat
         told = (
             f"You are {_MARKS[seat]}{', to move' if mine else ''}. {len(past)} of at most {self.limit} moves are played"
@@ -97,7 +92,7 @@ class Go:
         elif past and past[-1] == self._pass:
             told += f" If {'you pass' if mine else f'{_MARKS[1 - seat]} passes'} too, the game ends."
         repeats = f"Moves that would bring back an earlier position, a draw: {repeating}.\n" if repeating else ""
-        return f"{told} The board:\n{drawn}\n{' ' * self._width} {' '.join(self._columns)}\n{repeats}"
+        return f"{told} The board:\n{self._frame.full(rows)}{repeats}"
 
     def repeating(self, state: pyspiel.State, board: str) -> list[int]:
         """The moves that would bring back an earlier position, which no board shows; `board` is the engine's."""

@@ -197,5 +197,4 @@ class BridgeGame(OpenSpielGame):
         return world(match, history, _ENGINES, rng)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> BridgeGame:
-    return BridgeGame(spec, params)
+game = BridgeGame

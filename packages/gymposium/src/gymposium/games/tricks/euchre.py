@@ -214,5 +214,4 @@ class EuchreGame(OpenSpielGame):
         return new
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> EuchreGame:
-    return EuchreGame(spec, params)
+game = EuchreGame

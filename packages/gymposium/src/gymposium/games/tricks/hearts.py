@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.deals import world
 from gymposium.games.tricks.hearts_deals import redeal
@@ -124,13 +125,12 @@ class Hearts:
         result = int(state.player_return(seat))
         tricks = view.tricks
         if style == "compact":
-            legal = " ".join([_CARDS[action] for action in state.legal_actions(seat)])
             gave, got = " ".join(view.passed) or "none", " ".join(view.received) or "none"
             way = view.way.lower() if _WAYS[view.way] else "none"
             mine = "" if over else f"hand {' '.join(view.hand) or 'none'}\npass {way} gave {gave} got {got}\n"
             points = " ".join([f"{name[0]} {n}" for name, n in zip(SEATS, view.points, strict=True)])
             end = f"result {result:+d}\n" if over else ""
-            return f"{mine}tricks {short(tricks)}\npoints {points}\n{end}legal {legal or 'none'}\n"
+            return f"{mine}tricks {short(tricks)}\npoints {points}\n{end}{legal_line(state, seat, _CARDS)}"
         lines = []
         if not over:
             lines += [f"Your hand: {by_suit(set(view.hand), _SHOWN) or 'empty'}.", *self._passing(view, seat)]
@@ -245,5 +245,4 @@ class HeartsGame(OpenSpielGame):
         return super().chances(state)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> HeartsGame:
-    return HeartsGame(spec, params)
+game = HeartsGame

@@ -143,5 +143,4 @@ class SpadesGame(OpenSpielGame):
         return world(match, history, _DEALT, rng)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> SpadesGame:
-    return SpadesGame(spec, params)
+game = SpadesGame
