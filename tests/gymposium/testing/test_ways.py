@@ -14,6 +14,7 @@ from gymposium.testing import CHECKS
 
 NIM = Path(__file__).parents[3] / "docs" / "examples" / "nim.py"
 EXAMPLES = 2
+OF_GAMES = [check for check in CHECKS if check.of in ("spec", "game")]
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -38,8 +39,7 @@ def test_with_nothing_written(tmp_path: Path) -> None:
     suite = ("pytest", "--pyargs", "gymposium.testing.suite", "-p", "gymposium.testing.options", "-q", "-rfs")
     done = run(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
     assert done.returncode == 0, done.stdout + done.stderr
-    of_spec = sum(check.of == "spec" for check in CHECKS)
-    counted = of_spec + EXAMPLES * (len(CHECKS) - of_spec)
+    counted = sum(1 if check.of == "spec" else EXAMPLES for check in OF_GAMES)
     words = done.stdout.splitlines()[-1].split()
     assert int(words[0]) + int(words[2]) == counted
     assert "the game says chance=False" in done.stdout
@@ -83,8 +83,8 @@ def test_as_a_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["effort"], told["matches"], told["failed"]) == ("quick", 7, 0)
-    assert {entry["check"] for entry in told["checks"]} == {check.name for check in CHECKS}
-    assert {entry["game"] for entry in told["checks"]} == {"nim (spec)", "nim", "nim(sticks=4)"}
+    assert {entry["check"] for entry in told["checks"]} == {check.name for check in OF_GAMES}
+    assert {entry["subject"] for entry in told["checks"]} == {"nim (spec)", "nim", "nim(sticks=4)"}
     failed = run(tmp_path, *command, str(broken_nim(tmp_path)), "plugins", "check", "--quick", "--only", "prompts")
     assert failed.returncode == 1
     assert "✗" in failed.stdout
@@ -99,7 +99,7 @@ def test_as_a_command(tmp_path: Path) -> None:
         (("--only", "everything"), "plugins check --list"),
         (("knu_poker",), "Did you mean 'kuhn_poker'"),
         (("gym:CartPole-v1",), "gymnasium.utils.env_checker"),
-        ((), "no plugin with games is installed"),
+        ((), "no installed plugin adds a game"),
     ],
 )
 def test_what_cannot_be_done_is_said(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
@@ -172,7 +172,7 @@ def test_a_game_that_cannot_be_made_does_not_keep_the_others_from_being_checked(
     command = ("gymposium.cli.main", "--plugin", "two.py", "plugins", "check", "--quick", "--only", "returns")
     done = run(tmp_path, *command, "--json")
     assert done.returncode == 1
-    outcomes = {(entry["game"], entry["check"]): entry["result"] for entry in json.loads(done.stdout)["checks"]}
+    outcomes = {(entry["subject"], entry["check"]): entry["result"] for entry in json.loads(done.stdout)["checks"]}
     assert outcomes.pop(("two", "loads")) == "failed"
     assert {game for game, _ in outcomes} == {"fine"}
     assert set(outcomes.values()) == {"passed"}

@@ -62,6 +62,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="Monte Carlo tree search with N simulations a move; information-set search where cards are hidden.",
         entry_point="gymposium.players.mcts:MctsPlayer",
         placeholders="with N from 1 to 999999999",
+        examples=("mcts-5",),
     )
     yield OpponentSpec(
         name="exact",
@@ -77,6 +78,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="Nearly an equilibrium, by N iterations of CFR+, in small games that hide something.",
         entry_point="gymposium.exact.players:CfrPlayer",
         placeholders="with N from 1 to 999999",
+        examples=("cfr-10",),
     )
     yield OpponentSpec(
         name="hold",
@@ -85,6 +87,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="Pig: rolls until the turn is worth N, then stops.",
         entry_point="gymposium.players.thumb:hold",
         placeholders="with N from 1 to 9999",
+        examples=("hold-20",),
     )
     yield OpponentSpec(
         name="match-prize",
@@ -100,6 +103,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="Blackjack: draws below N, then stands.",
         entry_point="gymposium.players.thumb:stand",
         placeholders="with N from 1 to 99",
+        examples=("stand-17",),
     )
     yield OpponentSpec(
         name="human",
@@ -133,6 +137,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         pattern=r"clipped(?:\((?P<most>.*)\))?",
         summary="The game's own returns, with what each turn is paid held within ±MOST; for credit by turn.",
         entry_point="gymposium.rewards.clipped:Clipped",
+        examples=("clipped(1)",),
     )
     yield RewardSpec(
         name="weighted",
@@ -140,6 +145,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         pattern=r"weighted(?:\((?P<weights>.*)\))?",
         summary="A sum of criteria, each reported apart: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
         entry_point="gymposium.rewards.weighted:Weighted",
+        examples=("weighted(accuracy=1,efficiency=0.5,completeness=0.1)",),
     )
 
 

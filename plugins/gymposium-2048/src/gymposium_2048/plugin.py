@@ -40,4 +40,5 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         summary="2048: search D moves deep, with every new tile between them by its chance; D from 1 to 6.",
         entry_point="gymposium_2048.expectimax:ExpectimaxPlayer",
         placeholders="with D from 1 to 6",
+        examples=("expectimax-1",),
     )

@@ -25,4 +25,5 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
             settings=f"gymposium_loggers.{name}:{stem}Settings",
             needs=name,
             install=f'"gymposium-loggers[{name}]"',
+            examples=({},) if name == "tensorboard" else (),  # the others ask for a service, or take long to start
         )

@@ -186,6 +186,8 @@ class OpponentSpec:
     of perhaps somebody else, may name such a player only where the user allows it (`gymposium --allow`)."""
     opens_where: str = ""
     """Where only some texts do: a pattern that is found in those."""
+    examples: tuple[str, ...] = ()
+    """Texts of such players that `gymposium plugins check` tries. A form without placeholders needs none."""
 
     def __post_init__(self) -> None:
         re.compile(self.pattern)
@@ -216,6 +218,8 @@ class RewardSpec:
     pattern: str
     summary: str
     entry_point: str
+    examples: tuple[str, ...] = ()
+    """Texts of such rewards that `gymposium plugins check` tries. A form without placeholders needs none."""
 
     def __post_init__(self) -> None:
         re.compile(self.pattern)
@@ -257,6 +261,8 @@ class LoggerSpec(ConfiguredSpec):
     logger is refused where it is not installed."""
     install: str = ""
     """What to give `pip install` for it; `needs` unless said."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    """Settings with which `gymposium plugins check` starts it, in a temporary directory and without a network."""
 
 
 class CreditSpec(ConfiguredSpec):

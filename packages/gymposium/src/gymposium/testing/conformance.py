@@ -45,7 +45,7 @@ class GameConformance:
         if "check" in metafunc.fixturenames:
             parametrize(metafunc, subjects)
         elif "example" in metafunc.fixturenames:
-            games = [subject for subject in subjects if not subject.is_spec]
+            games = [subject for subject in subjects if subject.of == "game"]
             metafunc.parametrize("example", games, ids=[game.name for game in games])
 
     def _subjects(self) -> list[Subject]:

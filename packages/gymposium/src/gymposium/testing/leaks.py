@@ -33,13 +33,13 @@ from gymposium.testing.worlds import Finder, How, Seen
 
 JUNK = "no such move"
 
-PlayerFailure = Literal["leak", "coarse view", "blind prompt"]
-_MEANING: dict[PlayerFailure, str] = {
+LeakKind = Literal["leak", "coarse view", "blind prompt"]
+_MEANING: dict[LeakKind, str] = {
     "leak": "what the seat sees changes with something that it may not know",
     "coarse view": "the seat's views are equal now but what it sees is not: view() must hold all that it knows",
     "blind prompt": "the seat's views differ but its prompts are equal: the text leaves something out",
 }
-_DO: dict[PlayerFailure, str] = {
+_DO: dict[LeakKind, str] = {
     "leak": "make it from what the seat may know alone; where the seat may know it after all, put it into view().",
     "coarse view": "put what the seat sees into view(), or show less.",
     "blind prompt": "tell it in observe(), or take what the seat need not know out of view().",
@@ -50,7 +50,7 @@ _DO: dict[PlayerFailure, str] = {
 class Leak:
     """Two positions that show one fault."""
 
-    fault: PlayerFailure
+    fault: LeakKind
     seat: int
     what: str
     """Which thing that the seat sees: `full prompt`, `tensor`, …"""
@@ -180,7 +180,7 @@ class _Check:
                 if other_view != view:
                     self._note(Leak("blind prompt", seat, f"{style} prompt", events, other_events, view, other_view))
 
-    def _hold(self, fault: PlayerFailure, seat: int, one: _Sight, other: _Sight) -> None:
+    def _hold(self, fault: LeakKind, seat: int, one: _Sight, other: _Sight) -> None:
         for what, shown in one.shown.items():
             if shown != other.shown[what]:
                 self._note(Leak(fault, seat, what, one.events, other.events, shown, other.shown[what]))

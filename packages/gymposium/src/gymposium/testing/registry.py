@@ -17,27 +17,35 @@ from gymposium.testing.checks import (
     forking,
     hiding,
     length,
+    loggers,
     moves,
+    players,
     prompts,
     replay,
     replies,
     returns,
+    rewards,
     seeds,
     spec,
     weight,
 )
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, short
+from gymposium.testing.parts import Part
 
 _OURS = Path(gymposium.__file__).parent
 
 
+Kind = Literal["spec", "game", "player", "reward", "logger"]
+"""What a check is of: the spec of a game, a game made from one of its examples, or another part of a plugin."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `of` says what it is asked of: a spec, once, or each game that its examples make."""
+    """One check of the conformance kit."""
 
     family: str
-    of: Literal["spec", "game"]
+    of: Kind
     function: Callable[[Any, int, Effort], None]
 
     @property
@@ -46,10 +54,10 @@ class Check:
 
     @property
     def summary(self) -> str:
-        """What it holds a game to, in a sentence or two."""
+        """What it requires, in a sentence or two."""
         return " ".join((self.function.__doc__ or "").split())
 
-    def run(self, subject: GameSpec | Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    def run(self, subject: GameSpec | Game | Part, seed: int = 0, effort: Effort = NORMAL) -> None:
         """Raises `CheckFailed` (whatever else the game raises becomes one too) or `NotApplicable`."""
         try:
             self.function(subject, seed, effort)
@@ -59,7 +67,7 @@ class Check:
             raise CheckFailed(
                 f"{type(error).__name__}: {short(str(error), 600)}",
                 where=f"{subject.name}, check {self.name}, {_line(error)}",
-                do="mend what fails there; no call of the protocol may fail like that.",
+                do="fix what fails there: no method of the protocol may raise that.",
             ) from error
 
 
@@ -119,28 +127,41 @@ CHECKS: tuple[Check, ...] = (
     Check("environments", "game", environments.pettingzoo_checks_its_seeds),
     Check("weight", "spec", weight.nothing_heavy_is_imported),
     Check("length", "game", length.random_matches_end),
+    Check("players", "player", players.players_are_whole),
+    Check("players", "player", players.players_answer_every_ask),
+    Check("players", "player", players.equal_seeds_give_equal_replies),
+    Check("players", "player", players.many_asks_at_once_change_nothing),
+    Check("players", "player", players.players_leave_the_global_generators_alone),
+    Check("rewards", "reward", rewards.rewards_are_finite),
+    Check("rewards", "reward", rewards.forfeits_are_rewarded),
+    Check("rewards", "reward", rewards.equal_groups_get_equal_rewards),
+    Check("rewards", "reward", rewards.rewards_leave_the_global_generators_alone),
+    Check("loggers", "logger", loggers.logger_settings_are_read),
+    Check("loggers", "logger", loggers.loggers_take_numbers_and_text),
+    Check("loggers", "logger", loggers.loggers_close_after_an_error),
+    Check("loggers", "logger", loggers.loggers_go_on_after_a_resume),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked: a spec, or a game with certain parameters, which is made when it is first looked at."""
+    """One thing to check: the spec of a game, a game with certain parameters, a player, a reward or a logger."""
 
     name: str
-    is_spec: bool
-    load: Callable[[], GameSpec | Game]
+    of: Kind
+    load: Callable[[], GameSpec | Game | Part]
 
     @property
     def label(self) -> str:
-        """`nim (spec)` or `nim(sticks=4)`."""
-        return f"{self.name} (spec)" if self.is_spec else self.name
+        """The name for reports, with the kind unless it is a game: `nim (spec)`, `nim(sticks=4)`, `mcts-5 (player)`."""
+        return self.name if self.of == "game" else f"{self.name} ({self.of})"
 
     def checks(self) -> Iterator[Check]:
-        """The checks that are asked of it."""
-        return (check for check in CHECKS if (check.of == "spec") == self.is_spec)
+        """Iterate over the checks of this kind of subject."""
+        return (check for check in CHECKS if check.of == self.of)
 
-    def get(self) -> GameSpec | Game:
-        """The spec or the game. Raises `CheckFailed` where the game cannot be made."""
+    def get(self) -> GameSpec | Game | Part:
+        """Load what is to be checked. Raises `CheckFailed` if a game cannot be made."""
         try:
             return self.load()
         except Exception as error:  # whatever a stranger's game may raise

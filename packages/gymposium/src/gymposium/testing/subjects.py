@@ -1,89 +1,101 @@
-"""From what an author writes to what is checked: specs, and the games that their examples make."""
+"""What the kit checks of a plugin: the specs of games, and each example of its games, players, rewards and loggers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import cast
 
 from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.names import parse_name
-from gymposium.plugins.specs import GameSpec
-from gymposium.testing.registry import Subject
+from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.testing.parts import Part, parts_of
+from gymposium.testing.registry import Kind, Subject
 
 
-def subjects_of(spec: GameSpec) -> list[Subject]:
-    """The spec, and each of its examples as a game."""
-    games = [
-        Subject(spec.full_name(spec.check_params(example)), False, partial(load_game, spec.name, **example))
-        for example in spec.examples
-    ]
-    return [Subject(spec.name, True, lambda: spec), *games]
+def subjects_of(spec: Spec) -> list[Subject]:
+    """Return what is to be checked of a spec: of a game the spec and a game for each example, else each example."""
+    if isinstance(spec, GameSpec):
+        games = [
+            Subject(spec.full_name(spec.check_params(example)), "game", partial(load_game, spec.name, **example))
+            for example in spec.examples
+        ]
+        return [Subject(spec.name, "spec", lambda: spec), *games]
+    if not isinstance(spec, OpponentSpec | RewardSpec | LoggerSpec):
+        return []
+    kind: Kind = "player" if isinstance(spec, OpponentSpec) else "reward" if isinstance(spec, RewardSpec) else "logger"
+    return [Subject(part.name, kind, partial(_itself, part)) for part in parts_of(spec)]
+
+
+def _itself(part: Part) -> Part:
+    return part
 
 
 def named_subjects(name: str) -> list[Subject]:
-    """What a name stands for: a game (its spec and its examples); a plugin, by its own name or its distribution's
-    (all its games); or a game with parameters, `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
+    """Return what a name stands for: a game (its spec and its examples); a plugin, by its own name or its
+    distribution's (all that it adds); a player, reward or logger, by the name of its spec; or a game with parameters,
+    `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
 
-    Raises `UnknownName` with the nearest names, `PluginError` where the plugin is broken, `BadOption` where it
-    offers no game, and for `gym:ID`, which has no author of a game to tell."""
-    if name in host().games:
-        return subjects_of(host().games[name])
-    plugin = next((p for p in host().plugins if name in (p.name, p.distribution)), None)
+    Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, `BadOption` if it adds nothing
+    that the kit checks, and for `gym:ID`, which Gymnasium's own checks are for."""
+    plugins = host()
+    if name in plugins.games:
+        return subjects_of(plugins.games[name])
+    plugin = next((p for p in plugins.plugins if name in (p.name, p.distribution)), None)
     if plugin is not None:
         return plugin_subjects(plugin)
+    others: Mapping[str, Spec] = {**plugins.loggers, **plugins.rewards, **plugins.opponents}
+    if name in others:
+        return subjects_of(others[name])
     base, params = parse_name(name)
     if base.startswith("gym:"):
         raise BadOption(f"{name}: the kit is for games; Gymnasium has its own checks, gymnasium.utils.env_checker.")
     if not params and not base.startswith("openspiel:") and not _only_openspiel_has(base):
-        raise UnknownName("game or plugin", name, {*host().games, *(p.name for p in host().plugins)})
-    return [Subject(name, False, partial(load_game, load_game(name).name))]
+        known = {*plugins.games, *others, *(p.name for p in plugins.plugins)}
+        raise UnknownName("game, player, reward, logger or plugin", name, known)
+    return [Subject(name, "game", partial(load_game, load_game(name).name))]
 
 
 def _only_openspiel_has(name: str) -> bool:
-    """Whether the name wants `openspiel:` before it; loading it then says so."""
+    """Return whether the name lacks the prefix `openspiel:`; loading it then says so."""
     import pyspiel
 
     return name in pyspiel.registered_names()
 
 
 def named_games(names: Iterable[str]) -> list[Game]:
-    """The games among what the names stand for."""
-    found = [subject.get() for name in names for subject in named_subjects(name)]
-    return [one for one in found if not isinstance(one, GameSpec)]
+    """Return the games among what the names stand for."""
+    subjects = [subject for name in names for subject in named_subjects(name)]
+    return [cast(Game, subject.get()) for subject in subjects if subject.of == "game"]
 
 
 def plugin_subjects(plugin: Plugin) -> list[Subject]:
-    """All games of a plugin. Raises `PluginError` where it is broken, `BadOption` where it offers none."""
-    return [subject for spec in _games_of(plugin) for subject in subjects_of(spec)]
+    """Return all that is to be checked of a plugin.
 
-
-def installed_plugins() -> list[Plugin]:
-    """The plugins to check where none is named: those that were loaded from files; where none was, all that are
-    installed and offer games, and those that are broken. gymposium's own games are left out."""
-    others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
-    files = [plugin for plugin in others if plugin.source.endswith(".py")]
-    return [plugin for plugin in files or others if plugin.status == "broken" or _has_games(plugin)]
-
-
-NOTHING = (
-    "There is nothing to check: no plugin with games is installed. Name a game, or load a file:  "
-    "gymposium --plugin my_game.py plugins check"
-)
-
-
-def _has_games(plugin: Plugin) -> bool:
-    return any(isinstance(spec, GameSpec) for spec in plugin.specs)
-
-
-def _games_of(plugin: Plugin) -> list[GameSpec]:
+    Raises `PluginError` if it is broken or disabled, `BadOption` if it adds nothing that the kit checks."""
     if plugin.status == "broken":
         raise PluginError(f"plugin {plugin.name!r} is broken: {plugin.error}")
     if plugin.status == "disabled":
         raise PluginError(f"plugin {plugin.name!r} is switched off in the environment.")
-    specs = [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
-    if not specs:
-        raise BadOption(f"Plugin {plugin.name!r} offers no game, so there is nothing to check.")
-    return specs
+    subjects = [subject for spec in plugin.specs for subject in subjects_of(spec)]
+    if not subjects:
+        raise BadOption(f"Plugin {plugin.name!r} adds no game, player, reward or logger, so there is nothing to check.")
+    return subjects
+
+
+def installed_plugins() -> list[Plugin]:
+    """Return the plugins to check if none is named: those loaded from files, or else all installed ones.
+
+    Broken plugins are among them; disabled ones, those that add nothing to check, and gymposium's own parts are not."""
+    others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
+    files = [plugin for plugin in others if plugin.source.endswith(".py")]
+    return [plugin for plugin in files or others if plugin.status == "broken" or any(map(subjects_of, plugin.specs))]
+
+
+NOTHING = (
+    "There is nothing to check: no installed plugin adds a game, player, reward or logger. Name a game, or load a "
+    "file:  gymposium --plugin my_game.py plugins check"
+)

@@ -35,8 +35,9 @@ def check_plugins(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Plugins or games, as in gymposium list; parameters may be given. Without any: the files loaded with "
-            "--plugin; where there is none, every installed plugin. The built-in games are the plugin 'builtin'.",
+            help="Plugins, games (parameters may be given), players, rewards or loggers, as in gymposium list. By "
+            "default the files loaded with --plugin, or else every installed plugin. The plugin 'builtin' has all that "
+            "is built in.",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look, in seconds.")] = False,
@@ -52,11 +53,12 @@ def check_plugins(
     list_checks: Annotated[bool, typer.Option("--list", help="List the checks and stop.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Hold games to what a game must keep, and say what to do where one does not.
+    """Check the games, players, rewards and loggers of plugins, and say how to fix what fails.
 
-    Each game is checked with every parameter set that its spec gives as an example: seeds, legal moves, hostile
-    replies, leaks of hidden information, prompts, returns, replaying, forking, Gymnasium's and PettingZoo's own
-    checks, weight and length. Equal seeds check the same. The exit code is 1 where a check fails.
+    Each is checked with every example that its spec gives. Games: seeds, legal moves, hostile replies, leaks of
+    hidden information, prompts, returns, replaying, forking, the checks of Gymnasium and PettingZoo, weight and
+    length. Players: readable replies that follow from the seed. Rewards: finite and equal for equal matches. Loggers:
+    settings, and runs that start, resume and close. Equal seeds check the same. The exit code is 1 if a check fails.
 
     The same checks run in pytest, one test each: derive from gymposium.testing.GameConformance, or
     pytest --pyargs gymposium.testing.suite. They need pytest and hypothesis, gymposium's extra "testing".
@@ -99,12 +101,15 @@ def check_plugins(
             outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
     pairs: list[tuple[Subject, Check]] = []
     for subject in subjects:
+        checks = [check for check in subject.checks() if check in wanted]
+        if not checks:
+            continue
         try:
             subject.get()
         except CheckFailed as error:
             outcomes.append(_Outcome(subject.label, "plugin", "loads", "failed", str(error)))
         else:
-            pairs += [(subject, check) for check in subject.checks() if check in wanted]
+            pairs += [(subject, check) for check in checks]
     if not subjects and not outcomes:
         raise BadOption(NOTHING)
     with match_bar() as bar:
@@ -131,7 +136,7 @@ def _tell(bar: Progress, task: Any, text: str) -> None:
 
 
 def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
-    """A line for each game with a mark for each family, then what failed in full."""
+    """Print a table of subjects and checks, then what failed in full."""
     failed = [outcome for outcome in outcomes if outcome.result == "failed"]
     if as_json:
         print_json(
@@ -143,7 +148,7 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
                 "failed": len(failed),
                 "checks": [
                     {
-                        "game": outcome.subject,
+                        "subject": outcome.subject,
                         "family": outcome.family,
                         "check": outcome.check,
                         "result": outcome.result,
@@ -203,7 +208,7 @@ def _list(checks: Any, as_json: bool) -> None:
     if as_json:
         print_json({"checks": [{"family": c.family, "check": c.name, "of": c.of, "what": c.summary} for c in checks]})
         return
-    table = Table("family", Column("check", no_wrap=True), "what it holds a game to", box=None)
+    table = Table("family", Column("check", no_wrap=True), "what it requires", box=None)
     family = ""
     for check in checks:
         table.add_row("" if check.family == family else check.family, check.name, check.summary)

@@ -17,7 +17,7 @@ from gymposium.games.protocol import Event, Game, Match
 from gymposium.streams import stream
 from gymposium.testing.effort import NORMAL, Effort
 from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told, unlike
-from gymposium.testing.leaks import DECLARE, LeakReport, PlayerFailure, check_leaks
+from gymposium.testing.leaks import DECLARE, LeakKind, LeakReport, check_leaks
 from gymposium.testing.sight import STYLES, difference, position
 from gymposium.testing.standing import standing_at
 from gymposium.testing.walk import AnyPlayer, play_out, played
@@ -82,7 +82,7 @@ def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL)
     _raise(_report(game, seed, effort), ("blind prompt",))
 
 
-def _raise(report: LeakReport, faults: tuple[PlayerFailure, ...]) -> None:
+def _raise(report: LeakReport, faults: tuple[LeakKind, ...]) -> None:
     leaks = [leak for leak in report.leaks if leak.fault in faults]
     if leaks:
         raise CheckFailed("\n".join(map(str, leaks[:3])), where=report.game.name, do="what each of them says.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gymposium.envs.gym import TextGameEnv
@@ -121,8 +123,11 @@ def _reply(text: str, info: dict[str, Any], rng: random.Random) -> str:
     return legal[int(rng.random() * len(legal))] if legal else some_text(text, rng)
 
 
-def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Playing draws nothing from Python's or NumPy's global generator, and seeds neither."""
+@contextmanager
+def generators_left_alone(where: str, do: str) -> Iterator[None]:
+    """Raise `CheckFailed` if the block draws from, or seeds, the global generator of Python or NumPy.
+
+    Both generators are as before when the block ends."""
     import numpy as np
 
     def states() -> tuple[object, object]:
@@ -134,21 +139,28 @@ def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effo
     np.random.set_state(np.random.RandomState(271828).get_state())  # noqa: NPY002
     before = states()
     try:
+        yield
+        now = states()
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])  # noqa: NPY002
+    for name, one, other in zip(("Python's random", "NumPy's random"), before, now):
+        if one != other:
+            raise CheckFailed(
+                f"it draws from, or seeds, {name}: every other user of it in the process is disturbed.",
+                where=where,
+                do=do,
+            )
+
+
+def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Playing draws nothing from Python's or NumPy's global generator, and seeds neither."""
+    do = "use gymposium.streams.stream(seed, …), or random.Random and numpy.random.Generator of your own."
+    with generators_left_alone(game.name, do):
         for match in played(game, seed, effort.decisions // 4):
             position(match)
             match.fork(random.Random(seed))
         game.load(match.events)
-        after_all = states()
-    finally:
-        random.setstate(kept[0])
-        np.random.set_state(kept[1])  # noqa: NPY002
-    for name, one, other in zip(("Python's random", "NumPy's random"), before, after_all):
-        if one != other:
-            raise CheckFailed(
-                f"playing a match draws from, or seeds, {name}: every other user of it in the process is disturbed.",
-                where=game.name,
-                do="use gymposium.streams.stream(seed, …), or random.Random and numpy.random.Generator of your own.",
-            )
 
 
 def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:

@@ -1,0 +1,98 @@
+"""Checks of loggers: settings that a config can hold, and runs that start, log, resume and close."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from gymposium.errors import BadOption, PluginError
+from gymposium.loggers.protocol import Logger, LoggerStart, Metrics
+from gymposium.plugins.specs import LoggerSpec, resolve
+from gymposium.settings import read_settings
+from gymposium.testing.effort import NORMAL, Effort
+from gymposium.testing.failed import CheckFailed, NotApplicable
+from gymposium.testing.parts import Part
+
+_METRICS: Metrics = {
+    "rollout/reward": 0.5,
+    "steps": 3,
+    "loss/not_a_number": math.nan,
+    "loss/infinite": math.inf,
+    "sample": "two lines\nof text: é ∑",
+}
+
+
+def logger_settings_are_read(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """The settings are a frozen dataclass whose defaults, and whose examples, a config file can hold."""
+    spec = cast(LoggerSpec, part.spec)
+    kind: Any = resolve(spec.settings)
+    if not (is_dataclass(kind) and kind.__dataclass_params__.frozen):
+        raise CheckFailed(f"the settings are {kind!r}.", do="write them as a @dataclass(frozen=True).")
+    defaults = {field.name: field.default for field in fields(kind) if field.init and field.default is not MISSING}
+    for options in (defaults, part.example):
+        try:
+            if isinstance(options, Mapping):
+                read_settings(f"[loggers.{spec.name}]", kind, {k: v for k, v in options.items() if v is not None})
+        except BadOption as error:
+            if options is defaults and "is missing" in str(error):
+                continue  # an option without a default has to be given
+            raise CheckFailed(str(error), do="let types, defaults and examples agree.") from error
+        except PluginError as error:
+            raise CheckFailed(str(error), do="use types that read_settings names.") from error
+
+
+def loggers_take_numbers_and_text(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A logger starts, takes numbers (NaN and infinity too) and text, keeps a file, and closes."""
+    with _directory() as directory:
+        logger = _start(part, directory)
+        logger.log(0, _METRICS)
+        logger.log(0, {"more": 1.0})  # one step may be logged in several parts
+        logger.log(5, _METRICS)
+        report = directory / "report.txt"
+        report.write_text("done\n", encoding="utf-8")
+        logger.artifact("report", report)
+        logger.close()
+
+
+def loggers_close_after_an_error(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A logger closes when its run ended with an error, also before anything was logged."""
+    with _directory() as directory:
+        _start(part, directory).close(RuntimeError("the run failed"))
+    with _directory() as directory:
+        logger = _start(part, directory)
+        logger.log(0, _METRICS)
+        logger.close(KeyboardInterrupt())
+
+
+def loggers_go_on_after_a_resume(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A resumed run logs on in the same directory, from a step that was logged before."""
+    with _directory() as directory:
+        for resumed in (False, True):
+            logger = _start(part, directory, resumed=resumed, step=int(resumed))
+            for step in range(int(resumed), 3):
+                logger.log(step, _METRICS)
+            logger.close()
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="gymposium-logger-") as name:
+        yield Path(name)
+
+
+def _start(part: Part, directory: Path, *, resumed: bool = False, step: int = 0) -> Logger:
+    """Start the logger with the settings of its example. Raises `NotApplicable` if its service's library is missing."""
+    spec = cast(LoggerSpec, part.spec)
+    if spec.needs and importlib.util.find_spec(spec.needs) is None:
+        raise NotApplicable(f"{spec.needs}, which it needs, is not installed")
+    options = cast("Mapping[str, Any]", part.given_example())
+    settings = read_settings(f"[loggers.{spec.name}]", resolve(spec.settings), options)
+    start = LoggerStart(run="check", directory=directory, config={"steps": 3}, resumed=resumed, step=step)
+    logger: Logger = resolve(spec.entry_point)(start, settings)
+    return logger

@@ -1,0 +1,111 @@
+"""Players, rewards and loggers as the kit checks them: a spec with one example, and the games to try it on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.players.protocol import MatchContext, Player
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
+from gymposium.rewards.protocol import CheckedReward
+from gymposium.streams import stream
+from gymposium.testing.failed import CheckFailed, NotApplicable
+
+GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20)", "blackjack")
+"""Games that players and rewards are tried on if their plugin adds no games of its own."""
+
+_MOST_GAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A player, reward or logger of a plugin, with one of its examples."""
+
+    spec: OpponentSpec | RewardSpec | LoggerSpec
+    example: str | Mapping[str, Any] | None
+    """The text of a player or reward, or the settings of a logger; None if the spec has no example."""
+
+    @property
+    def name(self) -> str:
+        """The text of the example, or how the spec writes the part: `mcts-5`, `mcts-N`, `tensorboard`."""
+        if isinstance(self.example, str):
+            return self.example
+        return self.spec.name if isinstance(self.spec, LoggerSpec) else self.spec.form
+
+    def make(self) -> Any:
+        """Make the player or the reward function of the example, new each time.
+
+        Raises `NotApplicable` if there is no example, `CheckFailed` if it does not match the pattern."""
+        assert not isinstance(self.spec, LoggerSpec)
+        groups = self.spec.parse(cast(str, self.given_example()))
+        if groups is None:
+            raise CheckFailed(
+                f"the example {self.name!r} does not match the pattern {self.spec.pattern!r}.",
+                do="list texts in examples that the pattern matches whole.",
+            )
+        return resolve(self.spec.entry_point)(**groups)
+
+    def given_example(self) -> str | Mapping[str, Any]:
+        """Return the example. Raises `NotApplicable` if there is none."""
+        if self.example is None:
+            raise NotApplicable("its spec gives no examples to try")
+        return self.example
+
+
+def parts_of(spec: OpponentSpec | RewardSpec | LoggerSpec) -> list[Part]:
+    """Return one part for each example of the spec, and at least one.
+
+    A form without placeholders is its own example unless the player opens something, such as the terminal."""
+    if spec.examples:
+        return [Part(spec, example) for example in spec.examples]
+    if isinstance(spec, LoggerSpec) or re.search("[A-Z]", spec.form):
+        return [Part(spec, None)]
+    opens = isinstance(spec, OpponentSpec) and spec.opens
+    return [Part(spec, None if opens else spec.form)]
+
+
+def games_to_try(part: Part) -> list[Game]:
+    """Return the games of the part's own plugin, each with its last example; without such games, those in `GAMES`."""
+    plugin = host().owner(part.spec)
+    own = [] if plugin.name == "builtin" else [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
+    return [load_game(spec.name, **spec.examples[-1]) for spec in own] or list(map(load_game, GAMES))
+
+
+def games_that_it_plays(part: Part) -> list[Game]:
+    """Return up to three games whose first decision the player answers.
+
+    Raises `NotApplicable` if it refuses all of them with an error of gymposium's."""
+    games: list[Game] = []
+    refusals: list[str] = []
+    for game in games_to_try(part):
+        player: Player = part.make()
+        match = game.new(0)
+        try:
+            for seat in match.to_move():
+                player.act([MatchContext(match, "first", 0).ask(seat)])
+        except GymposiumError as error:
+            refusals.append(f"{game.name}: {error}")
+        else:
+            games.append(game)
+        if len(games) == _MOST_GAMES:
+            break
+    if not games:
+        raise NotApplicable(f"it refuses every game that was tried ({'; '.join(refusals)})")
+    return games
+
+
+def reward_of(part: Part) -> CheckedReward:
+    """Return the reward function of the part, made anew and held to the promise of a reward."""
+    return CheckedReward(part.name, part.make())
+
+
+def seeds_for(seed: int, count: int) -> list[int]:
+    """Return `count` match seeds that follow from the seed of a check."""
+    rng = stream(seed, "parts")
+    return [rng.getrandbits(31) for _ in range(count)]
