@@ -36,7 +36,7 @@ def broken_nim(folder: Path) -> Path:
 
 
 def test_with_nothing_written(tmp_path: Path) -> None:
-    suite = ("pytest", "--pyargs", "gymposium.testing.suite", "-p", "gymposium.testing.options", "-q", "-rfs")
+    suite = ("pytest", "--pyargs", "gymposium.testing.suite", "-p", "gymposium.testing.conformance", "-q", "-rfs")
     done = run(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
     assert done.returncode == 0, done.stdout + done.stderr
     counted = sum(1 if check.of == "spec" else EXAMPLES for check in OF_GAMES)

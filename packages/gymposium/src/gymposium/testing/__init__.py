@@ -1,9 +1,9 @@
-"""The conformance kit: what a game must keep, checked for any author's game.
+"""The conformance kit: checks of the games, players, rewards and loggers of any plugin.
 
-Three ways to run it, all of the same checks (`gymposium.testing.registry`):
+There are three ways to run the same checks (`gymposium.testing.registry`):
 
     gymposium plugins check nim                        # a table in the terminal
-    pytest --pyargs gymposium.testing.suite            # every installed plugin, nothing to write
+    pytest --pyargs gymposium.testing.suite            # every installed plugin, without any code
     class TestNim(GameConformance): game = "nim"       # in your own test suite
 
 Install it with  pip install "gymposium[testing]"  (pytest and hypothesis).
@@ -12,8 +12,7 @@ Install it with  pip install "gymposium[testing]"  (pytest and hypothesis).
 from __future__ import annotations
 
 from gymposium.testing.conformance import GameConformance
-from gymposium.testing.effort import NORMAL, QUICK, THOROUGH, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable
+from gymposium.testing.contract import NORMAL, QUICK, THOROUGH, CheckFailed, Effort, NotApplicable
 from gymposium.testing.leaks import Leak, LeakReport, assert_no_leaks, check_leaks
 from gymposium.testing.registry import CHECKS, Check
 

@@ -19,28 +19,27 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.plugins.host import host
 from gymposium.testing.checks.prompts import facts_are_told
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import NotApplicable
+from gymposium.testing.contract import EFFORTS, NORMAL, Effort, NotApplicable
 from gymposium.testing.registry import Check, Subject
 from gymposium.testing.subjects import named_subjects
 
 
 class GameConformance:
-    """Derive from it, name the game, and pytest runs the whole kit on it."""
+    """Base class of a test class: name a game in a subclass, and pytest runs the whole kit on it."""
 
     game: ClassVar[str] = ""
-    """The game, a plugin with all its games, or a game with parameters: as `gymposium plugins check` takes it."""
+    """A game, a plugin, or a game with parameters, as `gymposium plugins check` takes them."""
     file: ClassVar[str | Path | None] = None
-    """The one-file plugin that has the game, where it is not installed."""
+    """The file of a one-file plugin that is not installed."""
     effort: ClassVar[Effort] = NORMAL
     seed: ClassVar[int] = 0
 
     def facts(self, game: Game, seat: int) -> Iterable[str]:
-        """Texts that a seat's full rules or first prompt must hold, made from the game's own numbers."""
+        """Yield texts that a seat's full rules or first prompt must contain, made from the game's own numbers."""
         return ()
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """One test for each check and each thing that is checked."""
+        """Parametrize the tests: one test for each check and each subject."""
         subjects = self._subjects()
         if "check" in metafunc.fixturenames:
             parametrize(metafunc, subjects)
@@ -58,26 +57,43 @@ class GameConformance:
         return named_subjects(self.game)
 
     def test_conforms(self, check: Check, subject: Subject) -> None:
-        """The game keeps what the check holds it to."""
+        """The subject passes the check."""
         run_as_test(check, subject, self.seed, self.effort)
 
     def test_tells_the_facts(self, example: Subject) -> None:
-        """Every seat is told what `facts` names."""
+        """Every seat reads the texts of `facts`."""
         facts_are_told(cast(Game, example.get()), self.facts, self.seed)
 
 
 def parametrize(metafunc: Any, subjects: Iterable[Subject]) -> None:
-    """Arguments `check` and `subject` for a pytest function."""
+    """Parametrize a pytest function that has the arguments `check` and `subject`."""
     pairs = [(check, subject) for subject in subjects for check in subject.checks()]
     ids = [f"{subject.label}-{check.family}-{check.name}" for check, subject in pairs]
     metafunc.parametrize(("check", "subject"), pairs, ids=ids)
 
 
 def run_as_test(check: Check, subject: Subject, seed: int, effort: Effort) -> None:
-    """Run one check; what does not apply is skipped with the reason."""
+    """Run one check as a pytest test, which is skipped with the reason if the check does not apply."""
     import pytest
 
     try:
         check.run(subject.get(), seed, effort)
     except NotApplicable as reason:
         pytest.skip(str(reason))
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Add the options of `gymposium.testing.suite` if pytest loads this module as a plugin."""
+    group = parser.getgroup("gymposium", "gymposium's conformance kit")
+    group.addoption(
+        "--game", action="append", dest="games", metavar="NAME", help="A game or a plugin; may be given again."
+    )
+    group.addoption(
+        "--plugin-file",
+        action="append",
+        dest="plugin_files",
+        metavar="FILE",
+        help="Load a plugin from one Python file.",
+    )
+    group.addoption("--effort", choices=list(EFFORTS), default=NORMAL.name, help="How much each check tries.")
+    group.addoption("--kit-seed", type=int, default=0, metavar="N", help="The seed of every check.")

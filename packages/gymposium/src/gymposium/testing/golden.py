@@ -1,14 +1,13 @@
 """Golden transcripts: whole matches of random players, with the prompts that a seat reads.
 
-They are kept beside the tests and compared word for word, so a change of wording or rules is seen and
-read by somebody. To write them anew after a change that is meant, gymposium's own or those of the games and plugins
-that are named:
+The tests compare transcripts word for word with files, so that a change of wording or rules shows up in review. After
+an intended change, write those of gymposium's own games, or of named games and plugins, again:
 
     python -m gymposium.testing.golden tests/golden
     python -m gymposium.testing.golden tests/golden my_plugin
 
-Of a long match the prompts of the first and the last decisions are shown, and every event. Games of free text are
-played with short texts: words of the prompt, and a few that fit many questions.
+Transcripts of long matches show the prompts of the first and last decisions, and every event. In games of free text
+players reply with short texts: words of the prompt and common answers.
 """
 
 from __future__ import annotations
@@ -25,18 +24,20 @@ from gymposium.plugins.host import Host
 from gymposium.plugins.specs import GameSpec
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
-from gymposium.testing.sight import STYLES
+from gymposium.testing.positions import STYLES
 from gymposium.testing.subjects import named_games
 from gymposium.testing.walk import AnyPlayer, positions
 
 SEED = 1
 FIRST, LAST = 12, 3
-"""How many decisions are shown with their prompts, at the beginning and at the end."""
+"""Number of decisions at the beginning and at the end that are shown with their prompts."""
 
 
 def transcript(game: Game, seed: int = SEED) -> str:
-    """One match of random players as plain text: the events, each seat's prompt in both styles at each of
-    its decisions (what never changes is written once, at the head), and the returns."""
+    """Return one match of random players as plain text.
+
+    It has the rules of each seat in both styles, then the events, the rest of the prompts at each decision, and the
+    returns."""
     player = AnyPlayer()
     [played] = play([MatchJob("golden", game, [player] * game.seats, seed, player_seed=seed)])
     return "\n".join(_lines(game, seed, played))
@@ -77,7 +78,7 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def golden_games(specs: Iterable[GameSpec] | None = None) -> list[Game]:
-    """Every example parameter set of the given games; of gymposium's own where none are given."""
+    """Make the games of all examples of the specs, by default of gymposium's own."""
     if specs is None:
         specs = Host(autoload=False).games.values()
     return [load_game(spec.name, **example) for spec in specs for example in spec.examples]
@@ -89,8 +90,7 @@ def file_name(game: Game) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the transcripts into the folder that is named first: of the games and plugins that follow, or of
-    gymposium's own."""
+    """Write transcripts into the folder given first, of the games and plugins that follow or of gymposium's own."""
     if not arguments:
         sys.exit("Usage: python -m gymposium.testing.golden FOLDER [GAME or PLUGIN]...")
     folder = Path(arguments[0])

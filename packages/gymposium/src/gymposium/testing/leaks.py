@@ -1,12 +1,11 @@
-"""The leak check: what a seat sees depends on what it may know, on all of it, and on nothing else.
+"""The leak check: what a seat sees must depend on all that it may know, and on nothing else.
 
-In two worlds that a seat cannot tell apart (`gymposium.testing.worlds` says how they are found) everything
-that the seat sees must be equal: prompts in both styles, legal moves and actions, the tensor, and the
-messages that a bad move earns. And where its views differ, so must its prompts. Besides the worlds, every
-position of every random match is compared with all others.
+In two worlds that a seat cannot tell apart (see `gymposium.testing.worlds`) all that the seat sees must be equal:
+prompts in both styles, legal moves and actions, the tensor, and the error messages for bad moves. If its views differ,
+its prompts must differ too. The check also compares every position of every random match with all others.
 
-The check trusts `view`: what the view itself gives away is no leak to it. So a view comes from an engine,
-or is written by hand beside the text, and never made from the text.
+The check trusts `view`: it does not find what the view itself gives away. So a view must come from an engine or be
+written by hand; it must not be made from the text.
 
     from gymposium import load_game
     from gymposium.testing import assert_no_leaks
@@ -26,10 +25,10 @@ from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS, read
 from gymposium.streams import stream
-from gymposium.testing.failed import CheckFailed, told, unlike
-from gymposium.testing.sight import STYLES, sight
+from gymposium.testing.contract import CheckFailed, events_in_words, unlike
+from gymposium.testing.positions import STYLES, sight
 from gymposium.testing.walk import any_move
-from gymposium.testing.worlds import Finder, How, Seen
+from gymposium.testing.worlds import Finder, How, WorldPosition
 
 JUNK = "no such move"
 
@@ -48,43 +47,42 @@ _DO: dict[LeakKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Two positions that show one fault."""
+    """Two positions that together show one leak."""
 
     fault: LeakKind
     seat: int
     what: str
-    """Which thing that the seat sees: `full prompt`, `tensor`, …"""
+    """What the seat sees differently: `full prompt`, `tensor`, …"""
     events: tuple[Event, ...]
     other_events: tuple[Event, ...]
     shown: object
-    """What the seat saw; for a blind prompt, its view."""
+    """What the seat saw; its view for a blind prompt."""
     other_shown: object
 
     def __str__(self) -> str:
         shown, other = unlike(self.shown, self.other_shown)
         return (
             f"{self.fault} in the {self.what} of seat {self.seat}: {_MEANING[self.fault]}.\n"
-            f"  after {told(self.events)}\n    {shown}\n"
-            f"  after {told(self.other_events)}\n    {other}\n"
+            f"  after {events_in_words(self.events)}\n    {shown}\n"
+            f"  after {events_in_words(self.other_events)}\n    {other}\n"
             f"  to do: {_DO[self.fault]}"
         )
 
 
 @dataclass(slots=True)
 class LeakReport:
-    """What the check compared and what it found: at most one leak of each kind for each seat and thing."""
+    """What the check compared and found: at most one leak of each kind for each seat and thing shown."""
 
     game: Game
     positions: int = 0
-    """Positions looked at, counted once for each seat."""
+    """Positions compared, counted once for each seat."""
     found: dict[How, int] = field(default_factory=dict)
-    """Worlds whose hidden events differ from those of the position that they were compared with, by how they
-    were found."""
+    """Number of worlds with other hidden events than the position compared with, by the method that found them."""
     leaks: list[Leak] = field(default_factory=list)
 
     @property
     def worlds(self) -> int:
-        """How many pairs of worlds were compared. 0 in a game that hides something proves nothing."""
+        """Number of pairs of worlds compared. 0 proves nothing about a game that hides something."""
         return sum(self.found.values())
 
     def __str__(self) -> str:
@@ -99,8 +97,9 @@ class LeakReport:
 def assert_no_leaks(
     game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000
 ) -> LeakReport:
-    """`check_leaks`, as a test: `CheckFailed` with the report where it found a leak, and where the game
-    says that it hides something but no two worlds were found to compare."""
+    """Run `check_leaks` as a test.
+
+    Raises `CheckFailed` if it finds a leak, or if the game says that it hides something and no two worlds were found."""
     report = check_leaks(game, seed, matches=matches, tries=tries, events=events)
     if report.leaks:
         raise CheckFailed(str(report), do="each leak says it.")
@@ -116,17 +115,18 @@ DECLARE = (
 
 
 def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000) -> LeakReport:
-    """Play `matches` random matches and look for worlds at their decisions: `tries` alterations at each, one
-    search from scratch of as many steps, and one sample, until so many events are replayed. Equal arguments
-    give equal reports."""
+    """Play random matches and compare the worlds of their decisions.
+
+    At each decision it tries `tries` alterations, one search from scratch of as many steps and one sample, until
+    `events` events are replayed. Equal arguments give equal reports."""
     return _Check(game, seed).run(Finder(game, seed, matches=matches, tries=tries, events=events))
 
 
 @dataclass(slots=True)
-class _Sight:
-    """The first position seen with some key."""
+class _Shown:
+    """What the seat was shown at the first position with some key."""
 
-    story: bytes
+    history: bytes
     events: tuple[Event, ...]
     shown: dict[str, object]
 
@@ -136,14 +136,14 @@ class _Check:
         self.game = game
         self.rng = stream(seed, "leaks")
         self.report = LeakReport(game)
-        self._worlds: dict[tuple[int, tuple[int, ...], bytes], _Sight] = {}
-        self._views: dict[tuple[int, tuple[int, ...], str], _Sight] = {}
+        self._worlds: dict[tuple[int, tuple[int, ...], bytes], _Shown] = {}
+        self._views: dict[tuple[int, tuple[int, ...], str], _Shown] = {}
         self._prompts: dict[tuple[int, Style, str], tuple[str, tuple[Event, ...]]] = {}
         self._noted: set[tuple[str, int, str]] = set()
         self._bad_moves: list[str] = [JUNK, *self._some_moves()]
 
     def _some_moves(self) -> list[str]:
-        """Moves to be refused with that sometimes are legal."""
+        """Return moves for provoking refusals; each is legal in some positions."""
         match, moves = self.game.new(self.rng.getrandbits(31)), set[str]()
         for _ in range(20):
             if not match.to_move():
@@ -158,20 +158,20 @@ class _Check:
             self._compare(seen)
         return self.report
 
-    def _compare(self, seen: Seen) -> None:
-        """Hold a position against the earlier ones with its key."""
+    def _compare(self, seen: WorldPosition) -> None:
+        """Compare a position with earlier ones that have the same key."""
         match, seat = seen.match, seen.seat
         seats, events, view = match.to_move(), seen.events, match.view(seat)
         self.report.positions += 1
         if seen.how != "played" and events != seen.base:
             self.report.found[seen.how] = self.report.found.get(seen.how, 0) + 1
-        now = _Sight(seen.story.digest, events, self._shown(match, seat))
-        twin = self._worlds.setdefault((seat, seats, now.story), now)
+        now = _Shown(seen.history.digest, events, self._shown(match, seat))
+        twin = self._worlds.setdefault((seat, seats, now.history), now)
         if seen.how == "played" and twin.events != events:
             self.report.found["played"] = self.report.found.get("played", 0) + 1
         self._hold("leak", seat, now, twin)
         same_view = self._views.setdefault((seat, seats, view), now)
-        if same_view.story != now.story:
+        if same_view.history != now.history:
             self._hold("coarse view", seat, now, same_view)
         if seat in seats:
             for style in STYLES:
@@ -180,7 +180,7 @@ class _Check:
                 if other_view != view:
                     self._note(Leak("blind prompt", seat, f"{style} prompt", events, other_events, view, other_view))
 
-    def _hold(self, fault: LeakKind, seat: int, one: _Sight, other: _Sight) -> None:
+    def _hold(self, fault: LeakKind, seat: int, one: _Shown, other: _Shown) -> None:
         for what, shown in one.shown.items():
             if shown != other.shown[what]:
                 self._note(Leak(fault, seat, what, one.events, other.events, shown, other.shown[what]))
@@ -191,7 +191,7 @@ class _Check:
             self.report.leaks.append(leak)
 
     def _shown(self, match: Match, seat: int) -> dict[str, object]:
-        """Everything that the seat sees: prompts, what `sight` has, and the answers to bad moves."""
+        """Return everything that the seat sees: prompts, what `sight` returns, and the answers to bad moves."""
         shown = sight(match, seat)
         for style in STYLES:
             shown[f"{style} prompt"] = prompt_for(self.game, style, READERS["move"])(match.observe(seat, style))
@@ -202,7 +202,7 @@ class _Check:
         return shown
 
     def _refusal(self, match: Match, seat: int, move: str) -> tuple[str, str]:
-        """What the seat is told about a move that may not be legal: by the reader, and by the match."""
+        """Return what the reader and the match tell the seat about a move that may be illegal."""
         legal = match.legal_moves(seat)
         reading = read(move, legal, READERS["move"], self.game.move_pattern)
         reason = "" if reading.kind == "move" else reading.reason(legal)

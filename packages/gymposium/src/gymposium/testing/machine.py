@@ -1,4 +1,4 @@
-"""A state machine that uses matches in any order of calls, for hypothesis to run and to shorten where it fails."""
+"""State machine of hypothesis that calls the methods of matches in any order and shortens failing sequences."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Event, Game, Match
-from gymposium.testing.drawn import needs_hypothesis, settings
-from gymposium.testing.effort import Effort
-from gymposium.testing.failed import CheckFailed, after, short
-from gymposium.testing.sight import difference, position
+from gymposium.testing.contract import CheckFailed, Effort, after, short
+from gymposium.testing.parameters import needs_hypothesis, settings
+from gymposium.testing.positions import difference, position
 from gymposium.testing.walk import any_moves
 
 _KEPT = 3
@@ -18,7 +17,7 @@ _KEPT = 3
 
 @dataclass(slots=True)
 class _Branch:
-    """A match, and what it was when it was last touched."""
+    """A match and its position after the last call that may change it."""
 
     match: Match
     events: list[Event]
@@ -30,7 +29,7 @@ class _Branch:
 
 
 def run_machine(game: Game, seed: int, effort: Effort) -> None:
-    """Try sequences of calls. Raises `CheckFailed` with the shortest one that shows the fault in its notes."""
+    """Try sequences of calls. Raises `CheckFailed`, whose notes hold the shortest sequence that fails."""
     needs_hypothesis()
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -39,7 +38,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
     which = st.integers(0, _KEPT - 1)
 
     class Matches(RuleBasedStateMachine):
-        """A few matches that came from one another, and must not disturb one another."""
+        """A few matches made from one another, which must not affect one another."""
 
         def __init__(self) -> None:
             super().__init__()

@@ -15,7 +15,7 @@ from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
-from gymposium.testing.failed import CheckFailed, NotApplicable
+from gymposium.testing.contract import CheckFailed, NotApplicable
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20)", "blackjack")
 """Games that players and rewards are tried on if their plugin adds no games of its own."""
@@ -24,7 +24,7 @@ _MOST_GAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PluginPart:
     """A player, reward or logger of a plugin, with one of its examples."""
 
     spec: OpponentSpec | RewardSpec | LoggerSpec
@@ -58,26 +58,26 @@ class Part:
         return self.example
 
 
-def parts_of(spec: OpponentSpec | RewardSpec | LoggerSpec) -> list[Part]:
+def parts_of(spec: OpponentSpec | RewardSpec | LoggerSpec) -> list[PluginPart]:
     """Return one part for each example of the spec, and at least one.
 
     A form without placeholders is its own example unless the player opens something, such as the terminal."""
     if spec.examples:
-        return [Part(spec, example) for example in spec.examples]
+        return [PluginPart(spec, example) for example in spec.examples]
     if isinstance(spec, LoggerSpec) or re.search("[A-Z]", spec.form):
-        return [Part(spec, None)]
+        return [PluginPart(spec, None)]
     opens = isinstance(spec, OpponentSpec) and spec.opens
-    return [Part(spec, None if opens else spec.form)]
+    return [PluginPart(spec, None if opens else spec.form)]
 
 
-def games_to_try(part: Part) -> list[Game]:
+def games_to_try(part: PluginPart) -> list[Game]:
     """Return the games of the part's own plugin, each with its last example; without such games, those in `GAMES`."""
     plugin = host().owner(part.spec)
     own = [] if plugin.name == "builtin" else [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
     return [load_game(spec.name, **spec.examples[-1]) for spec in own] or list(map(load_game, GAMES))
 
 
-def games_that_it_plays(part: Part) -> list[Game]:
+def games_that_it_plays(part: PluginPart) -> list[Game]:
     """Return up to three games whose first decision the player answers.
 
     Raises `NotApplicable` if it refuses all of them with an error of gymposium's."""
@@ -100,7 +100,7 @@ def games_that_it_plays(part: Part) -> list[Game]:
     return games
 
 
-def reward_of(part: Part) -> CheckedReward:
+def reward_of(part: PluginPart) -> CheckedReward:
     """Return the reward function of the part, made anew and held to the promise of a reward."""
     return CheckedReward(part.name, part.make())
 

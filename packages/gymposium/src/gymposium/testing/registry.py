@@ -1,4 +1,4 @@
-"""Every check, in the order in which they are run: what must hold for the later ones to mean something comes first."""
+"""All checks of the kit in the order in which they run; later checks rely on earlier ones."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ from gymposium.testing.checks import (
     spec,
     weight,
 )
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, short
-from gymposium.testing.parts import Part
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
+from gymposium.testing.parts import PluginPart
 
 _OURS = Path(gymposium.__file__).parent
 
@@ -57,8 +56,8 @@ class Check:
         """What it requires, in a sentence or two."""
         return " ".join((self.function.__doc__ or "").split())
 
-    def run(self, subject: GameSpec | Game | Part, seed: int = 0, effort: Effort = NORMAL) -> None:
-        """Raises `CheckFailed` (whatever else the game raises becomes one too) or `NotApplicable`."""
+    def run(self, subject: GameSpec | Game | PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+        """Run the check. Raises `NotApplicable` or `CheckFailed`, which other errors of the subject become."""
         try:
             self.function(subject, seed, effort)
         except (CheckFailed, NotApplicable, MissingExtra):
@@ -72,7 +71,7 @@ class Check:
 
 
 def _line(error: Exception) -> str:
-    """Where it went wrong: the innermost line that is not gymposium's own, below the check; else the innermost."""
+    """Return where an error was raised: the innermost line outside gymposium below the check, or else the innermost."""
     frames = traceback.extract_tb((error.__cause__ or error).__traceback__)  # EngineError has it as its cause
     theirs: list[traceback.FrameSummary] = []
     for frame in frames:
@@ -149,7 +148,7 @@ class Subject:
 
     name: str
     of: Kind
-    load: Callable[[], GameSpec | Game | Part]
+    load: Callable[[], GameSpec | Game | PluginPart]
 
     @property
     def label(self) -> str:
@@ -160,7 +159,7 @@ class Subject:
         """Iterate over the checks of this kind of subject."""
         return (check for check in CHECKS if check.of == self.of)
 
-    def get(self) -> GameSpec | Game | Part:
+    def get(self) -> GameSpec | Game | PluginPart:
         """Load what is to be checked. Raises `CheckFailed` if a game cannot be made."""
         try:
             return self.load()

@@ -12,7 +12,7 @@ from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
-from gymposium.testing.parts import Part, parts_of
+from gymposium.testing.parts import PluginPart, parts_of
 from gymposium.testing.registry import Kind, Subject
 
 
@@ -30,7 +30,7 @@ def subjects_of(spec: Spec) -> list[Subject]:
     return [Subject(part.name, kind, partial(_itself, part)) for part in parts_of(spec)]
 
 
-def _itself(part: Part) -> Part:
+def _itself(part: PluginPart) -> PluginPart:
     return part
 
 

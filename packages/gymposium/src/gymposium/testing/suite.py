@@ -1,14 +1,14 @@
-"""The kit as tests that any author can run, with nothing written at all.
+"""The kit as a test module that needs no code.
 
-Every game of every installed plugin:
+Check every installed plugin:
 
     pytest --pyargs gymposium.testing.suite
 
-Some games, plugins, or a plugin that is one file, more or less thoroughly (`gymposium.testing.options` adds these
-options; pytest reads options before it knows what `--pyargs` names, so the plugin is named too):
+Check some games or plugins, or a plugin in one file, with more or less effort. The options come from
+`gymposium.testing.conformance`, which `-p` must name because pytest reads options before it resolves `--pyargs`:
 
-    pytest --pyargs gymposium.testing.suite -p gymposium.testing.options --game nim --game my_plugin
-    pytest --pyargs gymposium.testing.suite -p gymposium.testing.options --plugin-file nim.py --effort thorough
+    pytest --pyargs gymposium.testing.suite -p gymposium.testing.conformance --game nim --game my_plugin
+    pytest --pyargs gymposium.testing.suite -p gymposium.testing.conformance --plugin-file nim.py --effort thorough
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium.testing.conformance import parametrize, run_as_test
-from gymposium.testing.effort import EFFORTS, NORMAL
+from gymposium.testing.contract import EFFORTS, NORMAL
 from gymposium.testing.registry import Check, Subject
 from gymposium.testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """One test for each check and each thing that is checked."""
+    """Parametrize the test: one test for each check and each subject."""
     config = metafunc.config
     for file in config.getoption("plugin_files", default=None) or ():
         if not any(plugin.source == str(Path(file).resolve()) for plugin in host().plugins):
@@ -39,6 +39,6 @@ def pytest_generate_tests(metafunc: Any) -> None:
 
 
 def test_conforms(check: Check, subject: Subject, request: Any) -> None:
-    """The game keeps what the check holds it to."""
+    """The subject passes the check."""
     effort = EFFORTS[request.config.getoption("effort", default=NORMAL.name)]
     run_as_test(check, subject, request.config.getoption("kit_seed", default=0), effort)

@@ -1,4 +1,4 @@
-"""Walking along matches: as they are played, or by loading ever longer pieces of a record."""
+"""Iterate over the positions of matches: of random matches, and of records."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.streams import stream
-from gymposium.testing.failed import CheckFailed, after
+from gymposium.testing.contract import CheckFailed, after
 
 BEGIN = 10
-"""What beginning a match costs, in decisions: in some games it is all the work."""
+"""Cost of starting a match, in decisions. In some games the start is most of the work."""
 
 _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not know", "çé ∑", "{}")
 
 
 def some_text(seen: str, rng: random.Random) -> str:
-    """A short text that somebody might write who has read `seen`: a word or a line of it, or one of a few
-    texts that fit many questions."""
+    """Return a short text that a reader of `seen` might reply: a word or line of it, or a common answer."""
     pieces = (seen.split(), [line.strip() for line in seen.split("\n") if line.strip()], _WORDS)
     some = pieces[int(rng.random() * 3)] or _WORDS
     return some[int(rng.random() * len(some))]
 
 
 def any_move(match: Match, seat: int, rng: random.Random) -> str:
-    """A legal move; in a game of free text, some text."""
+    """Return a random legal move, or a short text in a game of free text."""
     legal = match.legal_moves(seat)
     if legal is None:
         return some_text(match.observe(seat, "compact").text, rng)
@@ -41,13 +40,12 @@ def any_move(match: Match, seat: int, rng: random.Random) -> str:
 
 
 def any_moves(match: Match, rng: random.Random) -> dict[int, str]:
-    """A move for each seat that must move."""
+    """Return a random move for each seat that must move."""
     return {seat: any_move(match, seat, rng) for seat in match.to_move()}
 
 
 class AnyPlayer:
-    """Plays every game: a legal move at random, and in games of free text a short text, all from the seat's
-    own stream."""
+    """A player of every game: random legal moves, or short texts in games of free text, from the seat's own stream."""
 
     name = "any"
     reader: Reader = READERS["move"]
@@ -64,9 +62,10 @@ class AnyPlayer:
 
 
 def steps(match: Match, rng: random.Random, given: list[dict[int, str]] | None = None) -> Iterator[Match]:
-    """The match itself before each decision, played on at random, and once more when it is over. The moves
-    are appended to `given`."""
-    most = 10 * match.game.max_decisions + 1000  # far beyond what the game says, which another check holds it to
+    """Yield the match before each decision and once more at its end, and play random moves in between.
+
+    The moves are appended to `given`."""
+    most = 10 * match.game.max_decisions + 1000  # far more than the game promises; another check compares the two
     for _ in range(most):
         yield match
         if not match.to_move():
@@ -83,8 +82,9 @@ def steps(match: Match, rng: random.Random, given: list[dict[int, str]] | None =
 
 
 def played(game: Game, seed: int, decisions: int) -> Iterator[Match]:
-    """Random matches from their beginning to their end, each decision and each end, until the budget is spent
-    (one whole match at least). What is yielded is played on."""
+    """Yield random matches at each decision and at the end, until the budget is spent (at least one whole match).
+
+    The yielded match is played on afterwards."""
     number = 0
     while decisions > 0:
         decisions -= BEGIN
@@ -95,17 +95,17 @@ def played(game: Game, seed: int, decisions: int) -> Iterator[Match]:
 
 
 def ended(game: Game, seed: int, decisions: int) -> Iterator[Match]:
-    """The random matches of `played`, each when it is over."""
+    """Return the random matches of `played`, each at its end."""
     return (match for match in played(game, seed, decisions) if not match.to_move())
 
 
 def match_seed(seed: int, number: int) -> int:
-    """The seed of one of the matches of a check."""
+    """Return the seed of the match with this number in a check."""
     return stream(seed, "match", number).getrandbits(31)
 
 
 def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
-    """Play a match to its end at random; the moves that were given to `apply`."""
+    """Play random moves to the end of a match, and return the moves of each `apply`."""
     given: list[dict[int, str]] = []
     for _ in steps(match, rng, given):
         pass
@@ -113,9 +113,9 @@ def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
 
 
 def positions(game: Game, events: Sequence[Event]) -> Iterator[Match]:
-    """The match at each decision of a record, and at its end: chance drawn, the next seats to move.
+    """Yield the match at each decision of a record and at its end.
 
-    Raises `BadRecord` where the events do not follow from the rules, or end before a chance outcome."""
+    Raises `BadRecord` if the events break the rules or end before a chance outcome."""
     end = 0
     while True:
         while end < len(events) and events[end].seat == CHANCE:
@@ -128,7 +128,7 @@ def positions(game: Game, events: Sequence[Event]) -> Iterator[Match]:
 
 
 def play_moves(match: Match, moves: Sequence[Mapping[int, str]]) -> bool:
-    """Play the match on by these moves, up to the first that it refuses. Whether it took them all."""
+    """Play these moves until the match refuses one. Return whether it accepted all."""
     try:
         for one in moves:
             match.apply(one)

@@ -1,14 +1,13 @@
-"""Worlds: positions that one seat cannot tell apart, found by somebody who may know the true history.
+"""Find worlds: positions that one seat cannot tell apart. The search may use the true history.
 
-`Match.view(seat)` says what a seat may know. Two positions are *worlds* of one another for a seat where its
-views, all along the way, and its own moves are the same, and the same seats are to move. They are found in
-three ways, since each is blind where another sees:
+`Match.view(seat)` says what a seat may know. Two positions are *worlds* of one another for a seat if its views and its
+own moves were the same at every step and the same seats are to move. Three methods find them, because each finds worlds
+that the others miss:
 
-- *altered*: one event that is not the seat's own is drawn again, or changes places with another, and the
-  rest is replayed;
-- *from scratch*: a match is begun anew and steered, depth first, along what the seat saw; only this one
-  meets worlds with another number of hidden events;
-- *sampled*: by the match's own `resample`, where it has one.
+- *altered*: draws one event of chance or of another seat again, or swaps it with another, and replays the rest;
+- *from scratch*: starts a new match and searches, depth first, for moves that give the seat the same views; only this
+  method finds worlds with a different number of hidden events;
+- *sampled*: calls the match's own `resample`, if it has one.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from gymposium.testing.walk import any_move, steps
 
 How = Literal["played", "altered", "from scratch", "sampled"]
 _LOOK = 3
-"""What looking at a position costs, in events."""
+"""Cost of comparing a position, in events."""
 _BEGIN = 15
-"""What making a match costs, in events: in some games it is all the work."""
+"""Cost of making a match, in events. In some games this is most of the work."""
 
 
-class Story:
-    """What one seat lived through: every change of its view, and its own moves, in order."""
+class SeatHistory:
+    """History of a match as one seat observed it: every change of its view and its own moves, in order."""
 
     __slots__ = ("_view", "digest", "items")
 
@@ -49,8 +48,8 @@ class Story:
     def own(self, move: str) -> None:
         self._add("did " + move)
 
-    def copy(self) -> Story:
-        other = Story()
+    def copy(self) -> SeatHistory:
+        other = SeatHistory()
         other.items, other.digest, other._view = self.items, self.digest, self._view
         return other
 
@@ -60,15 +59,15 @@ class Story:
 
 
 @dataclass(slots=True)
-class Seen:
-    """A position, as one seat lived up to it. `match` is to be looked at before the next one is asked for."""
+class WorldPosition:
+    """A position with the history of one seat. Use `match` before the iterator advances, which may play it on."""
 
     match: Match
     seat: int
-    story: Story
+    history: SeatHistory
     how: How
     base: tuple[Event, ...]
-    """The events of the position that it is a world of; its own where it was simply played."""
+    """Events of the position that this is a world of; its own events if it was simply played."""
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -77,24 +76,23 @@ class Seen:
 
 @dataclass(slots=True)
 class _Place:
-    """A decision of a random match, to come back to."""
+    """A decision of a random match for which worlds are sought."""
 
     events: tuple[Event, ...]
     seats: tuple[int, ...]
-    stories: list[Story]
+    histories: list[SeatHistory]
 
 
 class Finder:
-    """Plays random matches and looks for worlds at their decisions, until its budget of events is spent."""
+    """Iterator over positions: random matches, then worlds of their decisions, until the budget of events is spent."""
 
     def __init__(self, game: Game, seed: int, *, matches: int, tries: int, events: int) -> None:
         self.game, self.rng = game, stream(seed, "worlds")
         self.matches, self.tries, self.left = matches, tries, events
         self.places: list[_Place] = []
 
-    def __iter__(self) -> Iterator[Seen]:
-        """Every position of the random matches for every seat; then, at their decisions in random order, the
-        worlds that are found."""
+    def __iter__(self) -> Iterator[WorldPosition]:
+        """Yield every position of the random matches for every seat, and then the worlds of their decisions."""
         yield from self._play()
         self.rng.shuffle(self.places)
         for place in self.places:
@@ -105,22 +103,22 @@ class Finder:
                 yield from self._search(place, seat)
                 yield from self._sample(place, seat)
 
-    def _play(self) -> Iterator[Seen]:
+    def _play(self) -> Iterator[WorldPosition]:
         most = self.left // 2
         for _ in range(self.matches):
             if self.places and self.left < most:
                 return
             self.left -= _BEGIN
-            stories = [Story() for _ in range(self.game.seats)]
+            histories = [SeatHistory() for _ in range(self.game.seats)]
             before = 0
             for match in steps(self.game.new(self.rng.getrandbits(31)), self.rng):
                 new, before = match.events[before:], len(match.events)
-                for seat, story in enumerate(stories):
+                for seat, history in enumerate(histories):
                     self.left -= _LOOK
-                    _live(story, new, match, seat)
-                    yield Seen(match, seat, story.copy(), "played", tuple(match.events))
+                    _record(history, new, match, seat)
+                    yield WorldPosition(match, seat, history.copy(), "played", tuple(match.events))
                 if match.to_move():
-                    snapshot = [story.copy() for story in stories]
+                    snapshot = [history.copy() for history in histories]
                     self.places.append(_Place(tuple(match.events), match.to_move(), snapshot))
 
     def _load(self, events: Sequence[Event], seed: int | None = None) -> Match:
@@ -129,9 +127,9 @@ class Finder:
 
     # -- altered
 
-    def _alter(self, place: _Place, seat: int) -> Iterator[Seen]:
-        """Alter the past again and again, each time from the last world found."""
-        events, story = place.events, place.stories[seat]
+    def _alter(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
+        """Yield worlds made by altering events, each starting from the last world found."""
+        events, history = place.events, place.histories[seat]
         others = [number for number, event in enumerate(events) if event.seat != seat]
         if not others:
             return
@@ -144,15 +142,15 @@ class Finder:
                 world = self._load(altered)
                 if world.to_move() != place.seats or world.view(seat) != view:
                     continue
-                if not self.lived_alike(altered, seat, story):
+                if not self.has_history(altered, seat, history):
                     continue
             except BadRecord:  # the rules do not allow it
                 continue
             events = altered
-            yield Seen(world, seat, story, "altered", place.events)
+            yield WorldPosition(world, seat, history, "altered", place.events)
 
     def _altered(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...] | None:
-        """The events with one of them drawn anew, or exchanged with a later or earlier one of its seat."""
+        """Return the events with one drawn again, or swapped with another event of the same seat."""
         changed = list(events)
         seat, move = events[number]
         same = [i for i, event in enumerate(events) if event.seat == seat and event.move != move]
@@ -169,7 +167,7 @@ class Finder:
         return tuple(changed)
 
     def _decision(self, events: tuple[Event, ...], number: int) -> Match:
-        """The match at the decision that an event is part of: a record does not end within a joint move."""
+        """Return the match at the decision that an event belongs to, as events cannot end within a joint move."""
         for begin in range(number, -1, -1):
             if begin < number and events[begin].seat in (CHANCE, events[number].seat):
                 break
@@ -179,42 +177,48 @@ class Finder:
                 continue
         raise BadRecord(f"Event {number} belongs to no decision.")
 
-    def lived_alike(self, events: tuple[Event, ...], seat: int, story: Story) -> bool:
-        """Whether a seat lives through the same in these events. Raises `BadRecord`."""
-        lived, before, end = Story(), 0, 0
+    def has_history(self, events: tuple[Event, ...], seat: int, history: SeatHistory) -> bool:
+        """Return whether a seat has this history in these events. Raises `BadRecord`."""
+        observed, before, end = SeatHistory(), 0, 0
         while True:
             while end < len(events) and events[end].seat == CHANCE:
                 end += 1
             match = self._load(events[:end])
-            _live(lived, events[before:end], match, seat)
-            if lived.items != story.items[: len(lived.items)]:
+            _record(observed, events[before:end], match, seat)
+            if observed.items != history.items[: len(observed.items)]:
                 return False
             if end == len(events):
-                return lived.digest == story.digest
+                return observed.digest == history.digest
             before, end = end, end + max(1, len(match.to_move()))
 
     # -- from scratch
 
-    def _search(self, place: _Place, seat: int) -> Iterator[Seen]:
-        """Depth first, along what the seat saw; `tries` times the length of the story bounds the steps."""
-        story = place.stories[seat]
-        bound = iter(range(self.tries * (len(story.items) + 1)))
+    def _search(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
+        """Yield worlds found depth first along the history; `tries` times its length bounds the steps."""
+        history = place.histories[seat]
+        bound = iter(range(self.tries * (len(history.items) + 1)))
         for _ in range(self.tries):
             self.left -= _BEGIN
             start = self.game.new(self.rng.getrandbits(31))
-            for world in self._steer(start, seat, Story(), story, place.seats, bound):
-                yield Seen(world, seat, story, "from scratch", place.events)
+            for world in self._steer(start, seat, SeatHistory(), history, place.seats, bound):
+                yield WorldPosition(world, seat, history, "from scratch", place.events)
                 return
 
     def _steer(
-        self, match: Match, seat: int, lived: Story, story: Story, seats: tuple[int, ...], bound: Iterator[int]
+        self,
+        match: Match,
+        seat: int,
+        observed: SeatHistory,
+        history: SeatHistory,
+        seats: tuple[int, ...],
+        bound: Iterator[int],
     ) -> Iterator[Match]:
-        lived = lived.copy()
-        lived.see(match.view(seat))
-        if lived.items != story.items[: len(lived.items)]:
+        observed = observed.copy()
+        observed.see(match.view(seat))
+        if observed.items != history.items[: len(observed.items)]:
             return
         now = match.to_move()
-        if lived.digest == story.digest and now == seats:
+        if observed.digest == history.digest and now == seats:
             yield match
             return
         if not now:
@@ -224,42 +228,48 @@ class Finder:
             if next(bound, None) is None:
                 return
             moves = {other: any_move(match, other, self.rng) for other in now if other != seat}
-            after = lived.copy()
+            after = observed.copy()
             if seat in now:
-                if len(lived.items) == len(story.items) or not story.items[len(lived.items)].startswith("did "):
+                if len(observed.items) == len(history.items) or not history.items[len(observed.items)].startswith(
+                    "did "
+                ):
                     return
-                moves[seat] = story.items[len(lived.items)].removeprefix("did ")
+                moves[seat] = history.items[len(observed.items)].removeprefix("did ")
                 legal = match.legal_moves(seat)
                 if legal is not None and moves[seat] not in legal:  # a coarse view: found by comparing elsewhere
                     return
                 after.own(moves[seat])
             child = match.fork(random.Random(self.rng.getrandbits(31)))
             child.apply(moves)
-            yield from self._steer(child, seat, after, story, seats, bound)
+            yield from self._steer(child, seat, after, history, seats, bound)
 
     # -- sampled
 
-    def _sample(self, place: _Place, seat: int) -> Iterator[Seen]:
+    def _sample(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
         try:
             world = self._load(place.events).resample(seat, random.Random(self.rng.getrandbits(31)))
             self.left -= len(world.events)
-            alike = world.to_move() == place.seats and self.lived_alike(tuple(world.events), seat, place.stories[seat])
+            alike = world.to_move() == place.seats and self.has_history(
+                tuple(world.events), seat, place.histories[seat]
+            )
         except (NoSampler, BadRecord):
             return
         if alike:
-            yield Seen(world, seat, place.stories[seat], "sampled", place.events)
+            yield WorldPosition(world, seat, place.histories[seat], "sampled", place.events)
 
 
-def _live(story: Story, events: Sequence[Event], match: Match, seat: int) -> None:
+def _record(history: SeatHistory, events: Sequence[Event], match: Match, seat: int) -> None:
     for event in events:
         if event.seat == seat:
-            story.own(event.move)
-    story.see(match.view(seat))
+            history.own(event.move)
+    history.see(match.view(seat))
 
 
 def go_the_same_way(one: Match, other: Match, rng: random.Random) -> bool:
-    """Whether two positions differ in nothing that ever shows: forked with equal generators and played on with
-    equal moves, all seats' views, the seats to move, legal moves and returns stay equal to the end."""
+    """Return whether two positions never show a difference.
+
+    Both are forked with equal generators and played on with equal moves. Views, seats to move, legal moves and returns
+    must stay equal to the end."""
     seed = rng.getrandbits(31)
     one, other = one.fork(random.Random(seed)), other.fork(random.Random(seed))
     given: list[dict[int, str]] = []

@@ -79,8 +79,8 @@ def check_plugins(
     if quick and thorough:
         raise BadOption("--quick and --thorough: give one of them.")
     from gymposium.testing import NORMAL, QUICK, THOROUGH, NotApplicable
-    from gymposium.testing.drawn import needs_hypothesis
-    from gymposium.testing.failed import CheckFailed
+    from gymposium.testing.contract import CheckFailed
+    from gymposium.testing.parameters import needs_hypothesis
     from gymposium.testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
 
     wanted = [check for check in CHECKS if only in (None, check.name, check.family)]

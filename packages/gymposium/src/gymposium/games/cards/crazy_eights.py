@@ -9,8 +9,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import NoSampler
-from gymposium.games.cards.courses import Courses
-from gymposium.games.cards.crazy_eights_course import CARDS, DEALER, SUITS, Course, Rules, begin, steps
+from gymposium.games.cards.crazy_eights_history import CARDS, DEALER, SUITS, CrazyEightsHistory, HandRules, begin, steps
+from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import CHANCE, Event, Style
@@ -54,8 +54,8 @@ class CrazyEights:
     ) -> None:
         self.players, self.max_draw, self.max_plays = players, max_draw_cards, max_turns
         self.specials, self.reshuffle = use_special_cards, reshuffle
-        self.table = Rules(players, use_special_cards, reshuffle)
-        self.courses = Courses(partial(begin, self.table))
+        self.table = HandRules(players, use_special_cards, reshuffle)
+        self.histories = HandHistories(partial(begin, self.table))
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _NAMES
@@ -109,7 +109,7 @@ class CrazyEights:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         found = _VIEW.search(state.observation_string(seat))
         assert found is not None, "the engine's view of crazy_eights has changed"
-        now = self.courses.of(state.history())
+        now = self.histories.of(state.history())
         suits = (_suit(found[1], "c"), _suit(found[2], "d"), _suit(found[3], "h"), _suit(found[4], "s"))
         hand = [suit for suit in suits if suit]
         top = found[6] + found[5].lower()
@@ -135,7 +135,7 @@ class CrazyEights:
             f"{f'The hand is over. Your result: {result}.' if over else self._to_do(now, seat)}\n"
         )
 
-    def _to_do(self, now: Course, seat: int) -> str:
+    def _to_do(self, now: CrazyEightsHistory, seat: int) -> str:
         if now.seat != seat:
             return f"P{now.seat} is to act."
         if now.naming:
@@ -157,7 +157,7 @@ class CrazyEightsGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = CrazyEights(**params)
         super().__init__(spec, params, engine_game("crazy_eights", params), words)
-        self.table, self.courses = words.table, words.courses
+        self.table, self.histories = words.table, words.histories
         self.resamples = True  # by `sample` below: the engine has none
         start = self.start()
         start.apply_action(DEALER)
@@ -170,7 +170,7 @@ class CrazyEightsGame(OpenSpielGame):
         self.max_decisions = words.max_plays * (3 + words.players) + draws + draws // words.max_draw
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        now = self.courses.of(state.history())
+        now = self.histories.of(state.history())
         return f"{super().view_of(state, seat)}\n{now.told} +{now.drawn}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
@@ -194,7 +194,7 @@ class CrazyEightsGame(OpenSpielGame):
         raise NoSampler(f"{self.name}: no deal was found in {_TRIES} tries without the eights that were put back.")
 
 
-def _redeal(rules: Rules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
+def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
     """New cards for the others, by their place in the history.
 
     A card that somebody played was dealt to them, or drawn by them, while the stock that last held it was in use.

@@ -1,7 +1,7 @@
 """Gin rummy in words: one hand, scored as the engine does.
 
 The engine's observation shows what lies open now. What a seat knows is more: who took which card from the pile
-and what was discarded when. So the view here is that observation and the public course of the hand.
+and what was discarded when. So the view here is that observation and the public history of the hand.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class GinRummy:
         upcard = state.upcard()
         pile = _told(state.discard_pile())
         theirs = _told(sorted(state.known_cards()[1 - seat]))
-        turns = course(state.history(), self.hand_size)
+        turns = turns_of(state.history(), self.hand_size)
         knocked, laid = state.knocked(), state.layed_melds()
         over = state.is_terminal()
         stage = _stage(state, self.hand_size)
@@ -150,7 +150,7 @@ class GinRummy:
         return "\n".join(lines) + "\n"
 
 
-def course(history: Sequence[int], hand_size: int) -> list[str]:
+def turns_of(history: Sequence[int], hand_size: int) -> list[str]:
     """What everybody saw happen, turn by turn, up to a knock; seats alternate, and seat 0 begins.
 
     `pass`; `u7h` where the upcard was taken and 7h discarded; `s7h` where the draw was from the stock;
@@ -229,7 +229,7 @@ def _cards_in(text: str) -> Iterator[str]:
 
 
 class GinRummyGame(OpenSpielGame):
-    """Gin rummy, with the public course of the hand in its view and a sampler of its own."""
+    """Gin rummy, with the public history of the hand in its view and a sampler of its own."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game) -> None:
         self._start = engine.new_initial_state()
@@ -248,7 +248,7 @@ class GinRummyGame(OpenSpielGame):
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         # the engine's observation does not say whether lay-offs are over, which the legal moves show
-        past = " ".join(course(state.history(), self.gin.hand_size))
+        past = " ".join(turns_of(state.history(), self.gin.hand_size))
         return f"{super().view_of(state, seat)}\n{past}\n{state.finished_layoffs()}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:

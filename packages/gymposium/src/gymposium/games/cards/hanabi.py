@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter, NoSampler
-from gymposium.games.cards.courses import Courses
-from gymposium.games.cards.hanabi_course import COLOURS, Course, Deck
+from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
+from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import CHANCE, Event, Style
 
@@ -31,12 +31,12 @@ class Hanabi:
     def __init__(self, deck: Deck, max_information_tokens: int, max_life_tokens: int) -> None:
         self.deck, self.hints, self.lives = deck, max_information_tokens, max_life_tokens
         self._moves = [deck.moves(seat) for seat in range(deck.players)]
-        self.courses = Courses(lambda history: (self.begin(), 0))
+        self.histories = HandHistories(lambda history: (self.begin(), 0))
         places, seats = f"[1-{deck.hand_size}]", f"P[0-{deck.players - 1}]"
         self.move_pattern = re.compile(f"(?:play|discard) {places}|hint {seats} (?:{'|'.join(deck.kinds)})")
 
-    def begin(self) -> Course:
-        return Course(self.deck, self._moves)
+    def begin(self) -> HanabiHistory:
+        return HanabiHistory(self.deck, self._moves)
 
     def move_names(self, engine: pyspiel.Game) -> None:
         return None  # whom a hint is for depends on the seat that gives it
@@ -90,7 +90,7 @@ class Hanabi:
         found = _VIEW.match(state.observation_string(seat))
         assert found is not None, "the engine's view of hanabi has changed"
         lives, hints, stacks, drawn, left, gone = found.groups()
-        now = self.courses.of(state.history())
+        now = self.histories.of(state.history())
         hands = drawn.replace("Cur player\n", "").split("-----\n")  # from this seat on
         over = state.is_terminal()
         result = f"{state.player_return(seat):g}"
@@ -145,7 +145,7 @@ def _count(number: int, what: str) -> str:
 
 
 class HanabiGame(OpenSpielGame):
-    """Hanabi, with the course of the match in its view, and a sampler of its own."""
+    """Hanabi, with the public history of the match in its view, and a sampler of its own."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], deck: Deck) -> None:
         hints, lives = params["max_information_tokens"], params["max_life_tokens"]
@@ -161,7 +161,7 @@ class HanabiGame(OpenSpielGame):
         self.max_decisions = 2 * gone + hints + deck.colors
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)}\n{self.words.courses.of(state.history()).told}"
+        return f"{super().view_of(state, seat)}\n{self.words.histories.of(state.history()).told}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Deal the seat's own hand anew: any cards that nobody else had, and that it may hold by its hints, are as
@@ -190,18 +190,18 @@ class HanabiGame(OpenSpielGame):
     def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
         """Where in the history the cards are that the seat holds, from the oldest on; and all that they may be: those
         and the cards of the deck."""
-        course = self.words.begin()
+        past = self.words.begin()
         places: list[int] = []
         unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]
         for index, item in enumerate(history):
-            to = course.drawing()
+            to = past.drawing()
             if to == seat:
                 places.append(index)
             elif to is not None:
                 unseen.remove(item)
-            elif course.seat == seat and item < 2 * self.deck.hand_size:
+            elif past.seat == seat and item < 2 * self.deck.hand_size:
                 unseen.remove(history[places.pop(item % self.deck.hand_size)])
-            course.go_on(item)
+            past.go_on(item)
         return places, unseen
 
 

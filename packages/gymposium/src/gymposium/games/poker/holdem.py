@@ -27,7 +27,7 @@ _VIEW = re.compile(r"\[Money: ([\d ]+)\].*\[Sequences: ([^\]]*)\]")
 _STEP = re.compile(r"[fcr]\d*")
 
 
-class Step(NamedTuple):
+class BettingStep(NamedTuple):
     """One move, and the chips that the seat has put in by it during the round; 0 where it puts in none."""
 
     seat: int
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 class Hand(NamedTuple):
     """What lies open of a hand."""
 
-    rounds: list[list[Step]]
+    rounds: list[list[BettingStep]]
     board: list[list[int]]
     """The cards turned up before each round; the order of the flop tells nothing, so it is sorted."""
     spent: list[int]
@@ -104,7 +104,7 @@ class BettingRules:
         found = _VIEW.search(view)
         assert found is not None, "the engine's view of universal_poker has changed"
         spent, folded = self.blinds.copy(), set[int]()
-        rounds: list[list[Step]] = []
+        rounds: list[list[BettingStep]] = []
         board: list[list[int]] = []
         index = 2 * self.players
         for number, steps in enumerate(found[2].split("|")):
@@ -121,7 +121,7 @@ class BettingRules:
                 move = self._played(step, seat, spent, number)
                 if move == "fold":
                     folded.add(seat)
-                done.append(Step(seat, move, 0 if move in ("fold", "check") else spent[seat] - before[seat]))
+                done.append(BettingStep(seat, move, 0 if move in ("fold", "check") else spent[seat] - before[seat]))
                 seat = (seat + 1) % self.players
                 index += 1
             rounds.append(done)

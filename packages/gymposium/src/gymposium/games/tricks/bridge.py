@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
-from gymposium.games.tricks.bridge_course import CARDS, DEALT, MOVES, ORDERS, Contract, Course, course
+from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
 from gymposium.games.tricks.deals import fill, world
 from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, short, sides, told, voids
 
@@ -80,7 +80,7 @@ class Bridge:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
-        so_far = course(history, self.dealer)
+        so_far = history_of(history, self.dealer)
         over = state.is_terminal()
         contract, tricks = so_far.contract, so_far.tricks
         gone = {card for trick in tricks for card in trick.cards}
@@ -154,7 +154,7 @@ def _told(contract: Contract, names: Sequence[str]) -> str:
     )
 
 
-def _next(so_far: Course, contract: Contract, seat: int) -> str:
+def _next(so_far: BridgeHistory, contract: Contract, seat: int) -> str:
     """Who plays from which hand."""
     names = NAMES[seat]
     if so_far.turn == contract.dummy:
@@ -178,7 +178,7 @@ class BridgeGame(OpenSpielGame):
         """Deal what the seat has not seen anew, evenly among all that fits: nobody holds a suit that they failed to
         follow."""
         history = match.state.history()
-        so_far = course(history, self.params["dealer"])
+        so_far = history_of(history, self.params["dealer"])
         contract, tricks = so_far.contract, so_far.tricks
         order = ORDERS[contract.denomination if contract is not None else "NT"]
         hands: list[list[str]] = [[], [], [], []]

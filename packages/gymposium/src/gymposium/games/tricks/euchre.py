@@ -12,7 +12,7 @@ import pyspiel
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.deals import fill, world
-from gymposium.games.tricks.euchre_course import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, Course, course
+from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
 from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, short, sides, told, voids
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Euchre:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
-        so_far = course(history, self.lone_defender)
+        so_far = history_of(history, self.lone_defender)
         hand = _hand(history, so_far, seat)
         over = state.is_terminal()
         taken = sides(so_far.tricks)
@@ -99,7 +99,7 @@ class Euchre:
             lines.append(f"Now {NAMES[seat][state.current_player()]} {self._task(so_far, state.current_phase())}.")
         return "\n".join(lines) + "\n"
 
-    def _task(self, so_far: Course, phase: pyspiel.euchre.Phase) -> str:
+    def _task(self, so_far: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
         """What is to be done before the first card is played."""
         if phase == pyspiel.euchre.Phase.BIDDING:
             suit = SUITS[so_far.upcard[1]]
@@ -112,7 +112,7 @@ class Euchre:
         return "must lead" if phase == pyspiel.euchre.Phase.PLAY else "must say alone or partner"
 
 
-def _hand(history: Sequence[int], so_far: Course, seat: int) -> set[str]:
+def _hand(history: Sequence[int], so_far: EuchreHistory, seat: int) -> set[str]:
     """The cards that the seat holds now."""
     cards = set(_dealt_to(history, seat))
     if so_far.taken_up and seat == so_far.dealer:
@@ -127,7 +127,7 @@ def _dealt_to(history: Sequence[int], seat: int) -> list[str]:
     return [CARDS[action] for action in history[1 + (seat - history[0]) % 4 : DEALT : 4]]
 
 
-def _compact(so_far: Course, seat: int) -> str:
+def _compact(so_far: EuchreHistory, seat: int) -> str:
     """The lines from the dealer to those who play alone."""
     lines = [f"dealer {SEATS[so_far.dealer][0]} upcard {so_far.upcard}", f"bids {' '.join(so_far.bids) or 'none'}"]
     if so_far.maker is not None:
@@ -141,7 +141,7 @@ def _compact(so_far: Course, seat: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _told(so_far: Course, seat: int) -> list[str]:
+def _told(so_far: EuchreHistory, seat: int) -> list[str]:
     """The bidding and what follows it, up to the first card, in sentences."""
     names = NAMES[seat]
     dealer, upcard = so_far.dealer, so_far.upcard
@@ -176,7 +176,7 @@ class EuchreGame(OpenSpielGame):
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         history = state.history()
-        at = course(history, self._lone_defender).discarded_at
+        at = history_of(history, self._lone_defender).discarded_at
         public = [*history[DEALT:]]
         if at is not None and seat != history[0]:
             public[at - DEALT] = -1
@@ -188,7 +188,7 @@ class EuchreGame(OpenSpielGame):
     def _redeal(self, history: Sequence[int], seat: int, rng: random.Random) -> list[int]:
         """Another history. What the seat cannot see is dealt anew, evenly among all that fits: the others' hands
         without the suits that they failed to follow, and beside them the three cards left over and the discard."""
-        so_far = course(history, self._lone_defender)
+        so_far = history_of(history, self._lone_defender)
         hides_discard = so_far.discard is not None and seat != so_far.dealer
         hands: list[list[str]] = [[], [], [], []]
         for trick in so_far.tricks:

@@ -1,4 +1,4 @@
-"""Environments: Gymnasium's and PettingZoo's own checks, with warnings as errors."""
+"""Checks of environments: those of Gymnasium and PettingZoo, with warnings as errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.envs.views import KINDS
 from gymposium.errors import MissingExtra
 from gymposium.games.protocol import Game
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
 from gymposium.testing.walk import AnyPlayer
 
 _OF_EVERY_DICT = (
@@ -27,11 +26,11 @@ _OF_EVERY_DICT = (
     "Observation numpy array is all zeros",
     "The observation contains negative numbers",
 )
-"""What PettingZoo says of every dict observation but its own, and of harmless numbers."""
+"""Warnings that PettingZoo gives for every dict observation but its own, and for harmless numbers."""
 
 
 def _pettingzoo() -> Any:
-    """PettingZoo's tests, which import pytest."""
+    """Import the tests of PettingZoo, which need pytest."""
     try:
         import pettingzoo.test
     except ImportError as error:
@@ -41,7 +40,7 @@ def _pettingzoo() -> Any:
 
 @contextlib.contextmanager
 def _strictly(what: str, game: Game) -> Iterator[None]:
-    """Warnings are errors, prints are swallowed, and whatever fails is a failed check."""
+    """Turn warnings and errors into `CheckFailed`, and suppress prints."""
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("error")
@@ -50,7 +49,7 @@ def _strictly(what: str, game: Game) -> Iterator[None]:
             yield
     except MissingExtra:
         raise
-    except Exception as error:  # whatever the checker, or a stranger's game, may raise
+    except Exception as error:  # the checker or the game may raise anything
         raise CheckFailed(
             f"{what} fails: {type(error).__name__}: {short(str(error))}",
             where=game.name,
@@ -59,7 +58,7 @@ def _strictly(what: str, game: Game) -> Iterator[None]:
 
 
 def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`check_env` passes without a warning: each seat, each kind of observation, each way of answering."""
+    """Gymnasium's `check_env` passes without a warning for each seat, kind of observation and reader."""
     replies = ("move", "tags", "json")
     for number, kind in enumerate(KINDS):
         if kind == "tensor" and game.tensor_shape is None:
@@ -78,7 +77,7 @@ def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> N
 
 
 def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`api_test` passes, with no warning that other environments do not get too."""
+    """PettingZoo's `api_test` passes, without warnings that are specific to this game."""
     if game.spec.free_text or game.tensor_shape is None:
         raise NotApplicable("PettingZoo's test knows no observation or action that is text alone")
     with _strictly("PettingZoo's api_test", game):
@@ -86,7 +85,7 @@ def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
 
 
 def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`parallel_api_test` passes where all seats move at once, and every observation lies in its space."""
+    """PettingZoo's `parallel_api_test` passes for simultaneous moves, and observations lie in their spaces."""
     if game.spec.dynamics != "simultaneous":
         raise NotApplicable("its seats take turns")
     env = TextGameParallelEnv(game)
@@ -102,7 +101,7 @@ def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort =
 
 
 def pettingzoo_checks_its_seeds(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`seed_test` passes: equal seeds, equal observations."""
+    """PettingZoo's `seed_test` passes: equal seeds give equal observations."""
     if game.spec.free_text:
         raise NotApplicable("PettingZoo's test draws actions from spaces, and text needs a reader")
     with _strictly("PettingZoo's seed_test", game):

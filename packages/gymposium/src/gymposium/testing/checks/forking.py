@@ -1,4 +1,4 @@
-"""Forks: the same position, free to go its own way, whose later chance is fresh."""
+"""Checks of forks: they start at the same position, are independent, and draw their own chance."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import random
 
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.streams import stream
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, told
-from gymposium.testing.sight import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words
+from gymposium.testing.positions import difference, position
 from gymposium.testing.walk import BEGIN, any_moves, match_seed, play_out, played, steps
 
 _FORKS = 6
 
 
 def forks_stand_apart(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A fork is at the same position, with the same events; what is played in it changes nothing in the match, and
-    what is played in the match nothing in the fork."""
+    """A fork has the same position and events as its match, and moves in one change nothing in the other."""
     rng = stream(seed, "forks")
     for match in played(game, seed, effort.decisions // 4):
         events, there = list(match.events), position(match)
@@ -41,8 +39,7 @@ def _as_it_was(match: Match, events: list[Event], there: dict[str, object], what
 
 
 def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """What chance does after a fork comes from the generator that it was given: other generators, other chance; the
-    same one, the same. A fork never foresees the match that it came from."""
+    """Chance in a fork comes from the generator that it is given, so a fork cannot foresee chance in its match."""
     if not game.spec.chance:
         raise NotApplicable("the game says chance=False")
     free = fresh = number = 0
@@ -70,21 +67,21 @@ def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
 
 
 def _chance(match: Match, start: int) -> tuple[Event, ...]:
-    """What chance does in the rest of a match."""
+    """Return the chance events of the rest of a match."""
     play_out(match, random.Random(0))
     return tuple(event for event in match.events[start:] if event.seat == CHANCE)
 
 
 def _stale(match: Match, what: str) -> None:
     raise CheckFailed(
-        f"{what}, so that search would foresee the dice: {told(match.events)}.",
+        f"{what}, so that search would foresee the dice: {events_in_words(match.events)}.",
         where=after(match),
         do="let fork(rng) draw all later chance from rng, and nothing from the match's own stream.",
     )
 
 
 def any_order_of_calls_is_fine(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Moves, forks, loads, looks and refused moves in any order (found by hypothesis) never disturb one another."""
+    """Moves, forks, loads, looks and refused moves do not affect one another in any order (hypothesis draws them)."""
     from gymposium.testing.machine import run_machine
 
     run_machine(game, seed, effort)

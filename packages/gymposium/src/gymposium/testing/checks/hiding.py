@@ -1,4 +1,4 @@
-"""Hiding: what a seat may not know is declared, and shows nowhere."""
+"""Checks of hiding: what a seat may not know is declared and shown nowhere."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event, Game, Match
 from gymposium.streams import stream
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told, unlike
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, short, unlike
 from gymposium.testing.leaks import DECLARE, LeakKind, LeakReport, check_leaks
-from gymposium.testing.sight import STYLES, difference, position
-from gymposium.testing.standing import standing_at
+from gymposium.testing.positions import STYLES, difference, position, standing_at
 from gymposium.testing.walk import AnyPlayer, play_out, played
-from gymposium.testing.worlds import Finder, Seen, go_the_same_way
+from gymposium.testing.worlds import Finder, WorldPosition, go_the_same_way
 
 _PAIRS = 6
 """One in how many budgeted decisions is looked at through environments, which cost more than a match."""
@@ -110,7 +108,7 @@ def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort =
         seat, events = seen.seat, seen.events
         if seen.how == "played" or events == seen.base:
             continue
-        key = (seat, seen.story.digest, seen.match.to_move())
+        key = (seat, seen.history.digest, seen.match.to_move())
         if key not in shown:
             shown[key] = (seen.base, _through_environments(game, seen.base, seat))
             looks -= 1
@@ -120,7 +118,7 @@ def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort =
             one, other = unlike(first[differs], now[differs])
             raise CheckFailed(
                 f"{differs} tells seat {seat} what it may not know: {one} and {other}.",
-                where=f"{game.name}, after {told(first_events)} and {told(events)}",
+                where=f"{game.name}, after {events_in_words(first_events)} and {events_in_words(events)}",
                 do="make what the seat sees from what it may know alone.",
             )
         looks -= 1
@@ -162,7 +160,7 @@ def _through_environments(game: Game, events: tuple[Event, ...], seat: int) -> d
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists, so that observations compare."""
+    """Return a value with arrays as lists, so that observations compare."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
@@ -171,15 +169,14 @@ def _plain(value: Any) -> Any:
 
 
 def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A game that says information='perfect' has no two positions that a seat cannot tell apart and that differ in
-    anything that ever shows."""
+    """A game with information='perfect' has no two different positions that a seat cannot tell apart."""
     if game.spec.information == "imperfect":
         raise NotApplicable("the game says that something is hidden")
     rng = stream(seed, "open")
     first: dict[tuple[int, bytes, tuple[int, ...]], tuple[Event, ...]] = {}
     looks = max(8, effort.decisions // 4)
     for seen in _finder(game, seed, effort):
-        key = (seen.seat, seen.story.digest, seen.match.to_move())
+        key = (seen.seat, seen.history.digest, seen.match.to_move())
         other = first.setdefault(key, seen.base)
         if other == seen.events:
             continue
@@ -187,7 +184,7 @@ def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             raise CheckFailed(
                 f"the spec says information='perfect', but seat {seen.seat} cannot tell two positions apart that are "
                 f"not the same.",
-                where=f"{game.name}, after {told(other)} and after {told(seen.events)}",
+                where=f"{game.name}, after {events_in_words(other)} and after {events_in_words(seen.events)}",
                 do="say information='imperfect', or let view(seat) and observe(seat) tell it.",
             )
         looks -= 1
@@ -196,9 +193,9 @@ def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) 
 
 
 def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Where a match has `resample`, its worlds look to the seat as the true one does, all the way; they can be
-    played on, and their events replay. Where others than the true one are possible, they are found. Sampling changes
-    nothing in the match."""
+    """Worlds from `resample` look like the true one to the seat at every step, can be played on, and replay.
+
+    They include worlds other than the true one if any are possible. Sampling does not change the match."""
     finder = _finder(game, seed, effort)
     rng = stream(seed, "sampled")
     looks, sampled = max(4, effort.decisions // 8), 0
@@ -223,8 +220,9 @@ def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORM
 
 
 def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Two worlds that a seat cannot tell apart give, by equal generators, worlds that are the same: what is drawn does
-    not depend on what is hidden, or whoever knows the generator could tell it."""
+    """With equal generators, `resample` gives the same world from two worlds that a seat cannot tell apart.
+
+    Otherwise a player that knows the generator could infer what is hidden."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
     rng = stream(seed, "draws")
@@ -243,7 +241,8 @@ def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
         if not same or first.random() != second.random():
             raise CheckFailed(
                 f"what resample() draws depends on what seat {seen.seat} cannot see: by equal generators it gives "
-                f"{told(tuple(one.events))}, and {told(tuple(other.events))} where the truth is {told(seen.events)}.",
+                f"{events_in_words(one.events)}, and {events_in_words(other.events)} where the truth is "
+                f"{events_in_words(seen.events)}.",
                 where=after(game.load(seen.base), seen.seat),
                 do="draw from what the seat has not seen, in an order that does not follow from what is hidden.",
             )
@@ -255,7 +254,7 @@ def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
 
 
 def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
-    """A sampler of nothing but the truth would let search see what is hidden."""
+    """Raise `CheckFailed` if `resample` returns only the true world, which would reveal what is hidden to search."""
     looks = 0
     for seen in _finder(game, seed, effort):
         if seen.how not in ("altered", "from scratch") or seen.events == seen.base:
@@ -272,22 +271,22 @@ def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Rando
             if looks == _TRUTHS:
                 raise CheckFailed(
                     f"resample() gives nothing but the true world, though seat {seen.seat} could not tell it from "
-                    f"this one: {told(seen.events)}.",
+                    f"this one: {events_in_words(seen.events)}.",
                     where=after(match, seen.seat),
                     do="draw what the seat does not know anew, from the generator that is given.",
                 )
 
 
-def _decisions(finder: Finder) -> Iterator[Seen]:
-    """Decisions of random matches, for the seats that decide: the random matches alone, no worlds."""
+def _decisions(finder: Finder) -> Iterator[WorldPosition]:
+    """Yield the decisions of random matches for the seats that decide, without worlds."""
     for seen in finder:
         if seen.how != "played":
             return
         if seen.seat in seen.match.to_move():
-            yield Seen(seen.match.game.load(seen.events), seen.seat, seen.story, seen.how, seen.base)
+            yield WorldPosition(seen.match.game.load(seen.events), seen.seat, seen.history, seen.how, seen.base)
 
 
-def _judge(game: Game, place: Seen, world: Match, rng: random.Random) -> None:
+def _judge(game: Game, place: WorldPosition, world: Match, rng: random.Random) -> None:
     seat, events = place.seat, tuple(world.events)
     if world.to_move() != place.match.to_move():
         _bad_world(place.match, seat, f"there {world.to_move()} are to move", events)
@@ -299,19 +298,19 @@ def _judge(game: Game, place: Seen, world: Match, rng: random.Random) -> None:
         again = game.load(events)
         if difference(position(world), position(again)) is not None:
             _bad_world(place.match, seat, "its events load as another position", events)
-        if not Finder(game, 0, matches=0, tries=0, events=0).lived_alike(events, seat, place.story):
+        if not Finder(game, 0, matches=0, tries=0, events=0).has_history(events, seat, place.history):
             _bad_world(place.match, seat, "the seat would have seen other things on the way there", events)
         play_out(world, rng)
     except CheckFailed:
         raise
-    except Exception as error:  # noqa: BLE001 (whatever a stranger's game may raise)
+    except Exception as error:  # noqa: BLE001 (a game may raise anything)
         _bad_world(place.match, seat, f"it fails: {type(error).__name__}: {short(str(error))}", events)
 
 
 def _bad_world(match: Match, seat: int, why: str, events: tuple[Event, ...]) -> None:
     raise CheckFailed(
         f"resample() gives a world that seat {seat} could tell from the true one, or that is none: {why}. "
-        f"Its events: {told(events)}.",
+        f"Its events: {events_in_words(events)}.",
         where=after(match, seat),
         do="return a match whose events could have happened and look the same to the seat at every step, and leave "
         "the true match alone.",

@@ -1,4 +1,4 @@
-"""Length: matches come to their end, whoever plays them, within the number of decisions that the game promises."""
+"""Checks of length: matches end within the promised number of decisions, whatever the players reply."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.testing.checks.replies import hostile_texts
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, told
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, events_in_words
 from gymposium.testing.walk import AnyPlayer, match_seed
 
 _POLICIES = ("forfeit", "random", "retry(2)", "penalty(0.5,2)")
 
 
 def random_matches_end(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Random matches, as many as `Effort.matches`, and some between players who write hostile texts, under every
-    policy for failed replies, end by the rules; none has more decisions than `max_decisions`."""
+    """Random matches, and matches of players with hostile replies under every policy, end within `max_decisions`."""
     for done in play(_jobs(game, seed, effort), at_once=64):
         decisions = sum(turn.reading == "move" for turn in done.turns)
         if done.ending.seat is not None and done.job.id.startswith("any"):
             raise CheckFailed(
                 f"seat {done.ending.seat} played a listed move, {done.turns[-1].text!r}, and it is not one.",
-                where=f"{game.name}, seed {done.job.seed}, after {told(done.events)}",
+                where=f"{game.name}, seed {done.job.seed}, after {events_in_words(done.events)}",
                 do="let legal_moves() list what apply() takes.",
             )
         if decisions > game.max_decisions:
@@ -50,7 +48,7 @@ def _jobs(game: Game, seed: int, effort: Effort) -> Iterator[MatchJob]:
 
 @dataclass(slots=True)
 class _Enemy:
-    """Writes hostile texts, and now and then a move."""
+    """A player that replies with hostile texts and sometimes with a move."""
 
     reader: Reader
     name: str = "enemy"

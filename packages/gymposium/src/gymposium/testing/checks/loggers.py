@@ -7,7 +7,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +15,8 @@ from gymposium.errors import BadOption, PluginError
 from gymposium.loggers.protocol import Logger, LoggerStart, Metrics
 from gymposium.plugins.specs import LoggerSpec, resolve
 from gymposium.settings import read_settings
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable
-from gymposium.testing.parts import Part
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable
+from gymposium.testing.parts import PluginPart
 
 _METRICS: Metrics = {
     "rollout/reward": 0.5,
@@ -28,11 +27,12 @@ _METRICS: Metrics = {
 }
 
 
-def logger_settings_are_read(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def logger_settings_are_read(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """The settings are a frozen dataclass whose defaults, and whose examples, a config file can hold."""
     spec = cast(LoggerSpec, part.spec)
     kind: Any = resolve(spec.settings)
-    if not (is_dataclass(kind) and kind.__dataclass_params__.frozen):
+    shape = getattr(kind, "__dataclass_params__", None)
+    if shape is None or not shape.frozen:
         raise CheckFailed(f"the settings are {kind!r}.", do="write them as a @dataclass(frozen=True).")
     defaults = {field.name: field.default for field in fields(kind) if field.init and field.default is not MISSING}
     for options in (defaults, part.example):
@@ -47,7 +47,7 @@ def logger_settings_are_read(part: Part, seed: int = 0, effort: Effort = NORMAL)
             raise CheckFailed(str(error), do="use types that read_settings names.") from error
 
 
-def loggers_take_numbers_and_text(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def loggers_take_numbers_and_text(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A logger starts, takes numbers (NaN and infinity too) and text, keeps a file, and closes."""
     with _directory() as directory:
         logger = _start(part, directory)
@@ -60,7 +60,7 @@ def loggers_take_numbers_and_text(part: Part, seed: int = 0, effort: Effort = NO
         logger.close()
 
 
-def loggers_close_after_an_error(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def loggers_close_after_an_error(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A logger closes when its run ended with an error, also before anything was logged."""
     with _directory() as directory:
         _start(part, directory).close(RuntimeError("the run failed"))
@@ -70,7 +70,7 @@ def loggers_close_after_an_error(part: Part, seed: int = 0, effort: Effort = NOR
         logger.close(KeyboardInterrupt())
 
 
-def loggers_go_on_after_a_resume(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def loggers_go_on_after_a_resume(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A resumed run logs on in the same directory, from a step that was logged before."""
     with _directory() as directory:
         for resumed in (False, True):
@@ -86,7 +86,7 @@ def _directory() -> Iterator[Path]:
         yield Path(name)
 
 
-def _start(part: Part, directory: Path, *, resumed: bool = False, step: int = 0) -> Logger:
+def _start(part: PluginPart, directory: Path, *, resumed: bool = False, step: int = 0) -> Logger:
     """Start the logger with the settings of its example. Raises `NotApplicable` if its service's library is missing."""
     spec = cast(LoggerSpec, part.spec)
     if spec.needs and importlib.util.find_spec(spec.needs) is None:

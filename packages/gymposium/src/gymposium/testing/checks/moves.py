@@ -1,4 +1,4 @@
-"""Moves: the list of legal ones, their indices, and their texts."""
+"""Checks of moves: lists of legal moves, their indices and their texts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.reading import READERS, read
 from gymposium.streams import stream
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, short
-from gymposium.testing.sight import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, short
+from gymposium.testing.positions import difference, position
 from gymposium.testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, played
 
 
 def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Moves and their indices stand side by side, each once, in order, within the action space; seats that wait
-    have none; and an OpenSpiel game has the engine's own."""
+    """Legal moves and their indices correspond, each once, in order and within the action space.
+
+    Seats that wait have none, and an OpenSpiel game has those of its engine."""
     for match in played(game, seed, effort.decisions):
         for seat in range(game.seats):
             moves, actions = match.legal_moves(seat), match.legal_actions(seat)
@@ -52,7 +52,7 @@ def _wrong(match: Match, seat: int, what: str) -> None:
 
 
 def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Each legal move's text, in each way of answering, is read as that move, and has the shape of a move."""
+    """The text of each legal move reads as that move with every reader, and `move_pattern` matches it."""
     if game.spec.free_text:
         raise NotApplicable("any text is a move")
     known: set[str] = set()
@@ -82,7 +82,7 @@ def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
 
 
 def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The text of a move and its index in the mask do the same: in an environment, and in OpenSpiel's engine."""
+    """The text of a move and its index have the same effect, in an environment and in OpenSpiel's engine."""
     if game.spec.free_text:
         raise NotApplicable("there are no indices")
     _engine_plays_the_index(game, seed, effort)
@@ -130,7 +130,7 @@ def _engine_plays_the_index(game: Game, seed: int, effort: Effort) -> None:
 
 
 def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`apply` without a seat that must move, with one that waits, or after the end, is WrongSeat."""
+    """`apply` raises WrongSeat if a seat to move is missing, a waiting seat moves, or the match is over."""
     rng = random.Random(seed)
     for match in played(game, seed, effort.decisions // 2):
         moves = any_moves(match, rng)
@@ -146,7 +146,7 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
                 if list(match.events) == events:
                     continue
                 what = "is refused, but it left events behind"
-            except Exception as error:  # noqa: BLE001 (whatever a stranger's game may raise)
+            except Exception as error:  # noqa: BLE001 (a game may raise anything)
                 what = f"raises {type(error).__name__}: {short(str(error))}"
             else:
                 what = "is accepted"

@@ -8,12 +8,11 @@ from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Player
 from gymposium.testing.checks.seeds import generators_left_alone
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, short
-from gymposium.testing.parts import Part, games_that_it_plays, seeds_for
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, short
+from gymposium.testing.parts import PluginPart, games_that_it_plays, seeds_for
 
 
-def _play(part: Part, game: Game, seed: int, count: int, at_once: int) -> list[MatchResult]:
+def _play(part: PluginPart, game: Game, seed: int, count: int, at_once: int) -> list[MatchResult]:
     """Play `count` matches of a new player against itself, and return them in order."""
     player: Player = part.make()
     jobs = [
@@ -27,7 +26,7 @@ def _replies(results: list[MatchResult]) -> list[list[tuple[int, str]]]:
     return [[(turn.seat, turn.text) for turn in result.turns] for result in results]
 
 
-def players_are_whole(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def players_are_whole(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A player has the name that it is written by, a reader of replies and a prompt style."""
     player: Player = part.make()
     name, reader, style = (getattr(player, attribute, None) for attribute in ("name", "reader", "style"))
@@ -42,7 +41,7 @@ def _need(holds: bool, what: str, do: str) -> None:
         raise CheckFailed(f"{what}.", do=do)
 
 
-def players_answer_every_ask(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def players_answer_every_ask(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A player answers each ask, many of them in one call, with a reply that reads as a legal move."""
     for game in games_that_it_plays(part):
         for result in _play(part, game, seed, effort.draws, at_once=effort.draws):
@@ -55,7 +54,7 @@ def players_answer_every_ask(part: Part, seed: int = 0, effort: Effort = NORMAL)
                     )
 
 
-def equal_seeds_give_equal_replies(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def equal_seeds_give_equal_replies(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Two new players give the same replies in matches with the same seeds."""
     for game in games_that_it_plays(part):
         first, second = (_replies(_play(part, game, seed, effort.draws, at_once=1)) for _ in range(2))
@@ -67,7 +66,7 @@ def equal_seeds_give_equal_replies(part: Part, seed: int = 0, effort: Effort = N
             )
 
 
-def many_asks_at_once_change_nothing(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def many_asks_at_once_change_nothing(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A player gives the same replies whether it is asked about one match at a time or about many in one call."""
     for game in games_that_it_plays(part):
         alone, together = (_replies(_play(part, game, seed, effort.draws, at)) for at in (1, effort.draws))
@@ -79,7 +78,7 @@ def many_asks_at_once_change_nothing(part: Part, seed: int = 0, effort: Effort =
             )
 
 
-def players_leave_the_global_generators_alone(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def players_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A player draws nothing from the global generators of Python and NumPy, and seeds neither."""
     for game in games_that_it_plays(part):
         with generators_left_alone(f"{part.name} in {game.name}", "use ask.rng, the seat's own stream."):

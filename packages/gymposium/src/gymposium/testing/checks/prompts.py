@@ -1,4 +1,4 @@
-"""Prompts: for every seat, both styles, the examples and drawn parameters."""
+"""Checks of prompts: for every seat, both styles, the examples and drawn parameters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from gymposium.plugins.specs import GameSpec, Parameter
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.streams import stream
-from gymposium.testing.drawn import for_drawn_parameters, make_game
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, short
-from gymposium.testing.sight import STYLES
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, short
+from gymposium.testing.parameters import for_drawn_parameters, make_game
+from gymposium.testing.positions import STYLES
 from gymposium.testing.walk import match_seed, play_out, played
 
 _SLOT = re.compile(r"\{[A-Za-z_0-9.!:]*\}|%\([a-z_]+\)|%[sd]\b|<[\w.]+ object at")
@@ -24,11 +23,11 @@ _NOTHING = re.compile(r"\bNone\b|\bnan\b")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|<\|[a-z_]+\|>")
 
 Facts = Callable[[Game, int], Iterable[str]]
-"""Texts that the full rules or the first prompt of a seat must hold, made from the game's own numbers."""
+"""Texts that the full rules or the first prompt of a seat must contain, made from the game's own numbers."""
 
 
 def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The rules are there for every seat in both styles, the same each time, with every slot filled."""
+    """The rules exist for every seat in both styles, are the same each time, and have every slot filled."""
     for seat in range(game.seats):
         for style in STYLES:
             text = game.rules(seat, style)
@@ -41,7 +40,7 @@ def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
 
 
 def _empty_slot(game: Game, text: str) -> str | None:
-    """What was to be filled in and was not. A game of free text may well speak of None."""
+    """Return a format slot that was not filled, or None. Games of free text may mention None and nan."""
     found = _SLOT.search(text) or (None if game.spec.free_text else _NOTHING.search(text))
     return None if found is None else found[0]
 
@@ -64,8 +63,9 @@ def _bad(what: str, where: str) -> None:
 
 
 def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """At every decision the full prompt names the rules and each legal move; texts are plain, short enough, and the
-    same however often they are asked for."""
+    """At every decision the full prompt has the rules and each legal move.
+
+    Texts are plain, short enough, and the same each time."""
     texts = {seat: [game.rules(seat, style) for style in STYLES] for seat in range(game.seats)}
     for match in played(game, seed, effort.decisions):
         for seat in range(game.seats):
@@ -93,11 +93,10 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
 
 
 def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Two games that differ in one parameter differ in what each seat is told before the first move, however the cards
-    fall."""
+    """Two games that differ in one parameter differ in what each seat reads before the first move, in every deal."""
     if not spec.parameters:
         raise NotApplicable("the game has no parameters")
-    for number in range(effort.draws * 2):  # a deal that differs tells of no parameter: seldom is each of them another
+    for number in range(effort.draws * 2):  # several deals, as one deal may differ by chance
         match = match_seed(seed, number)
         told = _first_prompts(spec, {}, match)
         for parameter in spec.parameters:
@@ -133,7 +132,7 @@ def _first_prompts(spec: GameSpec, params: Mapping[str, Any], seed: int) -> list
 
 
 def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """With parameters drawn within their bounds, games can be made, explained, and played to an end in range."""
+    """With parameters drawn within their bounds, games have rules and play to an end with returns in range."""
     if not spec.parameters:
         raise NotApplicable("the game has no parameters")
 
@@ -145,7 +144,7 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
             given = play_out(match, stream(seed, "moves"))
         except CheckFailed:
             raise
-        except Exception as error:  # whatever a stranger's game may raise
+        except Exception as error:  # a game may raise anything
             raise CheckFailed(
                 f"a match fails: {type(error).__name__}: {short(str(error))}",
                 where=after(match),
@@ -166,7 +165,7 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
 
 
 def facts_are_told(game: Game, facts: Facts, seed: int = 0) -> None:
-    """Each seat's full rules and first text hold the facts that the author names."""
+    """Raise `CheckFailed` unless the full rules and first text of each seat contain the facts."""
     match = game.new(seed)
     for seat in range(game.seats):
         text = game.rules(seat) + match.observe(seat).text

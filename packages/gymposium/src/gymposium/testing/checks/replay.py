@@ -12,9 +12,8 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.games.registry import load_game
 from gymposium.records import RecordWriter, verify_file
 from gymposium.streams import stream
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
-from gymposium.testing.sight import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, short
+from gymposium.testing.positions import difference, position
 from gymposium.testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
 
 _DO = "rebuild the match from the events alone, chance too; with the seed, spend the draws that the original spent."
@@ -29,7 +28,7 @@ def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
             differs = difference(there, here := position(again))
             if list(again.events) != list(match.events) or differs is not None:
                 raise CheckFailed(
-                    f"load(events, {given}) is another match: events {told(again.events)}; {differs}: "
+                    f"load(events, {given}) is another match: events {events_in_words(again.events)}; {differs}: "
                     f"{short(here.get(differs or ''))} instead of {short(there.get(differs or ''))}.",
                     where=after(match),
                     do=_DO,
@@ -52,14 +51,14 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             if differs is not None:
                 raise CheckFailed(
                     f"loaded from its events, the position has another {differs}.",
-                    where=f"{game.name}, after {told(events)}",
+                    where=f"{game.name}, after {events_in_words(events)}",
                     do=_DO,
                 )
             took = play_moves(piece, given[turn:])
             if not took or list(piece.events) != whole or difference(end, position(piece)) is not None:
                 raise CheckFailed(
                     f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way: "
-                    f"{told(piece.events)} instead of {told(whole)}.",
+                    f"{events_in_words(piece.events)} instead of {events_in_words(whole)}.",
                     where=f"{game.name}, loaded after {len(events)} events",
                     do=_DO,
                 )
@@ -83,7 +82,7 @@ def false_records_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL
                 wrong = "is loaded"
             raise CheckFailed(
                 f"a record with {what} {wrong}.",
-                where=f"{game.name}, events {told(events)}",
+                where=f"{game.name}, events {events_in_words(events)}",
                 do="raise BadRecord from load() with the number of the event and what is wrong with it.",
             )
 

@@ -9,9 +9,8 @@ from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Game, Match
 from gymposium.reading import KINDS, READERS, is_encodable, read
 from gymposium.streams import stream
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, after, short
-from gymposium.testing.sight import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, after, short
+from gymposium.testing.positions import difference, position
 from gymposium.testing.walk import BEGIN, any_move, any_moves, match_seed, played
 
 _HOSTILE: tuple[str, ...] = (

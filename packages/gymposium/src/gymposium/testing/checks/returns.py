@@ -8,8 +8,7 @@ import random
 from gymposium.envs.aec import TextGameAECEnv
 from gymposium.envs.gym import TextGameEnv
 from gymposium.games.protocol import Game
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, after
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, after
 from gymposium.testing.walk import AnyPlayer, ended, match_seed, played, some_text
 
 _CLOSE = 1e-6

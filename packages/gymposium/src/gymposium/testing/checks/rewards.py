@@ -13,9 +13,8 @@ from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.rewards.protocol import Reward
 from gymposium.testing.checks.seeds import generators_left_alone
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, short
-from gymposium.testing.parts import Part, games_to_try, reward_of, seeds_for
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
+from gymposium.testing.parts import PluginPart, games_to_try, reward_of, seeds_for
 from gymposium.testing.walk import AnyPlayer
 from gymposium.trajectories import Trajectory
 
@@ -34,7 +33,7 @@ class _Unreadable:
         return [Reply("") for _ in asks]
 
 
-def _groups(part: Part, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
+def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
     """Yield one group of trajectories for each game and seat; with `forfeits`, every match ends by one."""
     for game in games_to_try(part):
         for loser in range(game.seats) if forfeits else (None,):
@@ -51,7 +50,7 @@ def _jobs(game: Game, players: Sequence[Player], seed: int, effort: Effort) -> I
         yield MatchJob(str(number), game, players, deal, player_seed=player_seed, on_illegal=policy, note_pay=True)
 
 
-def _rated(part: Part, seed: int, effort: Effort, *, forfeits: bool = False) -> Iterator[list[Trajectory]]:
+def _rated(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool = False) -> Iterator[list[Trajectory]]:
     """Yield the groups that the reward rates.
 
     Raises `CheckFailed` for a bad reward, and `NotApplicable` if it rates none."""
@@ -69,7 +68,7 @@ def _rated(part: Part, seed: int, effort: Effort, *, forfeits: bool = False) -> 
         raise NotApplicable(f"it rates none of the games that were tried ({'; '.join(dict.fromkeys(refusals))})")
 
 
-def _rewards(part: Part, group: list[Trajectory]) -> list[Reward]:
+def _rewards(part: PluginPart, group: list[Trajectory]) -> list[Reward]:
     try:
         return reward_of(part)(group)
     except BadReward as error:
@@ -80,19 +79,19 @@ def _rewards(part: Part, group: list[Trajectory]) -> list[Reward]:
         ) from error
 
 
-def rewards_are_finite(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def rewards_are_finite(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward gives each trajectory of a group, of every seat, a finite total, finite parts, and turns that add up."""
     for _ in _rated(part, seed, effort):
         pass
 
 
-def forfeits_are_rewarded(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def forfeits_are_rewarded(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward also rates matches that ended by a forfeit, for the seat that forfeited and for the others."""
     for _ in _rated(part, seed, effort, forfeits=True):
         pass
 
 
-def equal_groups_get_equal_rewards(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def equal_groups_get_equal_rewards(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward gives equal groups equal rewards, whether asked again or made anew."""
     for group in _rated(part, seed, effort):
         reward = reward_of(part)
@@ -105,7 +104,7 @@ def equal_groups_get_equal_rewards(part: Part, seed: int = 0, effort: Effort = N
             )
 
 
-def rewards_leave_the_global_generators_alone(part: Part, seed: int = 0, effort: Effort = NORMAL) -> None:
+def rewards_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward draws nothing from the global generators of Python and NumPy, and seeds neither."""
     for group in _rated(part, seed, effort):
         with generators_left_alone(part.name, "compute rewards from the trajectories alone."):

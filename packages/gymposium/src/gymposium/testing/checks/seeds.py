@@ -1,4 +1,4 @@
-"""Seeds: equal ones give equal matches, whatever else goes on in the process, and other ones give others."""
+"""Checks of seeds: equal seeds give equal matches, independent of other matches, and other seeds give other chance."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any
 from gymposium.envs.gym import TextGameEnv
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.streams import stream
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, after, short, told
-from gymposium.testing.sight import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, short
+from gymposium.testing.positions import difference, position
 from gymposium.testing.walk import (
     BEGIN,
     AnyPlayer,
@@ -37,7 +36,11 @@ def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = N
         for match in steps(one, stream(seed, "moves", number), given):
             if given:
                 other.apply(given[-1])
-            _same(match.events == other.events, f"events {told(match.events)} and {told(other.events)}", after(match))
+            _same(
+                match.events == other.events,
+                f"events {events_in_words(match.events)} and {events_in_words(other.events)}",
+                after(match),
+            )
             differs = difference(here := position(match), there := position(other))
             _same(
                 differs is None,
@@ -55,7 +58,7 @@ def _same(holds: bool, what: str, where: str) -> None:
 
 
 def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A match, and an environment, go the same way alone as between the steps of other matches and environments."""
+    """A match and an environment behave the same alone and between the steps of other matches and environments."""
     left, number = effort.decisions // 3, 0
     while left > 0:
         one = match_seed(seed, number)
@@ -70,16 +73,16 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
         differs = difference(expected[1], now := position(match))
         if list(match.events) != expected[0] or differs is not None:
             raise CheckFailed(
-                f"a match goes another way where another is stepped in between: events {told(match.events)} instead "
-                f"of {told(expected[0])}; {differs}: {short(now.get(differs or ''))}.",
+                f"a match goes another way where another is stepped in between: events "
+                f"{events_in_words(match.events)} instead of {events_in_words(expected[0])}; {differs}: {short(now.get(differs or ''))}.",
                 where=after(alone),
                 do=_DO,
             )
         first, second = _through_an_environment(game, one, None), _through_an_environment(game, one, beside)
         if first != second:
             raise CheckFailed(
-                f"an environment goes another way where another is stepped in between: events {told(second)} instead "
-                f"of {told(first)}.",
+                f"an environment goes another way where another is stepped in between: events "
+                f"{events_in_words(second)} instead of {events_in_words(first)}.",
                 where=f"{game.name}, seed {one}",
                 do=_DO,
             )
@@ -88,7 +91,7 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
 
 
 class _Beside:
-    """A match and an environment of the same game, stepped in between."""
+    """Another match and environment of the same game, whose steps come in between."""
 
     def __init__(self, game: Game, rng: random.Random) -> None:
         self.game, self.rng = game, rng
@@ -108,7 +111,7 @@ def _environment(game: Game) -> TextGameEnv:
 
 
 def _through_an_environment(game: Game, seed: int, beside: _Beside | None) -> list[Event]:
-    """The events of a match that is played in an environment, alone or with others stepped in between."""
+    """Return the events of a match played in an environment, alone or with steps of others in between."""
     env, rng, over = _environment(game), random.Random(seed), False
     text, info = env.reset(seed=seed)
     while not over:
@@ -164,20 +167,20 @@ def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effo
 
 
 def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A game that says chance=True draws other outcomes for other seeds."""
+    """A game with chance=True draws other outcomes for other seeds."""
     if not game.spec.chance:
         raise NotApplicable("the game says chance=False")
     drawn: list[tuple[Event, ...]] = []
     for number in range(16):
         match = game.new(match_seed(seed, number))
-        play_out(match, stream(seed, "moves"))  # the same for all: only chance makes a difference
+        play_out(match, stream(seed, "moves"))  # the same moves in all matches, so only chance can differ
         drawn.append(tuple(event for event in match.events if event.seat == CHANCE))
     if len(set(drawn)) > 1:
         return
     if game.params != game.spec.check_params({}):
         raise NotApplicable("nothing is left to chance with these parameters")
     raise CheckFailed(
-        f"the spec says chance=True, but chance does the same whatever the seed: {told(drawn[0])}.",
+        f"the spec says chance=True, but chance does the same whatever the seed: {events_in_words(drawn[0])}.",
         where=game.name,
         do="draw it from gymposium.streams.stream(seed, 'chance') and record it as events with seat CHANCE, or say "
         "chance=False.",

@@ -1,4 +1,4 @@
-"""What a game says of itself: its spec, its parameters, and the constants of the game that they make."""
+"""Checks of specs: the spec itself, its parameters, and the constants of the games made from it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from gymposium.errors import BadParameter
 from gymposium.games.protocol import CHANCE, Game
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec, Parameter
-from gymposium.testing.drawn import make_game
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, after, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, after, short
+from gymposium.testing.parameters import make_game
 from gymposium.testing.walk import ended, played
 
 
 def spec_is_whole(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Title and summary are one line each, the first example is the defaults, every parameter is documented."""
+    """Title and summary are one line each, the first example has the defaults, and every parameter is documented."""
     for name in ("title", "summary"):
         text = getattr(spec, name)
         _need(
@@ -65,7 +64,7 @@ def _whole_parameter(parameter: Parameter) -> None:
 
 
 def bad_parameters_are_refused(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A value out of bounds or of another type, and an unknown name, are refused in words that name them."""
+    """Values out of bounds or of another type, and unknown names, are refused with an error that names them."""
     _refused(spec, "no_such_parameter", 1)
     for parameter in spec.parameters:
         for value in _bad_values(parameter):
@@ -98,7 +97,7 @@ def _refused(spec: GameSpec, name: str, value: Any) -> None:
 
 
 def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """At each parameter's least and greatest value, and at each choice, a game can be made and a match begun."""
+    """With each parameter at its least and greatest value, and at each choice, a match can start."""
     for parameter in spec.parameters:
         values = parameter.choices if parameter.choices is not None else (parameter.low, parameter.high)
         for value in (type(parameter.default)(value) for value in values if value is not None):
@@ -106,7 +105,7 @@ def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL)
             try:
                 params = spec.check_params(with_it)
                 make_game(spec, params).new(seed)
-            except Exception as error:  # whatever a stranger's game may raise
+            except Exception as error:  # a game may raise anything
                 raise CheckFailed(
                     f"{spec.name} allows {parameter.name}={value!r}, but a game with it fails: {short(error)}",
                     do="narrow the parameter's bounds, or raise BadParameter from the game where two do not fit.",
@@ -114,7 +113,7 @@ def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL)
 
 
 def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Seats, name, parameters, ranges and patterns are there, of the right type, and agree with the spec."""
+    """Seats, name, parameters, ranges and patterns have the right types and agree with the spec."""
     spec = game.spec
 
     def need(holds: bool, what: str, do: str) -> None:
@@ -160,7 +159,7 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
     need(isinstance(hash(game), int), "it cannot be hashed", "games never change: leave __hash__ alone.")
     try:
         copy = deepcopy(game)
-    except Exception as error:  # whatever a stranger's game may raise
+    except Exception as error:  # a game may raise anything
         raise CheckFailed(
             f"a deep copy fails: {type(error).__name__}: {short(str(error))}",
             where=game.name,
@@ -170,7 +169,7 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
 
 
 def matches_are_what_the_spec_says(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Turns are sequential or simultaneous, chance is there or not, and tensors have the shape that was promised."""
+    """Matches have the dynamics and chance of the spec, and tensors have the promised shape and type."""
     spec = game.spec
     for match in played(game, seed, effort.decisions):
         seats = match.to_move()

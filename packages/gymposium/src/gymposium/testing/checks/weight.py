@@ -9,8 +9,7 @@ from pathlib import Path
 
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import GameSpec
-from gymposium.testing.effort import NORMAL, Effort
-from gymposium.testing.failed import CheckFailed, NotApplicable, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
 
 HEAVY = frozenset(
     "accelerate datasets jax peft sentencepiece tensorflow tokenizers torch transformers trl vllm".split()

@@ -1,4 +1,4 @@
-"""The course of a match of hanabi, from the engine's history. The engine's view holds what hints have told of each
+"""The history of a match of hanabi, from the engine's history. The engine's view holds what hints have told of each
 card, and not who gave them, nor when."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Deck:
         return [*places, *(other + kind for kinds in (colours, numbers) for other in others for kind in kinds)]
 
 
-class Course:
+class HanabiHistory:
     """Where a match has come to."""
 
     __slots__ = ("deck", "hands", "left", "moves", "seat", "stacks", "told", "turns_left")
@@ -47,8 +47,8 @@ class Course:
         self.told = ""
         """The turns so far: `P0 hint P1 red (1 4), P1 play 1 R1, P0 play 3 G4 x`."""
 
-    def copy(self) -> Course:
-        new = Course.__new__(Course)
+    def copy(self) -> HanabiHistory:
+        new = HanabiHistory.__new__(HanabiHistory)
         new.deck, new.moves, new.hands, new.left = (
             self.deck,
             self.moves,

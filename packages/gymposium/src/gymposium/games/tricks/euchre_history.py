@@ -30,7 +30,7 @@ def _order(trump: str) -> Order:
 ORDERS = {trump: _order(trump) for trump in SUITS}
 
 
-class Course(NamedTuple):
+class EuchreHistory(NamedTuple):
     """A hand so far, as nobody sees it but the dealer: the discard is the dealer's secret."""
 
     dealer: int
@@ -55,7 +55,7 @@ class Course(NamedTuple):
     tricks: Sequence[Trick] = ()
 
 
-def course(history: Sequence[int], lone_defender: bool) -> Course:
+def history_of(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
     """`lone_defender` is the engine's parameter: whether defenders are asked to play alone."""
     dealer, upcard = history[0], CARDS[history[DEALT]]
     rest = iter(enumerate(history[DEALT + 1 :], start=DEALT + 1))
@@ -65,7 +65,7 @@ def course(history: Sequence[int], lone_defender: bool) -> Course:
         if action != PASS:
             break
     if not bids or bids[-1] == "pass":
-        return Course(dealer, upcard, bids)
+        return EuchreHistory(dealer, upcard, bids)
     maker, trump, taken_up = (dealer + len(bids)) % 4, bids[-1][0], len(bids) <= 4
     discarded_at, discard = next(rest, (None, -1)) if taken_up else (None, -1)
     _, said = next(rest, (None, None))
@@ -85,7 +85,7 @@ def course(history: Sequence[int], lone_defender: bool) -> Course:
                 seats.remove((seat + 2) % 4)
                 break
     leader = next(seat for seat in ((dealer + turn) % 4 for turn in range(1, 5)) if seat in seats)
-    return Course(
+    return EuchreHistory(
         dealer,
         upcard,
         bids,

@@ -1,4 +1,4 @@
-"""The course of a hand of crazy eights, from the engine's history: who did what, and what follows from it.
+"""The hand of a hand of crazy eights, from the engine's history: who did what, and what follows from it.
 
 The engine's view shows a hand, the top card and how many cards everybody holds, and no more: not the stock, not how
 many cards may still be drawn, not what has been played. All of that lies open at a table.
@@ -17,8 +17,8 @@ DEALER = 52
 _TWO, _EIGHT, _QUEEN, _ACE = 0, 6, 10, 12
 
 
-class Rules:
-    """What a course depends on."""
+class HandRules:
+    """What a hand depends on."""
 
     def __init__(self, players: int, specials: bool, reshuffle: bool) -> None:
         self.players, self.specials, self.reshuffle = players, specials, reshuffle
@@ -33,12 +33,12 @@ class Rules:
         return index
 
 
-class Course:
+class CrazyEightsHistory:
     """Where a hand has come to."""
 
     __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "rules", "seat", "stock", "told", "way")
 
-    def __init__(self, rules: Rules, history: Sequence[int]) -> None:
+    def __init__(self, rules: HandRules, history: Sequence[int]) -> None:
         first = rules.first(history)
         self.rules = rules
         self.seat = history[0] - DEALER
@@ -57,8 +57,8 @@ class Course:
         """All that everybody saw: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
         self._follow(history[first])  # it counts as the dealer's
 
-    def copy(self) -> Course:
-        new = Course.__new__(Course)
+    def copy(self) -> CrazyEightsHistory:
+        new = CrazyEightsHistory.__new__(CrazyEightsHistory)
         new.rules, new.told = self.rules, self.told
         new.seat, new.way, new.held, new.stock, new.renewed = self.seat, self.way, self.held, self.stock, self.renewed
         new.due, new.drawn, new.drawing, new.naming = self.due, self.drawn, self.drawing, self.naming
@@ -121,14 +121,14 @@ class Course:
         self.seat = (self.seat + self.way) % self.rules.players
 
 
-def begin(rules: Rules, history: Sequence[int]) -> tuple[Course, int]:
-    """The course when the first card lies on the pile, and how much of the history that is."""
-    return Course(rules, history), rules.first(history) + 1
+def begin(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
+    """The hand when the first card lies on the pile, and how much of the history that is."""
+    return CrazyEightsHistory(rules, history), rules.first(history) + 1
 
 
-def steps(rules: Rules, history: Sequence[int]) -> Iterator[tuple[int, int, Course]]:
-    """Each later entry, with its place and what the course was before it."""
-    course, done = begin(rules, history)
+def steps(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[int, int, CrazyEightsHistory]]:
+    """Each later entry, with its place and what the hand was before it."""
+    hand, done = begin(rules, history)
     for index in range(done, len(history)):
-        yield index, history[index], course
-        course.go_on(history[index])
+        yield index, history[index], hand
+        hand.go_on(history[index])

@@ -1,4 +1,4 @@
-"""Games by spec: with given parameters, and with parameters drawn within their bounds."""
+"""Make the game of a spec with given parameters, or with parameters drawn within their bounds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game:
-    """The game that the spec's entry point makes, new each time."""
+    """Make a new game with the spec's entry point."""
     return cast(Game, resolve(spec.entry_point)(spec, spec.check_params(params)))
 
 
 def needs_hypothesis() -> None:
-    """Raises `MissingExtra` where hypothesis is not installed."""
+    """Raise `MissingExtra` if hypothesis is not installed."""
     try:
         import hypothesis  # noqa: F401
     except ImportError as error:
@@ -29,7 +29,7 @@ def needs_hypothesis() -> None:
 
 
 def settings(draws: int, **more: Any) -> hypothesis.settings:
-    """The same draws on every machine, no files, no deadlines."""
+    """Return settings of hypothesis: the same draws on every machine, no files and no deadlines."""
     from hypothesis import HealthCheck, Phase, settings
 
     return settings(
@@ -45,8 +45,10 @@ def settings(draws: int, **more: Any) -> hypothesis.settings:
 
 
 def for_drawn_parameters(spec: GameSpec, draws: int, use: Callable[[dict[str, Any]], None]) -> None:
-    """Call `use` with parameter sets drawn within their bounds; where it fails, hypothesis looks for the
-    simplest set with which it does. Sets that the game itself refuses with `BadParameter` are passed over."""
+    """Call `use` with parameter sets drawn within their bounds.
+
+    If a call fails, hypothesis looks for the simplest set that fails. Sets that the game refuses with `BadParameter`
+    are skipped."""
     needs_hypothesis()
     from hypothesis import assume, given, strategies as st
 
@@ -69,7 +71,7 @@ def _values(parameter: Parameter) -> SearchStrategy[Any]:
     if isinstance(parameter.default, bool):
         return st.booleans()
     if isinstance(parameter.default, str) or parameter.low is None or parameter.high is None:
-        return st.just(parameter.default)  # nothing says what else is allowed
+        return st.just(parameter.default)  # the spec does not say which other values are allowed
     if isinstance(parameter.default, int):
         return st.integers(math.ceil(parameter.low), math.floor(parameter.high))
     return st.floats(parameter.low, parameter.high, allow_nan=False)

@@ -45,7 +45,7 @@ class Contract(NamedTuple):
         return int(self.bid[0]) + 6
 
 
-class Course(NamedTuple):
+class BridgeHistory(NamedTuple):
     """A deal so far: all of it is public but the hands."""
 
     calls: tuple[str, ...]
@@ -56,19 +56,19 @@ class Course(NamedTuple):
     """Whose card is next, which for the dummy the declarer chooses."""
 
 
-def course(history: Sequence[int], dealer: int) -> Course:
+def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
     later = history[DEALT:]
     called = sum(map(_CALL.__le__, later))
     calls = tuple([MOVES[action] for action in later[:called]])
     if len(calls) < 4 or calls[-3:] != ("pass",) * 3 or calls[-4] == "pass":
-        return Course(calls)
+        return BridgeHistory(calls)
     contract = _contract(calls, dealer)
     leader = (contract.declarer + 1) % 4
     tricks = ORDERS[contract.denomination].tricks([CARDS[action] for action in later[called:]], leader)
     if tricks:
         last = tricks[-1]
         leader = (last.seats[-1] + 1) % 4 if last.winner is None else last.winner
-    return Course(calls, contract, tricks, leader)
+    return BridgeHistory(calls, contract, tricks, leader)
 
 
 @lru_cache(1024)  # it is asked for again at every card
