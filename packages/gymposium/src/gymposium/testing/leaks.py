@@ -99,7 +99,7 @@ def assert_no_leaks(
 ) -> LeakReport:
     """Run `check_leaks` as a test.
 
-    Raises `CheckFailed` if it finds a leak, or if the game says that it hides something and no two worlds were found."""
+    Raises `CheckFailed` if it finds a leak, or if the game says that it hides something and no worlds were found."""
     report = check_leaks(game, seed, matches=matches, tries=tries, events=events)
     if report.leaks:
         raise CheckFailed(str(report), do="each leak says it.")

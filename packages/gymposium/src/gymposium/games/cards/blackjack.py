@@ -1,4 +1,4 @@
-"""Blackjack in words: one player against the dealer, one deck, no stakes beyond win or lose."""
+"""Blackjack in words: one player against the dealer, with one deck and no bets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOVES = ("hit", "stand")
 _CARDS = 52
 _HIDDEN = 2
-"""The dealer's first card, by its place among the cards as they are dealt."""
+"""Index of the dealer's hidden card among the dealt cards."""
 _END = {1: "You win", 0: "It is a tie", -1: "You lose"}
 
 
@@ -59,7 +59,7 @@ class Blackjack:
 
 
 def _cards(line: str) -> list[str]:
-    """`Dealer: Cards: ?? HA` → `?`, `Ah`."""
+    """Return the cards of an engine line: `Dealer: Cards: ?? HA` → `?`, `Ah`."""
     return [card[1] + card[0].lower() if card != "??" else "?" for card in line.partition("Cards: ")[2].split()]
 
 
@@ -70,14 +70,14 @@ def _total(cards: Sequence[str]) -> int:
 
 
 class BlackjackGame(OpenSpielGame):
-    """Blackjack, seen as the engine's observation: it holds all that was dealt, and at the end the hidden card too."""
+    """Blackjack with the engine's observation as its view: all dealt cards, and at the end the hidden card too."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("blackjack", {}), Blackjack())
         self.resamples = True  # by `sample` below
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """The same cards but for the hidden one, drawn from those that the seat has not seen."""
+        """Draw the hidden card anew from those that the seat has not seen."""
         steps = match.state.full_history()
         world = OpenSpielMatch(self, self.start(), [], None, rng)
         seen = {step.action for number, step in enumerate(steps) if step.player == CHANCE and number != _HIDDEN}

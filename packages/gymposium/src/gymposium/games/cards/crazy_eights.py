@@ -1,4 +1,4 @@
-"""Crazy eights in words: one hand. The engine's odd count of the cards left over is told as it is."""
+"""Crazy eights in words: one hand. The rules state the engine's unusual points for cards left over."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ _NAMES = [*CARDS, "draw", "pass", *SUITS]
 
 
 def _penalty(card: int) -> int:
-    """Points for a card left over. The engine takes the card's number for its rank (crazy_eights.cc, ScoreUp)."""
+    """Return the points for a card left over. The engine uses the card's number as its rank (crazy_eights.cc,
+    ScoreUp)."""
     rank = card // 4
     return 50 if rank == 6 else 10 if rank >= 9 else card + 2
 
 
 MOST_LEFT = sum(map(_penalty, range(len(CARDS)))) - _penalty(0)
-"""Points of all cards but the one that lies on the pile."""
+"""Points of all cards except the one on the pile."""
 
 
 class CrazyEights:
@@ -147,12 +148,12 @@ class CrazyEights:
 
 @cache  # 8,192 rows for each suit
 def _suit(row: str, suit: str) -> str:
-    """`23 5       K ` → `2h 3h 5h Kh`."""
+    """Return the cards of an engine row: `23 5       K ` → `2h 3h 5h Kh`."""
     return " ".join([rank + suit for rank in row.replace(" ", "")])
 
 
 class CrazyEightsGame(OpenSpielGame):
-    """Crazy eights, with what lies open of the hand in its view, and a sampler of its own."""
+    """Crazy eights with the public history of the hand in its view, and a sampler."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = CrazyEights(**params)
@@ -174,8 +175,8 @@ class CrazyEightsGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\n{now.told} +{now.drawn}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal and draw the cards that the seat cannot see anew: any way in which all that it saw could happen as it
-        did is as likely as any other."""
+        """Deal and draw the cards that the seat cannot see anew. All assignments that fit what it saw are equally
+        likely."""
         history = match.state.history()
         hands = self.table.hands
         put_back = history[1 + hands : self.table.first(history)]
@@ -195,19 +196,19 @@ class CrazyEightsGame(OpenSpielGame):
 
 
 def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
-    """New cards for the others, by their place in the history.
+    """Return new cards for the other seats, by their index in the history.
 
-    A card that somebody played was dealt to them, or drawn by them, while the stock that last held it was in use.
-    Choosing among their places of that time evenly, in order of time, makes every assignment equally likely, since
-    the number of places to choose from does not depend on earlier choices. The other cards of a stock go to the other
-    places, in any order."""
+    A card that a seat played was dealt to it, or drawn by it, while the stock that last held the card was in use.
+    Choosing evenly among the seat's places of that time, in order of time, makes all assignments equally likely,
+    because the number of places to choose from does not depend on earlier choices. The other cards of a stock go to
+    the other places in any order."""
     pile = [history[rules.first(history)]]
     left = [set(range(len(CARDS))).difference(pile)]
-    """Of each stock, the first with the hands, the cards that no place has yet."""
+    """Cards of each stock that have no place yet; the first stock includes the hands."""
     stock_of = dict.fromkeys(left[0], 0)
-    """Which stock last held a card."""
+    """Stock that last held each card."""
     free: dict[tuple[int, int], list[int]] = {}
-    """The places of each seat and stock."""
+    """Places of each seat and stock."""
     new: dict[int, int] = {}
 
     def drew(who: int, stock: int, index: int) -> None:

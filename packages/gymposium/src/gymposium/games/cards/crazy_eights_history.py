@@ -1,7 +1,7 @@
-"""The hand of a hand of crazy eights, from the engine's history: who did what, and what follows from it.
+"""Public history of a hand of crazy eights, worked out from the engine's history.
 
-The engine's view shows a hand, the top card and how many cards everybody holds, and no more: not the stock, not how
-many cards may still be drawn, not what has been played. All of that lies open at a table.
+The engine's view shows a hand, the top card and the number of cards of each player. It omits the stock, the cards that
+may still be drawn, and what has been played, all of which are public.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from collections.abc import Iterator, Sequence
 CARDS = [f"{rank}{suit}" for rank in "23456789TJQKA" for suit in "cdhs"]
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 DRAW, PASS, NAME = 52, 53, 54
-"""The engine's actions; below them the cards, from NAME on the suits."""
+"""Actions of the engine; lower numbers are cards, and NAME is the first suit."""
 DEALER = 52
-"""The first chance outcome is this and the number of the dealer."""
+"""The first chance outcome is this plus the number of the dealer."""
 _TWO, _EIGHT, _QUEEN, _ACE = 0, 6, 10, 12
 
 
 class HandRules:
-    """What a hand depends on."""
+    """Parameters of a hand."""
 
     def __init__(self, players: int, specials: bool, reshuffle: bool) -> None:
         self.players, self.specials, self.reshuffle = players, specials, reshuffle
         self.hands = players * (7 if players == 2 else 5)
-        """Cards that are dealt; in the history they follow the choice of the dealer."""
+        """Number of cards dealt; in the history they follow the choice of the dealer."""
 
     def first(self, history: Sequence[int]) -> int:
-        """Where in the history the card is that begins the pile; before it may be eights that were put back."""
+        """Return the index in the history of the first card of the pile. Eights that were put back may come before
+        it."""
         index = 1 + self.hands
         while history[index] // 4 == _EIGHT:
             index += 1
@@ -34,7 +35,7 @@ class HandRules:
 
 
 class CrazyEightsHistory:
-    """Where a hand has come to."""
+    """State of a hand that follows from its history."""
 
     __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "rules", "seat", "stock", "told", "way")
 
@@ -42,19 +43,19 @@ class CrazyEightsHistory:
         first = rules.first(history)
         self.rules = rules
         self.seat = history[0] - DEALER
-        """Who is to act."""
+        """Seat to act."""
         self.way = 1
-        """1 where turns go up by seat, -1 where they go down."""
+        """1 if turns go up by seat number, -1 if they go down."""
         self.held = rules.hands
         self.stock, self.renewed = len(CARDS) - rules.hands - 1, 0
-        """Cards in the stock, and how often it was renewed."""
+        """Number of cards in the stock, and how often it was renewed."""
         self.due = self.drawn = 0
-        """Cards to be drawn for twos; cards drawn in this turn."""
+        """Number of cards to be drawn for twos, and of cards drawn in this turn."""
         self.drawing = self.naming = False
         """Whether a card is about to come from the stock; whether a suit is to be named."""
         up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
         self.told = f"P{self.seat} turns up {up}"
-        """All that everybody saw: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
+        """All public events: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
         self._follow(history[first])  # it counts as the dealer's
 
     def copy(self) -> CrazyEightsHistory:
@@ -65,7 +66,7 @@ class CrazyEightsHistory:
         return new
 
     def go_on(self, item: int) -> None:
-        """Take in the next entry of the history."""
+        """Apply the next entry of the history."""
         if self.drawing:
             self.held, self.drawn, self.stock = self.held + 1, self.drawn + 1, self.stock - 1
             self._renew()
@@ -106,7 +107,7 @@ class CrazyEightsHistory:
             self.renewed += 1
 
     def _follow(self, card: int) -> None:
-        """Whose turn it is after a card, and what it brings with it."""
+        """Apply the effects of a card, and pass the turn on."""
         rank = card // 4
         if self.rules.specials:
             if rank == _QUEEN:
@@ -122,12 +123,12 @@ class CrazyEightsHistory:
 
 
 def begin(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
-    """The hand when the first card lies on the pile, and how much of the history that is."""
+    """Return the hand when the first card lies on the pile, and the number of entries up to there."""
     return CrazyEightsHistory(rules, history), rules.first(history) + 1
 
 
 def steps(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[int, int, CrazyEightsHistory]]:
-    """Each later entry, with its place and what the hand was before it."""
+    """Yield the index and value of each later entry, with the hand before it."""
     hand, done = begin(rules, history)
     for index in range(done, len(history)):
         yield index, history[index], hand

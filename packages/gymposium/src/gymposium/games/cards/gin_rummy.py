@@ -1,7 +1,7 @@
 """Gin rummy in words: one hand, scored as the engine does.
 
-The engine's observation shows what lies open now. What a seat knows is more: who took which card from the pile
-and what was discarded when. So the view here is that observation and the public history of the hand.
+The engine's observation shows what is public now. A seat also knows who took which card from the pile and what was
+discarded when, so the view here adds the public history of the hand.
 """
 
 from __future__ import annotations
@@ -151,10 +151,10 @@ class GinRummy:
 
 
 def turns_of(history: Sequence[int], hand_size: int) -> list[str]:
-    """What everybody saw happen, turn by turn, up to a knock; seats alternate, and seat 0 begins.
+    """Return the public events turn by turn, up to a knock. Seats alternate, starting with seat 0.
 
-    `pass`; `u7h` where the upcard was taken and 7h discarded; `s7h` where the draw was from the stock;
-    `u` or `s` while the discard is to come; `u knock`, `s knock`, and `knock` at the end of the stock."""
+    `u7h` means that the upcard was taken and 7h discarded, `s7h` that the draw was from the stock, `u` or `s` that the
+    discard is still to come. There are also `pass`, `u knock`, `s knock`, and `knock` at the end of the stock."""
     turns: list[str] = []
     actions = iter(history[2 * hand_size + 1 :])
     for action in actions:
@@ -193,7 +193,7 @@ _STAGES = {
     "layoffs": ("lay off", "lay off cards on the knocker's melds, then pass"),
     "last melds": ("last melds", "lay melds of the remaining cards, then pass, which ends the hand"),
 }
-"""What the seat to move is about to do, in both styles."""
+"""Return the task of the seat to move, in both styles."""
 
 
 def _stage(state: pyspiel.State, hand_size: int) -> str:
@@ -213,7 +213,7 @@ def _stage(state: pyspiel.State, hand_size: int) -> str:
 
 
 def _turn(who: str, turn: str) -> str:
-    """`u7h` → `opponent upcard 7h`."""
+    """Return a turn in words: `u7h` → `opponent upcard 7h`."""
     if turn in ("pass", "knock"):
         return f"{who} {turn}ed"
     return f"{who} {'upcard' if turn[0] == 'u' else 'stock'} {turn[1:].strip()}".rstrip()
@@ -224,12 +224,12 @@ def _told(cards: Sequence[int]) -> str:
 
 
 def _cards_in(text: str) -> Iterator[str]:
-    """`7h8h9h` → `7h`, `8h`, `9h`."""
+    """Return the cards of a text: `7h8h9h` → `7h`, `8h`, `9h`."""
     return (text[i : i + 2] for i in range(0, len(text), 2))
 
 
 class GinRummyGame(OpenSpielGame):
-    """Gin rummy, with the public history of the hand in its view and a sampler of its own."""
+    """Gin rummy with the public history of the hand in its view, and a sampler."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game) -> None:
         self._start = engine.new_initial_state()
@@ -252,8 +252,7 @@ class GinRummyGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\n{past}\n{state.finished_layoffs()}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the cards that the seat cannot see anew: any deal under which all that it saw could happen as it
-        did is as likely as any other."""
+        """Deal the cards that the seat cannot see anew. All deals that fit what it saw are equally likely."""
         history = match.state.history()
         for _ in range(_TRIES):
             dealt = self._redeal(history, seat, match.state.knock_card(), rng)
@@ -266,11 +265,11 @@ class GinRummyGame(OpenSpielGame):
         raise NoSampler(f"{self.name}: no other deal was found in {_TRIES} tries that allows the knock as it was seen.")
 
     def _redeal(self, history: Sequence[int], seat: int, limit: int, rng: random.Random) -> dict[int, int]:
-        """New cards for the other seat, by their place in the history.
+        """Return new cards for the other seat, by their index in the history.
 
-        Each card that the other was seen to hold without having taken it from the pile came from one of its hidden
-        draws up to then. Choosing that draw evenly, in order of time, makes every assignment equally likely,
-        since the number of draws to choose from does not depend on earlier choices."""
+        Each card that the other seat was seen to hold without taking it from the pile came from one of its hidden
+        draws up to then. Choosing that draw evenly, in order of time, makes all assignments equally likely, because
+        the number of draws to choose from does not depend on earlier choices."""
         other, size = 1 - seat, self.gin.hand_size
         hidden = list(range(other * size, other * size + size))
         seen = set(history[seat * size : seat * size + size])
@@ -326,7 +325,7 @@ class GinRummyGame(OpenSpielGame):
         return dealt
 
     def _replayed(self, history: Sequence[int], dealt: Mapping[int, int], other: int) -> pyspiel.State | None:
-        """The state that these cards lead to; None where the other could not have knocked as it did."""
+        """Return the state that these cards lead to, or None if the other seat could not have knocked as it did."""
         state = self.start()
         knocked = False
         for index, action in enumerate(history):

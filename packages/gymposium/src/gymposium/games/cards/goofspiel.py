@@ -1,4 +1,4 @@
-"""Goofspiel in words. Bids are hidden, so that only who won each round is told, unless `imp_info` is off."""
+"""Goofspiel in words. Bids are hidden, and players learn only who won each round, unless `imp_info` is off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORDER = {
     "descending": "The prizes come up in descending order.",
 }
 _RESULTS = ({"0": "won", "1": "lost", "-3": "tied"}, {"0": "lost", "1": "won", "-3": "tied"})
-"""For each seat, the engine's winners in words; -3 is its invalid player."""
+"""Winners of a round in words, for each seat; -3 is the engine's invalid player."""
 
 
 class Goofspiel:
@@ -84,7 +84,7 @@ class Goofspiel:
 
 
 class OpenGoofspiel(Goofspiel):
-    """Words for `goofspiel` with bids that are shown: both hands are known then, however they came about."""
+    """Words for `goofspiel` with public bids, so that both hands are known."""
 
     told = "Both are shown."
     compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"

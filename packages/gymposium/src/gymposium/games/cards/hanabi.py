@@ -1,4 +1,4 @@
-"""Hanabi in words: everybody sees the cards of all others, and of their own only what hints have told."""
+"""Hanabi in words: players see all cards but their own, of which they know only what hints have told."""
 
 from __future__ import annotations
 
@@ -126,14 +126,16 @@ class Hanabi:
 
 
 def _short(card: str, own: bool) -> str:
-    """`W2 || WX|W12345` → `W2:W12345`, and of a card of one's own `XX || WX|W12345` → `W12345`."""
+    """Return a card in compact style: `W2 || WX|W12345` → `W2:W12345`; for an own card `XX || WX|W12345` →
+    `W12345`."""
     known = card.rpartition("|")[2]
     return known if own else f"{card[:2]}:{known}"
 
 
 @cache
 def _long(card: str) -> str:
-    """`W2 || WX|W12345` → `W2 (W 12345)`, and `XX || WX|W12345` → `W 12345`."""
+    """Return a card in full style: `W2 || WX|W12345` → `W2 (W 12345)`; for an own card `XX || WX|W12345` → `W
+    12345`."""
     known = card.rpartition("|")[2]
     numbers = known.lstrip("RYGWB")
     told = f"{known.removesuffix(numbers)} {numbers}"
@@ -145,7 +147,7 @@ def _count(number: int, what: str) -> str:
 
 
 class HanabiGame(OpenSpielGame):
-    """Hanabi, with the public history of the match in its view, and a sampler of its own."""
+    """Hanabi with the public history of the match in its view, and a sampler."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], deck: Deck) -> None:
         hints, lives = params["max_information_tokens"], params["max_life_tokens"]
@@ -164,8 +166,7 @@ class HanabiGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\n{self.words.histories.of(state.history()).told}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the seat's own hand anew: any cards that nobody else had, and that it may hold by its hints, are as
-        likely as any others."""
+        """Deal the seat's own hand anew. All hands of unseen cards that fit its hints are equally likely."""
         history, deck = match.state.history(), self.deck
         places, pool = self._hidden(history, seat)
         found = _VIEW.match(match.state.observation_string(seat))
@@ -188,8 +189,8 @@ class HanabiGame(OpenSpielGame):
         raise NoSampler(f"{self.name}: no other hand was found in {_TRIES} tries that the hints allow.")
 
     def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
-        """Where in the history the cards are that the seat holds, from the oldest on; and all that they may be: those
-        and the cards of the deck."""
+        """Return the index in the history of each card that the seat holds, oldest first, and all cards that they may
+        be."""
         past = self.words.begin()
         places: list[int] = []
         unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]

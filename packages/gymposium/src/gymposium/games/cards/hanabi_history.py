@@ -1,5 +1,7 @@
-"""The history of a match of hanabi, from the engine's history. The engine's view holds what hints have told of each
-card, and not who gave them, nor when."""
+"""Public history of a match of hanabi, worked out from the engine's history.
+
+The engine's view holds what hints have told of each card, but not who gave them or when.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +11,20 @@ COLOURS = ("red", "yellow", "green", "white", "blue")
 
 
 class Deck:
-    """The cards of a game, in the engine's order: by colour, then by number."""
+    """The deck of a game in the engine's order: by colour, then by number."""
 
     def __init__(self, players: int, colors: int, ranks: int, hand_size: int) -> None:
         self.players, self.colors, self.ranks = players, colors, ranks
         self.hand_size = hand_size
         self.copies = [3, *[2] * (ranks - 2), 1][:ranks]
-        """Of each number, from 1 up."""
+        """Number of copies of each rank, from 1 up."""
         self.size = colors * sum(self.copies)
         self.names = [f"{colour[0].upper()}{rank + 1}" for colour in COLOURS[:colors] for rank in range(ranks)]
         self.kinds = [*COLOURS[:colors], *map(str, range(1, ranks + 1))]
-        """What a hint may be of."""
+        """Colours and ranks that a hint may name."""
 
     def moves(self, seat: int) -> list[str]:
-        """What a seat calls its actions: the engine counts the others from the seat on."""
+        """Return the names of a seat's actions. The engine counts the other seats starting after this one."""
         places = [f"{what} {i + 1}" for what in ("discard", "play") for i in range(self.hand_size)]
         others = [f"hint P{(seat + i) % self.players} " for i in range(1, self.players)]
         colours, numbers = self.kinds[: self.colors], self.kinds[self.colors :]
@@ -30,20 +32,20 @@ class Deck:
 
 
 class HanabiHistory:
-    """Where a match has come to."""
+    """State of a match that follows from its history."""
 
     __slots__ = ("deck", "hands", "left", "moves", "seat", "stacks", "told", "turns_left")
 
     def __init__(self, deck: Deck, moves: Sequence[Sequence[str]]) -> None:
         self.deck, self.moves = deck, moves
         self.hands: list[list[int]] = [[] for _ in range(deck.players)]
-        """Cards that may be hidden from a seat: only what is told of them is for everybody."""
+        """Cards of each hand, some of which are hidden from each seat."""
         self.left = deck.size
         self.stacks = [0] * deck.colors
         self.seat = 0
-        """Who is to move."""
+        """Seat to move."""
         self.turns_left: int | None = None
-        """Once the deck is empty: how many turns there are still."""
+        """Number of turns left once the deck is empty."""
         self.told = ""
         """The turns so far: `P0 hint P1 red (1 4), P1 play 1 R1, P0 play 3 G4 x`."""
 
@@ -59,7 +61,7 @@ class HanabiHistory:
         return new
 
     def drawing(self) -> int | None:
-        """Who gets the next card of the deck, if somebody does now."""
+        """Return the seat that draws the next card of the deck, or None if no seat draws now."""
         if self.left:
             for seat, hand in enumerate(self.hands):
                 if len(hand) < self.deck.hand_size:
@@ -67,7 +69,7 @@ class HanabiHistory:
         return None
 
     def go_on(self, item: int) -> None:
-        """Take in the next entry of the history: a card dealt, or a move."""
+        """Apply the next entry of the history: a card dealt, or a move."""
         to = self.drawing()
         if to is not None:
             self.hands[to].append(item)
@@ -92,7 +94,7 @@ class HanabiHistory:
             self.turns_left -= 1
 
     def touched(self, seat: int, kind: str) -> list[int]:
-        """The places in a hand that a hint is of."""
+        """Return the places in a hand that a hint names."""
         names = self.deck.names
         return [i for i, card in enumerate(self.hands[seat], start=1) if kind[0].upper() in names[card]]
 

@@ -1,8 +1,8 @@
-"""Klondike solitaire in words, as the engine plays it: no stock, but a waste that lies open, of which every third card
-can be taken.
+"""Klondike solitaire in words, as the engine plays it: no stock, but an open waste of which every third card is
+available.
 
-The engine draws a face-down card when it is turned up, any that has not been seen as likely as any other. So nothing
-is hidden but what chance has yet to do: for the player that is the same, for search it is perfect information.
+The engine draws a face-down card only when it is turned up, evenly among the unseen cards. So nothing is hidden except
+future chance: the same for a player, and perfect information for search.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _RANKS, _SUITS = "A23456789TJQK", "shcd"
 _CARDS = frozenset(rank + suit for rank in _RANKS for suit in _SUITS)
 _SUIT_NAMES = ("spades", "hearts", "clubs", "diamonds")
-"""In the order of the engine's foundations."""
+"""Suits in the order of the engine's foundations."""
 _PLAIN = str.maketrans("♠♥♣♦\N{PLAYING CARD BACK}", f"{_SUITS}?")
 _PILES = 7
 _TURNED_UP = 31
-"""Cards that are turned up in the beginning: the last of each pile and the waste."""
+"""Number of cards turned up at the start: the last of each pile, and the waste."""
 _TAKEN = 3
-"""Of the waste, the first card in every so many can be taken."""
+"""The first of every this many cards of the waste is available."""
 
 
 class Solitaire:
@@ -110,7 +110,7 @@ class Solitaire:
 
 
 def _name(text: str) -> str:
-    """`3h ← 2s` → `2s to 3h`."""
+    """Return a move in words: `3h ← 2s` → `2s to 3h`."""
     target, _, card = text.partition(" ← ")
     if not card:
         return "end" if text == "kEnd" else f"turn up {text.removeprefix('Reveal')}"
@@ -120,7 +120,7 @@ def _name(text: str) -> str:
 
 
 class SolitaireGame(OpenSpielGame):
-    """Klondike with nothing hidden, and the number of steps in its view."""
+    """Klondike with perfect information and the number of steps in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         engine = engine_game("solitaire", params)

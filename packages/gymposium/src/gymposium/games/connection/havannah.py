@@ -1,5 +1,4 @@
-"""Havannah in words (Christian Freeling, 1979). The board is a hexagon of hexagons; the names of cells are the
-engine's."""
+"""Havannah in words (Christian Freeling, 1979). The board is a hexagon of hexagons; cells have the engine's names."""
 
 from __future__ import annotations
 

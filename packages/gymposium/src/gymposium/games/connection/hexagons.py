@@ -1,4 +1,4 @@
-"""Boards of hexagons whose rows are of unequal length, drawn with the names of each row's first and last cell."""
+"""Boards of hexagons with rows of different lengths, drawn with the names of each row's first and last cell."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ import pyspiel
 from gymposium.games.openspiel.boards import action_names
 
 _OFF_BOARD = "unknown"
-"""What the engine calls an action for which the board has no cell (havannah.cc, y.cc)."""
+"""The engine's name of an action that has no cell on the board (havannah.cc, y.cc)."""
 
 
 class Hexagons:
-    """The board of an engine that draws a line of columns and then each row as a label and ` .` for each cell, with
-    brackets round the last stone: havannah.cc and y.cc. Its first player's stones, O, become x, and @ becomes o."""
+    """Board of havannah.cc or y.cc, which draw a line of columns, then each row as a label and ` .` for each cell.
+
+    The engine puts brackets around the last stone. Its first player's stones, O, become x, and @ becomes o."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
         names = action_names(engine)
         self.names = [f"{name} {i}" if name == _OFF_BOARD else name for i, name in enumerate(names)]
-        """Of all actions; those of no cell are never legal."""
+        """Names of all actions. Actions without a cell are never legal."""
         state = engine.new_initial_state()
         lines = state.observation_string(0).split("\n")[1:-1]
         starts = [line.index(".") for line in lines]
         lengths = [line.count(".") for line in lines]
         cells = iter([self.names[action] for action in state.legal_actions()])
         self.rows = [[next(cells) for _ in range(length)] for length in lengths]
-        """The names of the cells, row by row."""
+        """Names of the cells, row by row."""
         columns = [f"[{row[0][0]}-{row[-1][0]}]{number}" for number, row in enumerate(self.rows, start=1)]
         self.pattern = "|".join(columns)
-        """Of the names of cells."""
+        """Regular expression for the names of cells."""
         self.naming = (
             f"A cell is named by its column, a letter, and its row, a number: rows run across, from 1 at the top to "
             f"{len(self.rows)} at the bottom. Each row is drawn between the names of its first and its last cell; in "
             f"between, the letters follow each other as in the alphabet. An empty cell is shown as a dot."
         )
-        """A paragraph for the rules."""
+        """Paragraph of the rules that explains the names of cells."""
         self._stones = [slice(start, start + 2 * length, 2) for start, length in zip(starts, lengths)]
         width = max(len(row[0]) for row in self.rows)
         self._heads = [f"{' ' * (start - min(starts))}{row[0]:>{width}} " for start, row in zip(starts, self.rows)]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
 _BOARD = 90
-"""How much of the engine's view is the board: eight rows and a line of columns."""
+"""Length of the board in the engine's view: eight rows and a line of columns."""
 _PLACES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
-"""Where each square, from a1 to h1 up to h8, stands in it."""
+"""Index in the view of each square, from a1 to h1 up to h8."""
 
 
 class LinesOfAction:
@@ -90,7 +90,7 @@ class LinesOfAction:
 
 
 def _steps(state: pyspiel.State) -> list[int]:
-    """The actions since the last capture, the latest first. Positions before it had more pieces and cannot return."""
+    """Return the actions since the last capture, latest first. Earlier positions had more pieces and cannot recur."""
     steps = []
     for action in reversed(state.history()):
         if action & 1:  # the last digit of an action (lines_of_action.cc)
@@ -100,7 +100,7 @@ def _steps(state: pyspiel.State) -> list[int]:
 
 
 def _repeating(state: pyspiel.State, board: str) -> list[int]:
-    """The legal actions after which the board is as it was before."""
+    """Return the legal actions that bring back an earlier board."""
     mover = state.current_player()
     mine = _MARKS[mover]
     found: set[int] = set()

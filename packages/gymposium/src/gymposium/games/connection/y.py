@@ -1,4 +1,4 @@
-"""Y in words. The board is a triangle of hexagons; the names of cells are the engine's."""
+"""Y in words. The board is a triangle of hexagons; cells have the engine's names."""
 
 from __future__ import annotations
 

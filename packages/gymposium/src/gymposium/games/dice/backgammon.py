@@ -1,4 +1,4 @@
-"""Backgammon in words. Each player counts the points from their own side, as in the usual notation: 24 down to 1."""
+"""Backgammon in words. Each player counts the points from their own side, as is usual: 24 down to 1."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MARKS = "xo"
 _CHECKERS = 15
 _POINTS = 24
 _BAR, _PASS = 100, -1
-"""The engine's places beside its points 0 … 23, along which x moves up and o down (backgammon.h)."""
+"""The engine's places other than points 0 … 23, along which x moves up and o down (backgammon.h)."""
 _ORDERS = 26 * 26
-"""Actions below play the higher die first, those from here on the lower (CheckerMovesToSpielMove)."""
+"""First action that plays the lower die first; lower actions play the higher die first (CheckerMovesToSpielMove)."""
 _LOW = " low die first"
 _VIEW = re.compile(r"Extra turn: (\d)\nDice: (?:(\d)(\d))?\nBar:.*\nScores, X: (\d+), O: (\d+)\n")
 
@@ -28,20 +28,22 @@ _ROLL = re.compile(r"\nDice: (\d*)\n")
 _STEP = r"(?:bar|2[0-4]|1\d|[1-9])/(?:off|2[0-4]|1\d|[1-9])"
 _PASSES = "".join([re.escape(chr(i + order)) for i in range(_ORDERS) if 25 in divmod(i, 26) for order in (0, _ORDERS)])
 _SECOND = re.compile(f"(?:[^\x1e-\x23].)+|[\x1e-\x23][^{_PASSES}](.)|..?", re.DOTALL)
-"""In a history, turn by turn: rolls and their decisions; or a double (chance outcomes 30 … 35), a decision in which
-both checker moves were played, and the second decision that this gives."""
+"""Pattern of a history, turn by turn: rolls with their decisions, or a double (chance outcomes 30 … 35), a decision in
+which both checker moves were played, and the second decision that follows."""
 
 
 def turns(state: pyspiel.State) -> int:
-    """How many rolls there were. The engine counts turns against its limit but does not show them, and its
-    history holds rolls in the same numbers as moves."""
+    """Return the number of rolls so far.
+
+    The engine counts turns against its limit but does not show the count, and its history uses the same numbers for
+    rolls and moves."""
     history = array("i", state.history()).tobytes().decode("utf-32-le")
     seconds = len("".join(_SECOND.findall(history)))
     return (len(history) - seconds + 1) // 2
 
 
 def _points(seat: int) -> list[int]:
-    """The engine's place of each point 1 … 24 as the seat counts them."""
+    """Return the engine's place of each point 1 … 24 as the seat counts them."""
     return [_POINTS - point if seat == 0 else point - 1 for point in range(1, _POINTS + 1)]
 
 
@@ -75,7 +77,7 @@ class Backgammon:
         self.scoring_type = scoring_type
         self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when there were more turns than that
         self._names: dict[tuple[int, str], dict[int, str]] = {}
-        """For each seat and roll, as the engine writes it, the names of actions that nothing else changes."""
+        """Names of the actions that depend only on seat and roll, for each seat and roll as the engine writes it."""
         self._places = [_points(seat) for seat in (0, 1)]
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 
@@ -169,13 +171,13 @@ def _whose(player: int, seat: int) -> str:
 
 
 def _listed(at: Callable[[int, int], int], seat: int, places: list[int]) -> str:
-    """`24:2 13:5 ` from the highest point down."""
+    """Return the checkers of a seat from the highest point down: `24:2 13:5 `."""
     numbers = [at(seat, place) for place in places]
     return "".join([f"{point}:{numbers[point - 1]} " for point in range(_POINTS, 0, -1) if numbers[point - 1]])
 
 
 class BackgammonGame(OpenSpielGame):
-    """The engine's view leaves out how many turns there were, which both seats can count."""
+    """Backgammon with the number of turns, which the engine's view omits."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Turns: {turns(state)}\n"

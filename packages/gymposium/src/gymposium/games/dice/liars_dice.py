@@ -1,4 +1,4 @@
-"""Liar's dice in words: two players, one challenge. The engine's highest face is wild."""
+"""Liar's dice in words: two players and one challenge. The engine's highest face is wild."""
 
 from __future__ import annotations
 

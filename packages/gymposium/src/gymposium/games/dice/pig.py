@@ -1,4 +1,4 @@
-"""Pig in words (Scarne, 1945): roll the die as often as you dare."""
+"""Pig in words (Scarne, 1945)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _MOVES = ("roll", "stop")
 
 
 def decisions(state: pyspiel.State) -> int:
-    """How many rolls and stops there were. The engine counts them against its horizon but does not show them, and
-    its history holds the die (one less than it shows) in the same numbers as roll (0) and stop (1)."""
+    """Return the number of rolls and stops so far.
+
+    The engine counts them against its horizon but does not show the count. Its history uses the same numbers for the
+    die (one less than its face) and for roll (0) and stop (1)."""
     history = bytes(state.history())
     # What follows a die or a stop is a decision, so a run of zeros begins with a roll, and goes on with its die:
     # each pair is a roll of 1. A last zero without a die is a roll that the horizon cut off.
@@ -71,14 +73,14 @@ class Pig:
 
 
 class PigGame(OpenSpielGame):
-    """The engine's view leaves out how near the horizon is, which both seats can count."""
+    """Pig with the number of decisions, which the engine's view omits."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Decisions: {decisions(state)}\n"
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """The turn total, the seat's own score and the other's. The engine gives both seats the same rows, so
-        that neither could tell which score is its own."""
+        """Return the turn total, the seat's own score and the opponent's. The engine's rows are the same for both
+        seats."""
         values = super().tensor_of(state, seat)
         row = len(values) // 3
         return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]

@@ -1,4 +1,4 @@
-"""Battleship in words. Squares are named as on the printed game: rows by letters from the top, columns by numbers."""
+"""Battleship in words. Squares are named as in the printed game: rows by letters from the top, columns by numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOLD_COMPACT = {"W": "", "H": "#", "S": "X"}
 
 
 class _View(NamedTuple):
-    """The engine's information state, taken apart."""
+    """Parts of the engine's information state."""
 
     ships: list[Lie]
     shots: list[Shot]
@@ -56,7 +56,7 @@ class Battleship:
         self.move_pattern = re.compile(f"[{rows}](?:{columns})(?: across| down)?")
         self._header = f"  {' '.join(map(str, range(1, board_width + 1)))}"
         self._parts: dict[str, tuple[str, Any]] = {}
-        """What each part of the engine's view means."""
+        """Meaning of each part of the engine's view."""
         for square in range(len(self.squares)):
             place = "_".join(map(str, divmod(square, board_width)))
             self._parts[f"h_{place}"], self._parts[f"v_{place}"] = ("ship", (False, square)), ("ship", (True, square))
@@ -161,7 +161,7 @@ class Battleship:
         return "\n".join(lines) + "\n"
 
     def read(self, view: str) -> _View:
-        """`T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`"""
+        """Read an information state such as `T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`."""
         found: dict[str, list[Any]] = {"ship": [], "shot": [], "theirs": []}
         parts = self._parts
         for part in view.split("/")[1:]:
@@ -170,7 +170,7 @@ class Battleship:
         return _View(found["ship"], found["shot"], found["theirs"])
 
     def _boards(self, view: _View) -> tuple[str, str]:
-        """The seat's own board and its shots, square by square."""
+        """Return the seat's own board and its shots, square by square."""
         own, shots = ["."] * len(self.squares), ["."] * len(self.squares)
         for size, (down, square) in zip(self.sizes, view.ships, strict=False):
             step = self.width if down else 1
@@ -183,7 +183,7 @@ class Battleship:
 
 
 class BattleshipGame(OpenSpielGame):
-    """Battleship, with a sampler of the other's fleet."""
+    """Battleship with a sampler of the opponent's fleet."""
 
     wording: Battleship
 
@@ -225,12 +225,12 @@ class BattleshipGame(OpenSpielGame):
 
 
 def _sizes(ship_sizes: str) -> list[int]:
-    """`3-2` → 3 and 2."""
+    """Return the sizes of the ships: `3-2` → 3 and 2."""
     return list(map(int, ship_sizes.split("-")))
 
 
 def _check(words: Battleship) -> None:
-    """Raises `BadParameter` where parameters do not go together."""
+    """Raise `BadParameter` if the fleet is too large for the board."""
     squares, fleet = len(words.squares), sum(words.sizes)
     if 5 * fleet > 2 * squares:
         raise BadParameter(

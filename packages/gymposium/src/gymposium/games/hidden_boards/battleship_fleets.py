@@ -1,5 +1,4 @@
-"""Fleets that a player of battleship may face, drawn evenly: for search, which must not see where the other's ships
-are."""
+"""Sampler of fleets that a player of battleship may face, evenly drawn among all that fit the shots."""
 
 from __future__ import annotations
 
@@ -8,16 +7,17 @@ from collections.abc import Sequence
 from functools import cache
 
 Shot = tuple[int, str]
-"""A square, counted along the rows from the top left, and what the engine tells the shooter: `W` water, `H` a hit,
-`S` a hit on a ship that is sunk by then."""
+"""A square, counted along the rows from the top left, and its result: `W` water, `H` a hit, `S` a hit on a ship that
+is then sunk."""
 Lie = tuple[bool, int]
-"""How a ship lies: downwards or not, and its first square."""
+"""Position of a ship: whether it points down, and its first square."""
 
 
 @cache
 def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
-    """All ways for a ship of this size to lie, each with its squares as the bits of a number. A ship of one square
-    has but one in each place, as in the engine."""
+    """Return all positions of a ship of this size, each with its squares as the bits of a number.
+
+    A ship of one square has one position on each square, as in the engine."""
     found = []
     for down in (False, True)[: 1 if size == 1 else 2]:
         for row in range(height - (size - 1) * down):
@@ -28,11 +28,11 @@ def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
 
 
 def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Shot], rng: random.Random) -> list[Lie]:
-    """One of the fleets at which these shots would have been told so, every one as likely.
+    """Draw one of the fleets that give these results for these shots, all equally likely.
 
-    What a shot is told depends on the one ship that it hits. So the ways to lie that agree with the shots are listed
-    for each ship alone, and sorted by the hits that they explain. To share the hits out among the ships can then be
-    counted, which gives every choice its due weight; choices in which ships overlap elsewhere are drawn again."""
+    The result of a shot depends only on the ship that it hits. So the positions that agree with the shots are listed
+    for each ship separately, by the hits that they explain. Counting the ways to divide the hits among the ships gives
+    the weight of each choice. Choices in which ships overlap elsewhere are drawn again."""
     hits = sum({1 << square for square, told in shots if told != "W"})
     water = sum({1 << square for square, told in shots if told == "W"})
     by_hits: list[dict[int, list[tuple[Lie, int]]]] = []
@@ -45,7 +45,7 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
 
     @cache
     def ways(ship: int, left: int) -> int:
-        """How many choices for this ship and those after it explain the hits that are left."""
+        """Return the number of choices for this ship and later ones that explain the hits left."""
         if ship == len(by_hits):
             return not left
         return sum(len(some) * ways(ship + 1, left ^ own) for own, some in by_hits[ship].items() if own & left == own)
@@ -67,7 +67,7 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
 
 
 def _agrees(squares: int, shots: Sequence[Shot]) -> bool:
-    """Whether the shots at a ship on these squares would have been told as they were."""
+    """Return whether a ship on these squares gives the observed results."""
     hit = 0
     for square, told in shots:
         if squares >> square & 1:

@@ -1,4 +1,4 @@
-"""Dark hex in words: hex in which nobody sees the other's stones, except by trying a cell that has one."""
+"""Dark hex in words: hex in which players find the opponent's stones only by trying their cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MARKS = "xo"
 _ATTEMPTS = 300
-"""Worlds to draw for one in which nobody has won."""
+"""Most worlds to draw in search of one in which the match is not over."""
 _TAKEN = {
     "cdh": "you are told that it is taken, and you try another one, until you have put a stone",
     "adh": "you are told that it is taken, and your turn is over",
@@ -108,7 +108,7 @@ class DarkHex:
 
 
 class DarkHexGame(OpenSpielGame):
-    """Dark hex, with views that tell no more than they should, and a sampler of what was not seen."""
+    """Dark hex with views that do not leak the number of tries, and a sampler of unseen tries."""
 
     wording: DarkHex
 
@@ -145,7 +145,7 @@ class DarkHexGame(OpenSpielGame):
         raise NoSampler(f"{self.name}: {_ATTEMPTS} worlds were drawn, and in all of them the other had already won.")
 
     def _play(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
-        """Whether the match goes on after these tries."""
+        """Apply these tries, and return whether the match goes on."""
         for cell in cells:
             events.append(Event(seat, self.wording.names[cell]))
             state.apply_action(cell)

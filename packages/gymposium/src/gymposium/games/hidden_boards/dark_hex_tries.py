@@ -1,7 +1,8 @@
-"""What the other player of dark hex may have tried, unseen: for search, which must not see it.
+"""Sampler of the tries that the other player of dark hex may have made unseen.
 
-A seat knows which of its own tries found a stone, and how many turns the other had. All else is drawn as random play
-would bring it about, given that: where the number of the other's tries is known, each sequence is as likely.
+A seat knows which of its own tries found a stone, and how many turns the other had. All else is drawn with the
+probabilities of random play given that. If the number of the other's tries is known, all sequences are equally
+likely.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ import random
 from collections.abc import Sequence
 
 Try = tuple[int, bool]
-"""A cell, and whether it was free."""
+"""A cell that was tried, and whether it was free."""
 
 
 def draw_tries(
     cells: int, seat: int, tries: Sequence[Try], counts: Sequence[int] | None, abrupt: bool, rng: random.Random
 ) -> list[list[int]]:
-    """The cells that the other tried in each of its turns, for a seat that is to move and made these tries. `counts`
-    says how many they were, where that is told. The other may have won by them, which is for the caller to see."""
+    """Draw the cells that the other player tried in each of its turns, given the tries of the seat to move.
+
+    `counts` holds the number of tries in each turn, or is None if the seat does not learn it. The caller must check
+    that the other player has not won by them."""
     stones: list[int] = []
     found: list[tuple[int, int]] = []
-    """Cells where the other was found, and how many turns it had had by then."""
+    """Cells where a stone of the other player was found, and the number of its turns by then."""
     before = [0] if seat == 1 else []
-    """How many own stones there were before each turn of the other."""
+    """Number of own stones before each turn of the other player."""
     for cell, free in tries:
         if free:
             stones.append(cell)
@@ -53,7 +56,7 @@ def _classical(
     counts: Sequence[int] | None,
     rng: random.Random,
 ) -> list[list[int]]:
-    """Each turn ends with a stone; tries of cells that were taken go before it."""
+    """Draw turns that end with a stone, after tries of occupied cells."""
     rest = rng.sample(unknown, len(before) - len(placed))
     drawn: list[list[int]] = []
     hit: set[int] = set()
@@ -75,8 +78,9 @@ def _classical(
 def _abrupt(
     stones: Sequence[int], before: Sequence[int], placed: dict[int, int], unknown: Sequence[int], rng: random.Random
 ) -> list[list[int]] | None:
-    """One try a turn. None where this one is left out, so that those that are kept are even: the more choices there
-    were on the way, the less likely the one that was made."""
+    """Draw turns of one try each, or return None to reject the draw, so that accepted draws are evenly distributed.
+
+    The more choices there were, the less likely each one was made."""
     drawn: list[list[int]] = []
     used: set[int] = set()
     kept = 1.0

@@ -1,4 +1,4 @@
-"""Phantom tic-tac-toe in words: nobody sees the other's marks, except by trying a square that has one."""
+"""Phantom tic-tac-toe in words: players find the opponent's marks only by trying their squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connect Four in words. Columns are numbered from 1 on the left."""
+"""Connect Four in words. Columns are numbered from 1, starting at the left."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Nine men's morris in words. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left, as usual.
+"""Nine men's morris in words. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left.
 
-To place a man and to remove one are the same action of the engine, and both are named by the point alone.
+Placing and removing a man are the same action of the engine. Both are named by the point.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
 _MEN, _FLYING, _TURNS = 9, 3, 200
-"""Men of each player, men with which one may go anywhere, and turns that make a draw (nine_mens_morris.h)."""
+"""Men of each player, number of men with which a player may fly, and turns that make a draw (nine_mens_morris.h)."""
 _COLUMNS = "a b c  d  e f g"
-"""Below the engine's picture of the board, which has a row of points on every second of its lines."""
+"""Line of column names below the engine's board, which has points on every second line."""
 _LINES = 13
 
 
 class _View(NamedTuple):
-    """The engine's view, taken apart."""
+    """Parts of the engine's view."""
 
     lines: list[str]
     """The picture of the board."""
     turns: int
-    """Turns that are over."""
+    """Number of completed turns."""
     hand: tuple[int, int]
     """Men that each player has yet to place."""
     men: tuple[int, int]
     """Men that each player has in all."""
     removing: bool
-    """Whether a mill was closed, so that a man is to be removed."""
+    """True if a mill was closed, so the player must remove a man."""
 
 
 def _read(view: str) -> _View:

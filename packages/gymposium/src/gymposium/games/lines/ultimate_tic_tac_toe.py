@@ -1,5 +1,8 @@
-"""Ultimate tic-tac-toe in words. Boards, and squares within a board, are numbered 1 to 9 alike, row by row from the top
-left, so that the number of a square is the number of the board that it sends to."""
+"""Ultimate tic-tac-toe in words.
+
+Boards, and squares within a board, are numbered 1 to 9 row by row from the top left. The number of a square is the
+number of the board to which it sends the opponent.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +45,15 @@ _FULL = """\
 {2}
 """
 _BOARDS = (0, 1, 2, 9, 10, 11, 18, 19, 20)
-"""Where each board begins among the engine's rows of three squares."""
+"""Index of each board's first row among the engine's rows of three squares."""
 _END = 109
-"""Where its last row ends."""
+"""Index at which the board ends in the engine's view."""
 _KEPT = 20_000
-"""How many summaries of the nine boards are kept; few of the 4 ** 9 come up again and again."""
+"""Size of the cache for summaries of the nine boards. Few of the 4 ** 9 possible ones recur."""
 
 
 def _names() -> dict[str, str]:
-    """Our name for each of the engine's, which tell the step and the board (ultimate_tic_tac_toe.cc)."""
+    """Return our name for each action name of the engine, which contains step and board (ultimate_tic_tac_toe.cc)."""
     names = {f"Choose local board {board}": f"board {board + 1}" for board in range(9)}
     for board in range(9):
         for square in range(9):
@@ -100,7 +103,7 @@ class UltimateTicTacToe:
 
 
 def _winner(board: str) -> str:
-    """The mark that has won a board such as `x...o....`; `=` where it is drawn, `.` where it goes on."""
+    """Return the mark that has won a board such as `x...o....`, `=` for a drawn board, or `.` for an open one."""
     for a, b, c in _LINES:
         if board[a] == board[b] == board[c] != ".":
             return board[a]
@@ -108,7 +111,7 @@ def _winner(board: str) -> str:
 
 
 def _won(winners: str, style: Style) -> str:
-    """Words for what became of the nine boards."""
+    """Return the results of the nine boards in words."""
     x, o, drawn = [
         " ".join([str(i) for i, winner in enumerate(winners, start=1) if winner == mark]) or "none" for mark in "xo="
     ]

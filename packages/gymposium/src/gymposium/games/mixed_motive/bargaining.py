@@ -1,4 +1,4 @@
-"""Bargaining in words: two players share out a pool of things that are worth something else to each."""
+"""Bargaining in words: two players divide a pool of items that each values differently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGREE = "agree"
 
 
 class Bargaining:
-    """Words for `bargaining`. What was offered goes by the history, in which all offers are public."""
+    """Words for `bargaining`. Offers come from the history, in which all of them are public."""
 
     def __init__(self, engine: pyspiel.Game, max_turns: int, discount: float, prob_end: float) -> None:
         self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
@@ -30,7 +30,7 @@ class Bargaining:
         first = engine.new_initial_state()
         first.apply_action(0)
         self._items = [item.lower() for item in re.findall(r"(\w+): \d", first.action_to_string(0, 0))]
-        """What the pool holds, in the order of the numbers: book, hat, basketball."""
+        """Items of the pool in the order of its numbers: book, hat, basketball."""
         deals = engine.all_instances()
         self.pools = [tuple(deal.pool) for deal in deals]
         self.values = [[tuple(deal.values[seat]) for deal in deals] for seat in (0, 1)]
@@ -124,7 +124,7 @@ class Bargaining:
 
 
 class BargainingGame(OpenSpielGame):
-    """Bargaining, with deals of one line and a sampler that goes on where chance may end the match."""
+    """Bargaining with deals of one line, and a sampler that works if chance may end the match."""
 
     wording: Bargaining
 
@@ -146,8 +146,10 @@ class BargainingGame(OpenSpielGame):
         return self._deals[action] if action < len(self._deals) else super().outcome(state, action)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Another deal with this pool and these values of the seat. The engine's own sampler plays the deal at every
-        later chance node, too, and fails (`bargaining.cc`, ResampleFromInfostate)."""
+        """Draw another deal with the same pool and the same values of the seat.
+
+        The engine's own sampler plays the deal at every later chance node too, and fails (`bargaining.cc`,
+        ResampleFromInfostate)."""
         deal, *actions = match.state.history()
         pools, values = self.wording.pools, self.wording.values[seat]
         fits = [d for d in range(len(pools)) if pools[d] == pools[deal] and values[d] == values[deal]]

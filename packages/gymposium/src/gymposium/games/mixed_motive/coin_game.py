@@ -1,4 +1,4 @@
-"""The coin game in words: both players gain by coins of either's colour, and neither knows the other's."""
+"""The coin game in words: coins of either player's colour count for both, and neither knows the other's colour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MARKS = "xo"
 _MOVES = ("up", "down", "left", "right", "stand")
 _DRAWN = str.maketrans(" 01", f".{_MARKS}", "|")
-"""From the engine's drawing to ours."""
+"""Translation of the engine's board into ours."""
 
 
 class CoinGame:
@@ -34,13 +34,13 @@ class CoinGame:
         self.rows, self.columns, self.length = rows, columns, episode_length
         self.colours, self.coins = letters(2 + num_extra_coin_colors), num_coins_per_color
         self._setup = 2 + 2 + len(self.colours) * self.coins
-        """How many chance outcomes there are: two colours, two places of players, and those of the coins."""
+        """Number of chance outcomes: two colours, two places of players, and one place for each coin."""
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
         return _MOVES
 
     def made(self, state: pyspiel.State) -> int:
-        """How many moves the players have made. The engine counts them but does not show them."""
+        """Return the number of moves so far. The engine counts them but does not show them."""
         return int(state.move_number()) - self._setup
 
     def rules(self, seat: int, style: Style) -> str:
@@ -90,7 +90,7 @@ class CoinGame:
 
 
 class CoinGameGame(OpenSpielGame):
-    """The coin game, with what its engine leaves out."""
+    """The coin game with the number of moves, which the engine's view omits, and a sampler."""
 
     wording: CoinGame
 
@@ -114,7 +114,7 @@ class CoinGameGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\nmoves {self.wording.made(state)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """All that is hidden is the other's colour, the outcome of chance for that seat; no move depends on it."""
+        """Draw the partner's colour anew. Only it is hidden, and no move depends on it."""
         history, other = match.state.history(), 1 - seat
         colour = rng.choice([c for c in range(len(self.wording.colours)) if c != history[seat]])
         state, events = self.start(), match.events.copy()

@@ -1,9 +1,9 @@
-"""Negotiation: two players share out a pool by proposals, and may say something with each of them.
+"""Negotiation: two players divide a pool by proposals, each of which may come with a message.
 
-The rules are OpenSpiel's `negotiation`, after Cao and others, Emergent Communication through Negotiation (2018). They
-are written here again because the engine draws the pool and the values inside one action, from a generator of its own
-(`negotiation.cc`, DetermineItemPoolAndUtilities), so that a match could be neither recorded nor replayed. One thing is
-mended: where all values of a player come out as 0 the engine draws further ones, but goes on with the zeros.
+The rules are those of OpenSpiel's `negotiation`, after Cao and others, Emergent Communication through Negotiation
+(2018). They are implemented here because the engine draws the pool and the values inside one action from its own
+generator (`negotiation.cc`, DetermineItemPoolAndUtilities), so its matches can be neither recorded nor replayed. One
+error is fixed: if all values of a player are 0, the engine draws new values but keeps the zeros.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from gymposium.games.rules import CHANCE, Event, Style, game_of
 AGREE = "agree"
 _MOST_OF_A_KIND, _MOST_WORTH = 5, 10
 _TURNS, _MEAN_TURNS = range(4, 11), 7.0
-"""Turns of both players: a Poisson distribution with this mean, cut off at both ends."""
+"""Turns of both players: a Poisson distribution with this mean, truncated at both ends."""
 
 
 class Talk(NamedTuple):
-    """A match up to now: what chance drew, in this order, and what the players did."""
+    """Position of a match: what chance drew and what the players did."""
 
     drawn: tuple[int, ...] = ()
-    """The number of turns, how many there are of each kind, what they are worth to seat 0, and what to seat 1."""
+    """In this order: the number of turns, the count of each kind of item, its values for seat 0, and its values for
+    seat 1."""
     offers: tuple[tuple[int, ...], ...] = ()
     said: tuple[str, ...] = ()
     agreed: bool = False
 
 
 class Negotiation:
-    """The rules, with this many kinds of things, and messages of `utterance_dim` symbols."""
+    """Rules of negotiation with `num_items` kinds of items and messages of `utterance_dim` symbols."""
 
     def __init__(self, num_items: int, enable_utterances: bool, num_symbols: int, utterance_dim: int) -> None:
         self.kinds, self.talking = num_items, enable_utterances
@@ -75,7 +76,7 @@ class Negotiation:
         return (len(talk.offers) % 2,) if len(talk.offers) < self.turns(talk) else ()
 
     def to_speak(self, talk: Talk) -> bool:
-        """Whether whoever has just proposed is still to say something."""
+        """Return whether the player who has just made a proposal must still send a message."""
         return self.talking and len(talk.said) < len(talk.offers)
 
     def chance(self, talk: Talk) -> Mapping[str, float]:
@@ -121,7 +122,7 @@ class Negotiation:
         return f"{known} {talk.offers} {talk.said} {talk.agreed}"
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
-        """The other's values may be any but all 0; no move depends on them."""
+        """Draw the other seat's values anew. They may be anything but all 0, and no move depends on them."""
         values = [0] * self.kinds
         while not any(values):
             values = [rng.randrange(_MOST_WORTH + 1) for _ in values]

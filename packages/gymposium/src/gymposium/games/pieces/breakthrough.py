@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MARKS = "bw"
 _DIRECTIONS = ("down", "up")
 _FULL_ROWS = 6
-"""Boards with as many rows begin with two rows of pieces each, smaller ones with one (breakthrough.cc)."""
+"""Least number of rows at which each player starts with two rows of pieces instead of one (breakthrough.cc)."""
 
 
 class Breakthrough:

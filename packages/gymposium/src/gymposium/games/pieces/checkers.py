@@ -1,7 +1,8 @@
-"""Checkers in words, as English draughts on a board of any size. Squares are named as on a chess board.
+"""Checkers in words: English draughts on a board of any size. Squares are named as on a chess board.
 
-The numbers 1 to 32 of the usual notation need a numbered diagram, and mean other squares on other boards; from and to
-as squares can be read off the board as drawn. A capture by several jumps is several moves of the engine, one jump each.
+The usual notation numbers the squares 1 to 32, which needs a numbered diagram and depends on the board's size. Names
+of squares can be read off the drawn board. A capture with several jumps is several moves of the engine, one for each
+jump.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 _COLOURS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
-"""The engine's men and kings, and ours."""
+"""Translation of the engine's men and kings into ours."""
 _FILLED, _QUIET = 3, 40
-"""Rows that each player's men fill at the start, and moves without a capture that make a draw (checkers.cc)."""
+"""Rows filled by each player's men at the start, and moves without a capture that make a draw (checkers.cc)."""
 
 
 class Checkers:
@@ -101,8 +102,8 @@ class Checkers:
         )
 
     def facts(self, state: pyspiel.State) -> tuple[int, str]:
-        """What the engine's board does not show: the moves since the last capture, and the square of a piece that
-        must go on jumping, or ""."""
+        """Return facts that the engine's board omits: the moves since the last capture, and the square of the piece
+        that must continue a capture, or an empty string."""
         history = state.history()
         quiet = 0
         for action in reversed(history):
@@ -118,7 +119,7 @@ class Checkers:
 
 @lru_cache(maxsize=4096)
 def _drawn(row: str, label: int, style: Style) -> str:
-    """A row of the engine's board, or its line of column names, as we show it; its label is so many characters wide."""
+    """Return a row of the engine's board, or its line of column names, in our format. `label` is the label's width."""
     squares = row[label:].translate(_PIECES)
     return row[:label] + squares if style == "compact" else f"{row[:label]} {' '.join(squares)}"
 

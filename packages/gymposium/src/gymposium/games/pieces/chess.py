@@ -1,9 +1,9 @@
-"""Chess in words. The engine's player 0 is Black, so seat 1 is White and begins.
+"""Chess in words. The engine's player 0 is Black, so seat 1 is White and moves first.
 
-Moves are written as in UCI: the squares that a piece leaves and goes to, and a letter for a promotion. Each move then
-has one name, whatever else could go there and whether it gives check. The other standard, SAN, has several that people
-use (Nf3, Ngf3, Nf3+), of which a strict reader takes one; it tells who is mated; and the engine needs ten times as
-long for it as for all the rest of a turn.
+Moves use UCI notation: the squares that a piece leaves and goes to, and a letter for a promotion. Each move has
+exactly one name. The alternative, SAN, has several names in use for one move (Nf3, Ngf3, Nf3+), of which a strict
+reader accepts one. It also marks checkmate, and the engine takes ten times as long for it as for the rest of a
+turn.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _COLOURS = ("Black", "White")
 _QUIET, _TIMES = 100, 3
-"""Moves without a capture or pawn move, and times that a position occurs, that make a draw (chess.cc)."""
+"""Moves without a capture or pawn move, and occurrences of a position, that make a draw (chess.cc)."""
 _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
-"""The rights to castle, as a FEN writes them, that a move from or to a square ends."""
+"""Castling rights, in FEN letters, that end with a move from or to a square."""
 _PIECES = {
     name: glyph(sign, colour)
     for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
@@ -149,8 +149,10 @@ class Chess:
         )
 
     def since(self, state: pyspiel.State) -> list[str]:
-        """The moves behind every position that could still be repeated. The first is the one before which none could;
-        it tells whether there was an en passant square."""
+        """Return the moves since the last irreversible one, which comes first and shows whether there was an en
+        passant square.
+
+        No position before it can recur."""
         history = state.history()
         quiet = int(state.observation_string(0).split()[4])
         start, rights = max(len(history) - quiet - 1, 0), set(_CASTLING)
@@ -175,7 +177,7 @@ def _result(state: pyspiel.State) -> str:
 
 
 class ChessGame(OpenSpielGame):
-    """The engine's view leaves out which positions have occurred before, which both seats know."""
+    """Chess with the positions that have occurred before, which the engine's view omits."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Chess) -> None:
         super().__init__(spec, params, engine, words)

@@ -1,8 +1,8 @@
-"""Quoridor in words (Mirko Marchesi, 1997), for two. Squares and walls are named as its players do: a1 is bottom left,
-and a wall has the name of the square nearest to a1 that it touches. The engine counts its rows from the top.
+"""Quoridor in words (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
 
-The engine warns of known issues. They are of three and four players (a forced pass that lands elsewhere); with two
-there is always a pawn move, so nobody ever has to pass.
+Squares and walls have their usual names: a1 is bottom left, and a wall has the name of the square nearest to a1 that
+it touches. The engine warns of known issues. They concern three and four players (a forced pass that lands elsewhere).
+With two players there is always a pawn move, so no player has to pass.
 """
 
 from __future__ import annotations
@@ -103,13 +103,13 @@ class Quoridor:
         return f"{letters(self.size)[x // 4]}{self.size - y // 2}"
 
     def walls(self, state: pyspiel.State) -> list[str]:
-        """The walls on the board, by name."""
+        """Return the names of the walls on the board."""
         return sorted(filter(None, map(self._walls.__getitem__, state.history())))
 
 
 @lru_cache(maxsize=4096)
 def _content(row: str) -> str:
-    """A row of the engine's board without its labels."""
+    """Return a row of the engine's board without its labels."""
     return row[2:-2].rstrip()
 
 

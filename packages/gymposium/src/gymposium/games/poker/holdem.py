@@ -1,5 +1,8 @@
-"""Texas hold'em as it stands on the table: seats, blinds, sizes of bets, and what lies open of a hand. With two players
-seat 0 is the big blind and seat 1 the dealer; with more, seat 0 is the small blind and the last seat the dealer."""
+"""Public part of Texas hold'em: seats, blinds, sizes of bets, and the public facts of a hand.
+
+With two players seat 0 is the big blind and seat 1 the dealer. With more, seat 0 is the small blind and the last seat
+the dealer.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,17 @@ _SEATS = {
 ROUNDS = ("Before the flop", "Flop", "Turn", "River")
 _TURNED_UP = (0, 3, 1, 1)
 TURNED_UP = sum(_TURNED_UP)
-"""Cards on the board at the end."""
+"""Number of cards on the board at the end."""
 RAISES = (3, 4, 4, 4)
-"""The most raises in each round at limit: before the flop the big blind is the first of four bets."""
+"""Most raises in each round at limit. Before the flop the big blind counts as the first of four bets."""
 _NO_STACK = 2**31 - 1
-"""What every player owns at limit, to the engine."""
+"""Stack of each player at limit, as the engine is told."""
 _VIEW = re.compile(r"\[Money: ([\d ]+)\].*\[Sequences: ([^\]]*)\]")
 _STEP = re.compile(r"[fcr]\d*")
 
 
 class BettingStep(NamedTuple):
-    """One move, and the chips that the seat has put in by it during the round; 0 where it puts in none."""
+    """One move, and the chips that its seat has then put in during the round (0 for a fold or check)."""
 
     seat: int
     move: str
@@ -36,22 +39,22 @@ class BettingStep(NamedTuple):
 
 
 class Hand(NamedTuple):
-    """What lies open of a hand."""
+    """Public facts of a hand."""
 
     rounds: list[list[BettingStep]]
     board: list[list[int]]
-    """The cards turned up before each round; the order of the flop tells nothing, so it is sorted."""
+    """Cards turned up before each round. The flop is sorted because its order has no meaning."""
     spent: list[int]
     folded: set[int]
 
     def shown(self) -> list[int]:
-        """Who shows cards, once the hand is over."""
+        """Return the seats that show their cards at the end of the hand."""
         left = [seat for seat in range(len(self.spent)) if seat not in self.folded]
         return left if len(left) > 1 else []
 
 
 class BettingRules:
-    """The rules of one table: who sits where, and what may be bet."""
+    """Parameters of a hold'em table: names of seats, blinds and sizes of bets."""
 
     def __init__(self, players: int, betting: str, stack: int, small_blind: int) -> None:
         self.players, self.small, self.big = players, small_blind, 2 * small_blind
@@ -59,10 +62,10 @@ class BettingRules:
         self.stack = _NO_STACK if self.limit else stack
         self.seats = _SEATS[players]
         self.first = 1 if players == 2 else 2
-        """Who acts first before the flop; later it is the first seat still in the hand."""
+        """Seat that acts first before the flop; later the first seat still in the hand does."""
         self.blinds = [{"SB": self.small, "BB": self.big}.get(seat, 0) for seat in self.seats]
         self.sizes = (self.big, self.big, 2 * self.big, 2 * self.big)
-        """Of a raise in each round, at limit."""
+        """Size of a raise in each round at limit."""
         self.most_lost = self.big + sum([s * n for s, n in zip(self.sizes, RAISES)]) if self.limit else stack
 
     def engine_params(self) -> dict[str, Any]:
@@ -86,21 +89,25 @@ class BettingRules:
         return params
 
     def max_decisions(self) -> int:
-        """In each round everybody acts once, and all others anew after each raise. The pot is at least twice the
-        highest bet, so that a raise by the pot makes that three times as high; all-in may be one raise more."""
+        """Return an upper bound on the decisions of a hand.
+
+        In each round every player acts once, and all others act again after each raise. The pot is at least twice the
+        highest bet, so a pot-sized raise triples the bet. All-in may be one more raise."""
         raises, bet = (sum(RAISES), 0) if self.limit else (0, self.big)
         while not self.limit and bet < self.stack:
             raises, bet = raises + 1, 3 * bet
         return self.players * len(ROUNDS) + (self.players - 1) * raises
 
     def pot(self, spent: Sequence[int], seat: int) -> int:
-        """Chips that `pot` takes: what the seat lacks, and as much as is in the pot with it."""
+        """Return the chips that `pot` costs: what the seat lacks, plus the size of the pot after that."""
         lacks = max(spent) - spent[seat]
         return lacks + sum(spent) + lacks
 
     def read(self, view: str, history: Sequence[int]) -> Hand:
-        """The hand from the engine's information state, `[Round 1]…[Sequences: cr6c|c]`, in which a raise has the
-        chips put in during the whole hand; and from the history, since the view has the board sorted."""
+        """Read a hand from the engine's information state and history.
+
+        The state, `[Round 1]…[Sequences: cr6c|c]`, gives raises as chips put in during the whole hand. The history is
+        needed because the state sorts the board."""
         found = _VIEW.search(view)
         assert found is not None, "the engine's view of universal_poker has changed"
         spent, folded = self.blinds.copy(), set[int]()
@@ -128,7 +135,7 @@ class BettingRules:
         return Hand(rounds, board, [self.stack - int(money) for money in found[1].split()], folded)
 
     def _played(self, step: str, seat: int, spent: list[int], number: int) -> str:
-        """The name of a move; its chips are added to `spent`."""
+        """Return the name of a move, and add its chips to `spent`."""
         top = max(spent)
         if step == "f":
             return "fold"

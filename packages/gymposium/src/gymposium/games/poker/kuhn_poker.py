@@ -48,7 +48,7 @@ class KuhnPoker:
 
 
 def _tell(view: str, seat: int, style: Style, live: bool) -> str:
-    """Words for an engine view such as `1pb`: the card, then every move so far."""
+    """Return words for an engine view such as `1pb`: the card, then every move so far."""
     card, moves = _CARDS[int(view[0])], [_MOVES[m] for m in view[1:]]
     if style == "compact":
         legal = "pass bet" if live and len(moves) % 2 == seat else "none"

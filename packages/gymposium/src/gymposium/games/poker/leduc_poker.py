@@ -54,8 +54,9 @@ class LeducPoker:
 
 
 def _tell(view: str, seat: int, style: Style, legal: str) -> str:
-    """Words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`. The compact
-    ones name the legal moves, too."""
+    """Return words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`.
+
+    The compact style names the legal moves too."""
     fields = dict(_FIELD.findall(view))
     private = _CARDS[int(fields["Private"])]
     public = _CARDS[int(fields["Public"])] if "Public" in fields else None

@@ -1,4 +1,4 @@
-"""Texas hold'em in words: one hand, on the engine's general poker."""
+"""Texas hold'em in words: one hand of the engine's universal poker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FOLD, _CALL = 0, 1
 _MOST_AT_LIMIT = 4
-"""With more players at limit the engine crashes: it makes up as many stacks as there are rounds (ACPC's game.c)."""
+"""Most players at limit. With more the engine crashes, as it makes one stack for each round (ACPC's game.c)."""
 _DONE = {
     "fold": ("folds", "fold"),
     "check": ("checks", "check"),
@@ -131,7 +131,7 @@ class UniversalPoker:
         return "\n".join(lines) + "\n"
 
     def _costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
-        """What each legal move but fold and check takes: `call 2`."""
+        """Return the chips that each legal move other than fold and check costs: `call 2`."""
         table, spent = self.table, hand.spent
         lacks = max(spent) - spent[player]
         chips = {
@@ -169,7 +169,7 @@ class UniversalPoker:
 
 
 def holding(history: Sequence[int], seat: int) -> list[int]:
-    """A seat's two cards, the higher first: the engine deals both to the first seat, then both to the next."""
+    """Return a seat's two cards, the higher first. The engine deals both cards to one seat before the next."""
     return sorted(history[2 * seat : 2 * seat + 2], reverse=True)
 
 
@@ -190,7 +190,7 @@ def _chips(number: int) -> str:
 
 
 class UniversalPokerGame(OpenSpielGame):
-    """Hold'em as everybody at the table sees it, for any number of players."""
+    """Hold'em with all public facts in its view and a sampler, for any number of players."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: BettingRules) -> None:
         super().__init__(spec, params, engine_game("universal_poker", table.engine_params()), UniversalPoker(table))
@@ -207,14 +207,15 @@ class UniversalPokerGame(OpenSpielGame):
             self.tensor_shape = tuple(self.engine.observation_tensor_shape())
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        """The engine's, and what it leaves out: which cards were turn and river, and the cards shown at the end."""
+        """Return the engine's view with facts that it omits: which cards were turn and river, and the cards shown at
+        the end."""
         history = state.history()
         hand = self.table.read(state.information_state_string(seat), history)
         shown = [told(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
         return f"{super().view_of(state, seat)}\n{' '.join(map(told, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the cards that the seat cannot see anew, each deal as likely as any other."""
+        """Deal the cards that the seat cannot see anew, with all deals equally likely."""
         state, history = match.state, match.state.history()
         hand = self.table.read(state.information_state_string(seat), history)
         known = {seat, *(hand.shown() if state.is_terminal() else ())}

@@ -1,5 +1,7 @@
-"""Two rows of houses: their names, and how they are drawn. South's row is below and sown from left to right, North's
-above and sown from right to left."""
+"""Names and drawings of two rows of houses.
+
+South's row is below and sown from left to right; North's is above and sown from right to left.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +13,20 @@ SEATS = ("South", "North")
 
 
 def house_names(houses: int) -> tuple[str, str]:
-    """`ABC` and `abc` for three houses each, in the order in which they are sown."""
+    """Return the names of South's and North's houses in sowing order: `ABC` and `abc` for three houses each."""
     small = letters(houses)
     return small.upper(), small
 
 
 def full_drawing(houses: int) -> str:
-    """The board with a `%s` for the seeds of each house: North's, the last first, and then South's."""
+    """Return the board with a `%s` for the seeds of each house: North's from the last on, then South's."""
     upper, lower = ("".join([f"{name:>3}" for name in row]) for row in _rows(houses))
     row = "     " + "%3s" * houses
     return f"North{upper}\n{row}\n{row}\nSouth{lower}"
 
 
 def compact_drawing(houses: int) -> str:
-    """The same as `f%s e%s …`, a line for each row."""
+    """Return the same board as `f%s e%s …`, one line for each row."""
     return "\n".join([" ".join([f"{name}%s" for name in row]) for row in _rows(houses)])
 
 

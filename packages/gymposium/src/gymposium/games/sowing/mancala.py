@@ -1,4 +1,4 @@
-"""Mancala in words, the engine's being kalah with six houses and four seeds. Houses are named as oware's."""
+"""Mancala in words: the engine plays kalah with six houses and four seeds. Houses are named as in oware."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Mancala:
     def __init__(self, engine: pyspiel.Game) -> None:
         self._full, self._compact = full_drawing(_HOUSES), compact_drawing(_HOUSES)
         self.limit: int = engine.max_game_length() + 1
-        """Moves after which the engine ends a match. The longest that a search for long ones found has 516."""
+        """Moves after which the engine ends a match. The longest match found by search has 516."""
         # the engine counts round the board, from North's store on
         self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
         [each] = {seeds for row in _read(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
@@ -81,15 +81,18 @@ class Mancala:
 
 
 def _read(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
-    """The seeds in North's houses, from its last on, in South's, and in the stores of South and North. The engine has
-    `-4-4-4-4-4-4-` for North's, `0-----------0` for the stores of North and South, and again a row for South's."""
+    """Return the seeds in North's houses from the last on, in South's houses, and in the stores of South and North.
+
+    The engine writes `-4-4-4-4-4-4-` for North's row, `0-----------0` for the stores of North and South, and a row for
+    South's."""
     upper, stores, lower = board.split("\n", 3)[:3]
     north, *_, south = stores.split("-")
     return upper[1:-1].split("-"), lower[1:-1].split("-"), (south, north)
 
 
 class MancalaGame(OpenSpielGame):
-    """The engine's matches may be one move longer than it says: they end after the limit is passed (mancala.cc)."""
+    """Mancala with the true limit of moves: the engine ends matches one move after the limit that it states
+    (mancala.cc)."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Mancala) -> None:
         super().__init__(spec, params, engine, words)

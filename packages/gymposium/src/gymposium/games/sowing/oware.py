@@ -1,4 +1,4 @@
-"""Oware in words, by the Abapa rules. Houses are named as its players do: A, B, … are South's, a, b, … are North's."""
+"""Oware in words, by the Abapa rules. Houses A, B, … are South's; a, b, … are North's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 LIMIT = 400
-"""Moves after which a match is over. The engine goes on, and fails at its 1001st move (oware.cc)."""
+"""Moves after which a match ends. The engine plays on, and fails at its 1001st move (oware.cc)."""
 
 
 class Houses(NamedTuple):
-    """What the engine shows of a position: the store of each seat, and the houses from South's first on."""
+    """A position of the engine: the store of each seat, and the houses starting with South's first."""
 
     stores: list[int]
     seeds: list[int]
@@ -31,14 +31,14 @@ class Houses(NamedTuple):
         return f"{' '.join(map(str, self.stores))} | {' '.join(map(str, self.seeds))}"
 
     def collected(self) -> Houses:
-        """Each player has taken the seeds of their own houses."""
+        """Return the position after each player has collected the seeds of their own houses."""
         half = len(self.seeds) // 2
         rows = (self.seeds[:half], self.seeds[half:])
         return Houses([store + sum(row) for store, row in zip(self.stores, rows)], [0] * len(self.seeds))
 
 
 def read(board: str) -> Houses:
-    """The engine's `3 0 | 4 0 5 …`."""
+    """Read the engine's board, such as `3 0 | 4 0 5 …`."""
     stores, seeds = board.split("|")
     return Houses([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
 
@@ -109,7 +109,8 @@ class Oware:
 
 
 class OwareMatch(OpenSpielMatch):
-    """Ends at `LIMIT`, and tells which moves would bring back a position: the engine knows, but does not show it."""
+    """A match that ends at `LIMIT` and shows which moves would bring back a position, which the engine does not
+    show."""
 
     __slots__ = ("_boards",)
 
@@ -123,8 +124,9 @@ class OwareMatch(OpenSpielMatch):
     ) -> None:
         super().__init__(game, state, events, seed, rng)
         self._boards: list[str] = [state.observation_string(0)]
-        """The engine's boards, `1 | 3 0 | 4 0 5 …` with the player to move, since the last capture, which none before
-        it can equal; the last is that of now."""
+        """Boards of the engine since the last capture, such as `1 | 3 0 | 4 0 5 …` with the player to move.
+
+        No earlier board can recur. The last one is the current board."""
 
     def to_move(self) -> tuple[int, ...]:
         return () if len(self.events) >= LIMIT else super().to_move()
@@ -170,7 +172,7 @@ class OwareMatch(OpenSpielMatch):
         self._boards.append(board)
 
     def _repeating(self, seat: int) -> list[str]:
-        """The seat's moves that would bring back a position."""
+        """Return the seat's moves that would bring back a position."""
         houses = 2 * self.game.num_actions
         # Seeds only go forward, so to be as they were they have gone all the way round: every house has been sown.
         if len(self._boards) < houses:
@@ -193,7 +195,7 @@ class OwareMatch(OpenSpielMatch):
 
 
 def sow(seeds: Sequence[int], house: int) -> list[int]:
-    """The houses after one is sown, before any capture."""
+    """Return the houses after one is sown and before any capture."""
     after, at = list(seeds), house
     after[house] = 0
     for _ in range(seeds[house]):
@@ -205,7 +207,7 @@ def sow(seeds: Sequence[int], house: int) -> list[int]:
 
 
 class OwareGame(OpenSpielGame):
-    """The engine's board alone does not tell how many moves are left."""
+    """Oware with the number of moves, which the engine's board omits."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Oware) -> None:
         super().__init__(spec, params, engine, words)

@@ -1,6 +1,6 @@
-"""The Game of the Amazons in words (Walter Zamkauskas, 1988). Squares are named as on a chess board; X begins below.
+"""The Game of the Amazons in words (Walter Zamkauskas, 1988). Squares are named as on a chess board; X starts below.
 
-A turn is three of the engine's moves, so three decisions: the amazon, where it goes, where it shoots.
+A turn is three moves of the engine and so three decisions: which amazon moves, where it goes and where it shoots.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Amazons:
 
 
 def under_way(state: pyspiel.State) -> list[int]:
-    """The squares chosen so far in this turn: none, the amazon's, or that and where it went."""
+    """Return the squares chosen so far in this turn: none, the amazon's, or the amazon's and its target."""
     steps = state.move_number() % 3
     chosen: list[int] = state.history()[-steps:] if steps else []
     return chosen

@@ -1,4 +1,5 @@
-"""Dots and boxes in words. Dots are named by column and row, row 1 at the top; a line by the two dots that it joins."""
+"""Dots and boxes in words. Dots are named by column and row, row 1 at the top; lines by the two dots that they
+join."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _MARKS = "xo"
 _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x", "2": "o"} | dict.fromkeys("┌┬┐├┼┤└┴┘", "+"))
-"""The engine's drawing of lines, dots and owned boxes, in plain characters."""
+"""Translation of the engine's lines, dots and owned boxes into ASCII."""
 
 
 class DotsAndBoxes:
@@ -36,7 +37,7 @@ class DotsAndBoxes:
         width = len(str(num_rows + 1))
         labels = [label for row in range(1, num_rows + 2) for label in (f"{row:{width}} ", " " * (width + 1))]
         self._labels = labels[:-1]
-        """What stands before each line of the board: every other one has dots."""
+        """Label of each line of the board; every other line has dots."""
         self._header = " " * (width + 1) + "   ".join(self.dots)
         self._footer = " " * (width + 1) + " ".join(self.dots)
 
@@ -80,8 +81,9 @@ class DotsAndBoxes:
 
 
 class DotsAndBoxesGame(OpenSpielGame):
-    """The engine's board alone does not tell whose turn it is, which both seats know. Its tensor tells who drew each
-    line, which matters to nobody, and not which side is the seat's own."""
+    """Dots and boxes with the seat to move in its view, and a tensor that shows which side is the seat's own.
+
+    The engine's tensor shows who drew each line, which does not matter, and omits the seat."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: DotsAndBoxes) -> None:
         super().__init__(spec, params, engine, words)
@@ -93,8 +95,8 @@ class DotsAndBoxesGame(OpenSpielGame):
         return f"{state.observation_string(seat)}{state.current_player()}"
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """Planes with a place for each dot: whether a line leads right from it, and down; whether the box to its lower
-        right is x's, and o's; and a last one that is 0 for x and 1 for o."""
+        """Return planes with a place for each dot: lines to the right, lines down, boxes to the lower right of x,
+        those of o, and a plane of 0 for x and 1 for o."""
         parts = np.asarray(state.observation_tensor(seat), np.float32).reshape(3, -1, 3)  # nobody's, x's, o's
         nobodys, xs, os = parts[0], parts[1], parts[2]
         planes = (1 - nobodys[:, 0], 1 - nobodys[:, 1], xs[:, 2], os[:, 2], np.full(len(nobodys), seat))

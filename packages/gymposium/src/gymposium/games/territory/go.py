@@ -1,4 +1,4 @@
-"""Go in words, on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
+"""Go in words on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 
 class Go:
-    """Words for `go`: area scoring, no suicide, simple ko, and a draw where a position comes back (go.cc)."""
+    """Words for `go`: area scoring, no suicide, simple ko, and a draw if a position recurs (go.cc)."""
 
     def __init__(self, engine: pyspiel.Game, longer: pyspiel.Game, board_size: int, komi: float) -> None:
         self.board_size, self.komi = board_size, komi
         self.limit: int = engine.max_game_length()
         self._longer = longer
-        """The same game with a later end."""
+        """The same game with one more move allowed."""
         self._columns = _COLUMNS[:board_size]
         rows = range(1, board_size + 1)
         self._names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
@@ -95,7 +95,7 @@ class Go:
         return f"{told} The board:\n{self._frame.full(rows)}{repeats}"
 
     def repeating(self, state: pyspiel.State, board: str) -> list[int]:
-        """The moves that would bring back an earlier position, which no board shows; `board` is the engine's."""
+        """Return the moves that would bring back an earlier position. `board` is the engine's."""
         past: list[int] = state.history()
         mine = past[-2::-2]
         # Such a position had all my stones of now. So my latest was there before, unless it was a pass or is captured
@@ -115,8 +115,8 @@ class Go:
 
 
 class GoGame(OpenSpielGame):
-    """The engine's board alone tells neither the last move (a pass may be answered with the last one), nor which
-    moves ko bars, nor which would repeat a position."""
+    """Go with facts that the engine's board omits: the last move, moves barred by ko, and moves that repeat a
+    position."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Go) -> None:
         super().__init__(spec, params, engine, words)

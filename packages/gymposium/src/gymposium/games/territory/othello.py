@@ -1,4 +1,4 @@
-"""Othello in words, named as its players do: columns a … h, and row 1 at the top."""
+"""Othello in words. Squares have their usual names: columns a … h, and row 1 at the top."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
 
 
 class Bridge:
-    """Words for `bridge`, with the play or with its result computed."""
+    """Words for `bridge`, with the play or with a computed result."""
 
     move_pattern = re.compile(r"[CDHS][2-9TJQKA]|[1-7](?:[CDHS]|NT)|pass|double|redouble")
 
@@ -131,7 +131,7 @@ _COMPUTED = (
 
 
 def _computed(state: pyspiel.State, contract: Contract) -> tuple[int, int]:
-    """The tricks of either side, of which the engine's text alone tells."""
+    """Return the tricks of both sides, which only the engine's text shows."""
     won = int(str(state).rpartition("Declarer tricks: ")[2].split()[0])
     return (won, 13 - won) if contract.declarer % 2 == 0 else (13 - won, won)
 
@@ -155,7 +155,7 @@ def _told(contract: Contract, names: Sequence[str]) -> str:
 
 
 def _next(so_far: BridgeHistory, contract: Contract, seat: int) -> str:
-    """Who plays from which hand."""
+    """Return whose card is next, in words."""
     names = NAMES[seat]
     if so_far.turn == contract.dummy:
         player, whose = contract.declarer, "the dummy's hand"
@@ -165,7 +165,7 @@ def _next(so_far: BridgeHistory, contract: Contract, seat: int) -> str:
 
 
 class BridgeGame(OpenSpielGame):
-    """Bridge, with a sampler of its own: the engine's gives the dummy's seat hands that could not have been played."""
+    """Bridge with a sampler. The engine's own gives the dummy's seat hands that could not have been played."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("bridge", params), Bridge(**params))
@@ -175,7 +175,7 @@ class BridgeGame(OpenSpielGame):
             self.utility_range = (-7000.0, 7000.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal what the seat has not seen anew, evenly among all that fits: nobody holds a suit that they failed to
+        """Deal the unseen cards anew, evenly among all deals in which no player holds a suit that they failed to
         follow."""
         history = match.state.history()
         so_far = history_of(history, self.params["dealer"])

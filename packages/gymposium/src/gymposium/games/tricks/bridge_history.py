@@ -1,4 +1,4 @@
-"""What happened in a deal of bridge, from the engine's history: the calls, the contract they lead to, the tricks."""
+"""History of a deal of bridge, worked out from the engine's: the calls, the contract and the tricks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from gymposium.games.tricks.trick import RANKS, Trick, plain_order
 
 CARDS = [f"{suit}{rank}" for rank in RANKS for suit in "CDHS"]
-"""The suit first, as bridge players write: a card 7c and a bid 7C would differ in nothing but case."""
+"""Names of cards with the suit first, because a card 7c and a bid 7C would differ only in case."""
 DENOMINATIONS = ("C", "D", "H", "S", "NT")
 _BIDS = [f"{level}{denomination}" for level in range(1, 8) for denomination in DENOMINATIONS]
 MOVES = [*CARDS, "pass", "double", "redouble", *_BIDS]
-"""The engine's actions, by number."""
+"""Names of the engine's actions, by number."""
 _CALL = MOVES.index("pass")
 DEALT = 52
-"""Where the calls begin in the history, behind the cards dealt in turn from North on."""
+"""Index of the first call in the history, after the cards dealt in turn from North on."""
 ORDERS = {
     denomination: plain_order(CARDS, [card[0] for card in CARDS], trump=denomination if len(denomination) == 1 else "")
     for denomination in DENOMINATIONS
@@ -24,11 +24,11 @@ ORDERS = {
 
 
 class Contract(NamedTuple):
-    """The last bid, and whose it is."""
+    """The last bid and its declarer."""
 
     bid: str
     doubled: str
-    """`double`, `redouble`, or nothing."""
+    """`double`, `redouble`, or an empty string."""
     declarer: int
 
     @property
@@ -41,19 +41,19 @@ class Contract(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """How many tricks make it."""
+        """Number of tricks that fulfil the contract."""
         return int(self.bid[0]) + 6
 
 
 class BridgeHistory(NamedTuple):
-    """A deal so far: all of it is public but the hands."""
+    """A deal so far. Everything but the hands is public."""
 
     calls: tuple[str, ...]
     contract: Contract | None = None
-    """None before the auction is over, and when all pass."""
+    """None before the end of the auction, and if all pass."""
     tricks: Sequence[Trick] = ()
     turn: int = -1
-    """Whose card is next, which for the dummy the declarer chooses."""
+    """Seat whose card is next; the declarer chooses for the dummy."""
 
 
 def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
@@ -73,7 +73,8 @@ def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
 
 @lru_cache(1024)  # it is asked for again at every card
 def _contract(calls: tuple[str, ...], dealer: int) -> Contract:
-    """What calls with a bid among them lead to: the declarer is who first named its denomination on that side."""
+    """Return the contract of calls that contain a bid. The declarer is the first of its side to name the
+    denomination."""
     last = max(n for n, call in enumerate(calls) if call[0].isdigit())
     after = [call for call in calls[last:] if call.endswith("double")]
     first = next(n for n in range(last % 2, last + 1, 2) if calls[n][1:] == calls[last][1:])

@@ -1,4 +1,4 @@
-"""Other deals of the cards that a seat cannot see, each that fits as likely as any other."""
+"""Deals of the cards that a seat cannot see, evenly drawn among all that fit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gymposium.games.protocol import CHANCE, Event
 
 Card = TypeVar("Card")
 Places = tuple[int, ...]
-"""Numbers of the places that a card may go to."""
+"""Indices of the places to which a card may go."""
 
 
 def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
-    """Deal out the cards until every place is full: `rooms` says how many go to each, `cards` where each may go.
-    All ways to do so are equally likely."""
+    """Deal the cards to places, with all ways equally likely. `rooms` holds the size of each place, `cards` where each
+    card may go."""
     groups: dict[Places, list[Card]] = {}
     for card, places in cards.items():
         groups.setdefault(places, []).append(card)
@@ -26,13 +26,13 @@ def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random)
 
     @cache
     def ways(index: int, rooms: Places) -> int:
-        """In how many ways the groups from `index` on fill the rooms."""
+        """Return the number of ways in which the groups from `index` on fill the rooms."""
         if index == len(order):
             return int(not any(rooms))
         return sum(weight for _, weight in splits(index, rooms))
 
     def splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
-        """How many cards of a group may go to each place, and in how many ways the cards from there on can go."""
+        """Return the possible splits of a group over the places, each with the number of ways for the rest."""
         places, group = order[index]
         for shares in _shares(len(group), places, rooms):
             weight = ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
@@ -58,7 +58,7 @@ def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random)
 
 
 def _shares(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
-    """All ways to split a count over the rooms from `place` on, none in rooms that are not among `places`."""
+    """Yield all ways to split a count over the rooms from `place` on, using only rooms among `places`."""
     if place == len(rooms):
         if not count:
             yield ()
@@ -79,8 +79,9 @@ def fill(
     out: Sequence[Collection[str]],
     rng: random.Random,
 ) -> list[str]:
-    """Fill the hands of these seats up to a size with free cards, of no suit that the seat is out of. `suit` says what
-    a card counts as. Gives the cards that are left over."""
+    """Fill the hands of these seats up to a size with free cards, of no suit that the seat is out of.
+
+    `suit` returns the suit that a card counts as. Returns the cards left over."""
     rooms = [size - len(hands[seat]) for seat in seats]
     last = len(rooms)
     cards = {c: (*[n for n, seat in enumerate(seats) if suit[c] not in out[seat]], last) for c in free}
@@ -91,7 +92,7 @@ def fill(
 
 
 def world(match: OpenSpielMatch, history: Sequence[int], dealt: Sequence[str], rng: random.Random) -> OpenSpielMatch:
-    """The match as it would be with other actions of the same seats; `dealt` has the engine's names of the cards."""
+    """Return the match with other actions of the same seats. `dealt` holds the engine's names of the cards."""
     game = match.game
     names = game.names or []
     state = game.start()

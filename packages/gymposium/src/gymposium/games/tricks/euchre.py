@@ -23,8 +23,10 @@ _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 
 
 class Euchre:
-    """Words for `euchre`. They go by the engine's history: its own text leaves out a suit named by the first seat of
-    the second round (euchre.cc, FormatBidding, takes that seat for the dealer), and the dealer's own discard."""
+    """Words for `euchre`, made from the engine's history.
+
+    The engine's text omits a suit named by the first seat of the second round (euchre.cc, FormatBidding, takes that
+    seat for the dealer), and the dealer's own discard."""
 
     move_pattern = re.compile(f"[{RANKS}][cdhs]|pass|alone|partner|{'|'.join(SUITS.values())}")
 
@@ -100,7 +102,7 @@ class Euchre:
         return "\n".join(lines) + "\n"
 
     def _task(self, so_far: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
-        """What is to be done before the first card is played."""
+        """Return the task of the seat to move before the first card is played."""
         if phase == pyspiel.euchre.Phase.BIDDING:
             suit = SUITS[so_far.upcard[1]]
             if len(so_far.bids) < 4:
@@ -113,7 +115,7 @@ class Euchre:
 
 
 def _hand(history: Sequence[int], so_far: EuchreHistory, seat: int) -> set[str]:
-    """The cards that the seat holds now."""
+    """Return the cards that the seat holds now."""
     cards = set(_dealt_to(history, seat))
     if so_far.taken_up and seat == so_far.dealer:
         cards.add(so_far.upcard)
@@ -128,7 +130,7 @@ def _dealt_to(history: Sequence[int], seat: int) -> list[str]:
 
 
 def _compact(so_far: EuchreHistory, seat: int) -> str:
-    """The lines from the dealer to those who play alone."""
+    """Return the compact lines from the dealer to the players who play alone."""
     lines = [f"dealer {SEATS[so_far.dealer][0]} upcard {so_far.upcard}", f"bids {' '.join(so_far.bids) or 'none'}"]
     if so_far.maker is not None:
         how = "" if so_far.alone is None else " alone" if so_far.alone else " partner"
@@ -142,7 +144,7 @@ def _compact(so_far: EuchreHistory, seat: int) -> str:
 
 
 def _told(so_far: EuchreHistory, seat: int) -> list[str]:
-    """The bidding and what follows it, up to the first card, in sentences."""
+    """Return the bidding and what follows it up to the first card, in sentences."""
     names = NAMES[seat]
     dealer, upcard = so_far.dealer, so_far.upcard
     bids = [f"{names[(dealer + turn) % 4]} {bid}" for turn, bid in enumerate(so_far.bids, start=1)]
@@ -167,7 +169,7 @@ def _with(names: Sequence[str], who: int, alone: bool) -> str:
 
 
 class EuchreGame(OpenSpielGame):
-    """Euchre, with a view of what a seat knows and a sampler of its own: the engine's show and keep too little."""
+    """Euchre with a view of all that a seat knows, and a sampler. The engine's view shows too little."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("euchre", params), Euchre(**params))
@@ -186,8 +188,10 @@ class EuchreGame(OpenSpielGame):
         return world(match, self._redeal(match.state.history(), seat, rng), _DEALT, rng)
 
     def _redeal(self, history: Sequence[int], seat: int, rng: random.Random) -> list[int]:
-        """Another history. What the seat cannot see is dealt anew, evenly among all that fits: the others' hands
-        without the suits that they failed to follow, and beside them the three cards left over and the discard."""
+        """Return another history in which the unseen cards are dealt anew, evenly among all deals that fit.
+
+        The other seats hold no suit that they failed to follow. The three cards left over and the discard are dealt
+        too."""
         so_far = history_of(history, self._lone_defender)
         hides_discard = so_far.discard is not None and seat != so_far.dealer
         hands: list[list[str]] = [[], [], [], []]

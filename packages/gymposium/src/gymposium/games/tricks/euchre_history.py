@@ -1,4 +1,4 @@
-"""What happened in a hand of euchre, from the engine's history: the deal, the bids, who plays alone, the tricks."""
+"""History of a hand of euchre, worked out from the engine's: the deal, the bids, who plays alone, and the tricks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ RANKS = "9TJQKA"
 SUITS = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
 CARDS = [f"{rank}{suit}" for rank in RANKS for suit in SUITS]
 MOVES = [*CARDS, "pass", *SUITS.values(), "alone", "partner"]
-"""The engine's actions, by number."""
+"""Names of the engine's actions, by number."""
 PASS, ALONE = MOVES.index("pass"), MOVES.index("alone")
 _COLOUR = {"c": "s", "s": "c", "d": "h", "h": "d"}
 DEALT = 21
-"""Where the upcard stands in the history: behind the dealer and twenty cards, dealt in turn from the dealer on."""
+"""Index of the upcard in the history, after the dealer and twenty cards dealt in turn from the dealer on."""
 
 
 def _order(trump: str) -> Order:
-    """The jack of trump is the highest card, the other jack of its colour the next, and a trump as well."""
+    """Order of the cards for each trump: the jack of trump is highest, then the other jack of its colour, also a
+    trump."""
     suit = {card: card[1] for card in CARDS}
     height = {card: RANKS.index(card[0]) for card in CARDS}
     suit["J" + _COLOUR[trump]] = trump
@@ -31,32 +32,32 @@ ORDERS = {trump: _order(trump) for trump in SUITS}
 
 
 class EuchreHistory(NamedTuple):
-    """A hand so far, as nobody sees it but the dealer: the discard is the dealer's secret."""
+    """A hand so far, as the dealer sees it: only the dealer knows the discard."""
 
     dealer: int
     upcard: str
     bids: list[str]
-    """In turn from the seat after the dealer."""
+    """Bids in turn from the seat after the dealer."""
     maker: int | None = None
-    """Who named trump."""
+    """Seat that named trump."""
     trump: str = ""
-    """Its letter."""
+    """Letter of the trump suit."""
     taken_up: bool = False
     """Whether the dealer takes the upcard."""
     discard: str | None = None
     discarded_at: int | None = None
-    """Where the discard stands in the history."""
+    """Index of the discard in the history."""
     alone: bool | None = None
-    """Whether the maker plays alone; None before that is said."""
+    """Whether the maker plays alone; None before the maker has said."""
     defence: tuple[tuple[int, bool], ...] = ()
-    """Which defenders have said whether they play alone."""
+    """Defenders that have said whether they play alone."""
     seats: tuple[int, ...] = (0, 1, 2, 3)
-    """Those that play."""
+    """Seats that play."""
     tricks: Sequence[Trick] = ()
 
 
 def history_of(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
-    """`lone_defender` is the engine's parameter: whether defenders are asked to play alone."""
+    """Return the history of a hand. `lone_defender` says whether defenders are asked to play alone."""
     dealer, upcard = history[0], CARDS[history[DEALT]]
     rest = iter(enumerate(history[DEALT + 1 :], start=DEALT + 1))
     bids: list[str] = []

@@ -35,7 +35,7 @@ _DEALT = [card.upper() for card in _CARDS]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS])
 _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
-"""How many seats further on the cards go, for each of the engine's directions."""
+"""Number of seats by which cards are passed on, for each of the engine's directions."""
 
 
 class Hearts:
@@ -160,7 +160,7 @@ class Hearts:
         return [line]
 
     def _known(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
-        """What the tricks show."""
+        """Return what the tricks show."""
         void = [
             f"{names[seat]} in {', '.join([name for suit, name in SUIT_NAMES.items() if suit in suits])}"
             for seat, suits in enumerate(voids(tricks, _ORDER))
@@ -175,7 +175,7 @@ class Hearts:
 
 
 class _View(NamedTuple):
-    """The engine's information state, taken apart. After the end the hand is the one first dealt."""
+    """Parts of the engine's information state. After the end the hand is the one first dealt."""
 
     way: str
     hand: list[str]
@@ -214,7 +214,7 @@ def _read(view: str) -> _View:
 
 
 def _cards(line: str) -> list[str]:
-    """`Passed Cards: 6S JC` → `6s`, `Jc`."""
+    """Return the cards of an engine line: `Passed Cards: 6S JC` → `6s`, `Jc`."""
     return [_card(card) for card in line.partition(": ")[2].split()]
 
 
@@ -223,7 +223,7 @@ def _card(card: str) -> str:
 
 
 class HeartsGame(OpenSpielGame):
-    """Hearts, corrected where the engine does not keep to its own rules."""
+    """Hearts with corrections of cases in which the engine breaks its own rules."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("hearts", params), Hearts(**params))

@@ -1,8 +1,8 @@
-"""Deals of hearts that one seat cannot tell from the true one, each as likely as any other.
+"""Deals of hearts that one seat cannot tell from the true one, all equally likely.
 
-The engine's own sampler leaves hidden passes as they truly were and knows nothing of suits that somebody has
-shown to be out of. Here the hands after passing are dealt anew, exactly evenly among all that fit what the seat
-saw; then each hidden pass is any three of the receiver's cards. Cards are the engine's numbers.
+The engine's own sampler keeps hidden passes as they truly were and ignores suits that a player has shown to be out of.
+Here the hands after passing are dealt anew, evenly among all that fit what the seat saw. Then each hidden pass is any
+three of the receiver's cards. Cards are the engine's numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _NO_POINTS = _PLAIN - {_QUEEN}
 
 
 def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, Any], rng: random.Random) -> list[int]:
-    """Another history. `history` is the engine's: direction, 52 cards dealt in turn, passes, cards played;
-    `leader` plays first; `params` are the engine's."""
+    """Return another history of the same form: direction, 52 cards dealt in turn, passes, cards played.
+
+    `leader` plays first, and `params` are the engine's."""
     way, dealt = history[0], history[1:53]
     passes = [list(history[53 + 3 * p : 56 + 3 * p]) for p in range(4)] if way else []
     plays = history[65:] if way else history[53:]
@@ -50,7 +51,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
 
 
 def _tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]]:
-    """Players and cards, trick by trick."""
+    """Return the players and cards, trick by trick."""
     for start in range(0, len(plays), 4):
         trick = [((leader + i) % 4, card) for i, card in enumerate(plays[start : start + 4])]
         yield trick
@@ -68,7 +69,7 @@ def _hands(
     params: Mapping[str, Any],
     rng: random.Random,
 ) -> list[list[int]]:
-    """The four hands after passing."""
+    """Return the four hands after passing."""
     holds: list[list[int]] = [[], [], [], []]
     holds[seat] = [c for c in own if not way or c not in passes[seat]] + (list(passes[(seat - way) % 4]) if way else [])
     where = {card: p for trick in tricks for p, card in trick}
@@ -91,7 +92,7 @@ def _hands(
 
 
 def _lacks(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any]) -> list[set[int]]:
-    """For each player the cards that, by the rules, they cannot have kept when they played as they did."""
+    """Return for each player the cards that they cannot have held, given what they played."""
     lacks: list[set[int]] = [set(), set(), set(), set()]
     broken = not params["must_break_hearts"]
     for number, trick in enumerate(tricks):

@@ -36,7 +36,8 @@ _DEALT = [f"{card[1].upper()}{card[0]}" for card in _CARDS]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
 _BIDS, _PLAYS = 52, 56
-"""Where the bids and the plays begin in the engine's history, behind the cards dealt in turn from North on."""
+"""Index of the first bid and of the first play in the engine's history, after the cards dealt in turn from North
+on."""
 
 
 class Spades:
@@ -106,13 +107,13 @@ class Spades:
 
 
 def _taken(tricks: Sequence[Trick]) -> list[int]:
-    """How many tricks each seat has taken."""
+    """Return the number of tricks that each seat has taken."""
     winners = [trick.winner for trick in tricks]
     return [winners.count(seat) for seat in range(4)]
 
 
 class SpadesGame(OpenSpielGame):
-    """Spades, with a sampler, which the engine has none of."""
+    """Spades with a sampler, which the engine lacks."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("spades", params), Spades())
@@ -122,8 +123,9 @@ class SpadesGame(OpenSpielGame):
         self.utility_range = (-290.0, 230.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal what the seat has not seen anew, evenly among all that fits: nobody holds a suit that they failed to
-        follow, and who led a spade had nothing else."""
+        """Deal the unseen cards anew, evenly among all deals that fit.
+
+        No player holds a suit that they failed to follow, and a player who led a spade had nothing else."""
         history = match.state.history()
         tricks = _ORDER.tricks([_CARDS[action] for action in history[_PLAYS:]], 0)
         out = voids(tricks, _ORDER)

@@ -1,4 +1,4 @@
-"""What trick games have in common: the cards of each suit, tricks and who takes them, and how they are told."""
+"""Shared parts of trick-taking games: suits, tricks, who takes them, and their words."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import NamedTuple
 
 RANKS = "23456789TJQKA"
 SEATS = ("North", "East", "South", "West")
-"""The engine's seats 0 to 3; turns go round in this order."""
+"""Names of the engine's seats 0 to 3, in turn order."""
 NAMES = tuple([(*SEATS[:seat], "you", *SEATS[seat + 1 :]) for seat in range(4)])
-"""For each seat, what it is told the seats are called."""
+"""Names of the seats as each seat reads them."""
 SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
-"""In the order in which a hand is told."""
+"""Suits in the order in which hands are shown."""
 _TOLD = 2**14
-"""How many tricks to keep in words: each is told many times, at every later decision."""
+"""Size of the cache for tricks in words, each of which every later prompt shows."""
 
 
 class Trick(NamedTuple):
-    """Cards in the order in which they were played, each with its seat."""
+    """A trick: its cards in playing order, each with its seat."""
 
     seats: tuple[int, ...]
     cards: tuple[str, ...]
     winner: int | None
-    """Who took it; None while it is under way."""
+    """Seat that took the trick; None while it is under way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Which suit each card counts as, and how high it is in that suit, under one trump or none."""
+    """Suit and rank of each card under one trump or none."""
 
     suit: Mapping[str, str]
     height: Mapping[str, int]
     trump: str = ""
 
     def tricks(self, cards: Sequence[str], leader: int, seats: tuple[int, ...] = (0, 1, 2, 3)) -> list[Trick]:
-        """The tricks that these cards make, played by `seats` in turn; whoever takes one leads to the next."""
+        """Return the tricks that these cards make. `seats` play in turn, and the winner of a trick leads the next."""
         tricks = []
         for start in range(0, len(cards), len(seats)):
             trick = _trick(self, tuple(cards[start : start + len(seats)]), leader, seats)
@@ -45,14 +45,14 @@ class Order:
         return tricks
 
     def best(self, cards: Sequence[str]) -> int:
-        """Which of the cards takes the trick, the first being led: the highest trump, or else of the suit led."""
+        """Return the index of the winning card: the highest trump, or else the highest of the suit led."""
         suits = [self.suit[card] for card in cards]
         counts = self.trump if self.trump in suits else suits[0]
         return max(range(len(cards)), key=lambda i: self.height[cards[i]] if suits[i] == counts else -1)
 
 
 def plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RANKS, trump: str = "") -> Order:
-    """Every card counts as what it is. `suits` has the suit of each card in `pack`; a rank is the other letter."""
+    """Return the order in which every card counts as its own suit. `suits` holds the suit of each card in `pack`."""
     suit = dict(zip(pack, suits, strict=True))
     return Order(suit, {card: ranks.index(card.replace(suit[card], "")) for card in pack}, trump)
 
@@ -65,7 +65,7 @@ def _trick(order: Order, cards: tuple[str, ...], leader: int, seats: tuple[int, 
 
 
 def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
-    """For each seat, the suits that it has failed to follow."""
+    """Return for each seat the suits that it has failed to follow."""
     out: list[set[str]] = [set(), set(), set(), set()]
     for trick in tricks:
         led = order.suit[trick.cards[0]]

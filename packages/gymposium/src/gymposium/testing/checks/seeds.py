@@ -74,7 +74,8 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
         if list(match.events) != expected[0] or differs is not None:
             raise CheckFailed(
                 f"a match goes another way where another is stepped in between: events "
-                f"{events_in_words(match.events)} instead of {events_in_words(expected[0])}; {differs}: {short(now.get(differs or ''))}.",
+                f"{events_in_words(match.events)} instead of {events_in_words(expected[0])}; "
+                f"{differs}: {short(now.get(differs or ''))}.",
                 where=after(alone),
                 do=_DO,
             )
