@@ -92,7 +92,7 @@ def short(group: Sequence[Trajectory]) -> list[Reward]:
 
 
 def unforgiving(group: Sequence[Trajectory]) -> list[Reward]:
-    return [Reward(math.nan if t.forfeit is not None else 0.0) for t in group]
+    return [Reward(math.nan if t.ending.seat is not None else 0.0) for t in group]
 
 
 def drawn(group: Sequence[Trajectory]) -> list[Reward]:

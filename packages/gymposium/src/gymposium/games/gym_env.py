@@ -1,15 +1,14 @@
-"""Any text environment of Gymnasium as a game of one seat, by its id: `gym:MyText-v0`.
+"""Text environments of Gymnasium as games of one seat, by id: `gym:MyText-v0`.
 
-No plugin is needed: what Gymnasium can make, `run`, `play`, `eval` and training can play. Observations must be text
-(`gymnasium.spaces.Text`), actions `Discrete` or `Text`. Where actions are `Discrete`, moves are called by
-`get_action_meanings()` or else by their numbers; which of them are legal is for `info["action_mask"]` or the
-environment's `action_masks()` to say, and `info["legal_moves"]` may call them by other names. Else all are.
+No plugin is needed: `run`, `play`, `eval` and training play every environment that Gymnasium can make. Observations
+must be text (`gymnasium.spaces.Text`) and actions `Discrete` or `Text`. The names of `Discrete` actions come from
+`get_action_meanings()`, or are their numbers. `info["action_mask"]` or `action_masks()` of the environment may
+restrict the legal ones, and `info["legal_moves"]` may give them other names.
 
-The environment draws its chance itself, from the seed of its reset. So a record holds that seed, and after each move
-a digest of what the environment answered: it is played again by stepping a new environment from there, and one that
-then answers otherwise is found out. What comes later cannot be drawn anew, and nobody but the environment knows what it
-hides: search has no world to look into, unless the name says `deterministic=True`, which is to promise that what is
-shown, and the moves from there on, decide all that follows.
+The environment draws chance itself, from the seed of its reset. So a record holds that seed and, after each move, a
+digest of what the environment returned. A replay steps a new environment, and fails if it returns something else.
+Later chance cannot be drawn anew, and only the environment knows what it hides, so search cannot play such games. The
+parameter `deterministic=True` promises that the observation and the later moves decide everything that follows.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 PREFIX = "gym:"
 
 OWN = ("max_decisions", "min_return", "max_return", "deterministic")
-"""The parameters that are ours; all others go to `gymnasium.make`."""
+"""Parameters of gymposium; all others are passed to `gymnasium.make`."""
 
 _NO_CHANCE = (
     "its environment draws chance by itself and shows nobody what it hides; if all that follows is decided by what it "
@@ -70,7 +69,7 @@ def _game(name: str, env_id: str, params: tuple[tuple[str, Any], ...]) -> GymGam
 
 @dataclass(frozen=True)
 class _Own:
-    """Our own parameters, checked."""
+    """Checked values of the parameters of gymposium."""
 
     max_decisions: Any = None
     min_return: Any = 0.0
@@ -91,7 +90,7 @@ class _Own:
 
 
 class GymGame:
-    """A Gymnasium environment with fixed parameters, as a game."""
+    """A game made from a Gymnasium environment with fixed parameters."""
 
     seats = 1
     tensor_shape: tuple[int, ...] | None = None
@@ -151,7 +150,7 @@ class GymGame:
         return gym_game, (self.env_id, {}, dict(self.params))
 
     def make(self) -> gymnasium.Env[Any, Any]:
-        """A new environment."""
+        """Make a new environment."""
         try:
             return gymnasium.make(self.env_id, disable_env_checker=True, **self._keywords)
         except GymposiumError:
@@ -195,7 +194,7 @@ class GymGame:
 
 
 class GymMatch:
-    """One episode of an environment."""
+    """A match that is one episode of an environment."""
 
     def __init__(self, game: GymGame, reset_seed: int, seed: int | None) -> None:
         self.game = game
@@ -245,8 +244,9 @@ class GymMatch:
         return (self._return,)
 
     def fork(self, rng: random.Random) -> GymMatch:
-        """The same position, by playing it again. Raises `NoSampler` where chance may come later, since it could not be
-        drawn from `rng`."""
+        """Return the same position by replaying it.
+
+        Raises `NoSampler` unless the environment is deterministic, because later chance cannot come from `rng`."""
         if not self.game.deterministic:
             raise NoSampler(f"{self.game.name} cannot be forked: {_NO_CHANCE}.")
         return self.game.load(self.events)
@@ -255,7 +255,7 @@ class GymMatch:
         return self.fork(rng)  # where it may be forked at all, what is shown decides everything
 
     def _note(self, shown: Any, info: Mapping[str, Any], reward: float = 0.0) -> None:
-        """Take what the environment answered: into the record as a digest."""
+        """Keep what the environment returned, and record its digest."""
         if not isinstance(shown, str):
             raise TypeError(
                 f"{self.game.env_id} showed {type(shown).__name__}, though its observations are to be text."
@@ -274,7 +274,7 @@ class GymMatch:
                 )
 
     def _listed(self, names: Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
-        """The legal moves and their indices."""
+        """Return the legal moves and their indices."""
         if self._over:
             return {}
         mask = info.get("action_mask")
@@ -295,7 +295,7 @@ class GymMatch:
 
 
 def _value(text: str) -> Any:
-    """A parameter's value as it is written: a number, True, False, None, or else text, with quotes or without."""
+    """Return the value of a written parameter: a number, True, False, None, or text with or without quotes."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -303,5 +303,5 @@ def _value(text: str) -> Any:
 
 
 def _written(value: Any) -> str:
-    """The inverse of `_value`."""
+    """Write a parameter's value; the inverse of `_value`."""
     return value if isinstance(value, str) and _value(value) == value else repr(value)

@@ -1,6 +1,6 @@
-"""Pictures of boards, as SVG, for whoever looks at matches in a browser (`gymposium.games.protocol.Draws`).
+"""Pictures of boards as SVG, for people who look at matches in a browser (`gymposium.games.protocol.Draws`).
 
-A picture takes no script and loads nothing. Its colours follow the reader's, light or dark.
+Pictures need no script and load nothing. Their colours follow the light or dark scheme of the browser.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ svg { --square: #f4f1ea; --dark: #dcd3c2; --line: #b9ad97; --name: #6b6459; --on
 </style>"""
 
 _EDGE = 0.07
-"""Room for the names of rows and columns, as a share of the longer side."""
+"""Width of the margin for names of rows and columns, as a fraction of the longer side."""
 
 
 def board(
@@ -30,8 +30,10 @@ def board(
     checkered: bool = False,
     told: str,
 ) -> str:
-    """A board of squares, the uppermost row first. `pieces` says what is drawn, in a square of size 1, for what stands
-    on one; whatever it does not name is empty. `told` is the picture in words, for those who do not see it."""
+    """Return the picture of a board of squares, top row first.
+
+    `pieces` maps the content of a square to its drawing in a square of size 1; other squares are empty. `told`
+    describes the picture for people who cannot see it."""
     height, width = len(rows), max(map(len, rows))
     edge = _EDGE * max(height, width)
     left, below = edge * bool(row_names), edge * bool(column_names)
@@ -58,22 +60,22 @@ def board(
 
 
 def cross() -> str:
-    """An x."""
+    """Return the drawing of an x."""
     return '<path d="M.24.24.76.76M.76.24.24.76" stroke="var(--one)" stroke-width=".13" stroke-linecap="round"/>'
 
 
 def ring() -> str:
-    """An o."""
+    """Return the drawing of an o."""
     return '<circle cx=".5" cy=".5" r=".27" fill="none" stroke="var(--two)" stroke-width=".12"/>'
 
 
 def disc(colour: str) -> str:
-    """A disc of one of the picture's colours: one, two, white, black."""
+    """Return the drawing of a disc in one of the picture's colours: one, two, white or black."""
     return f'<circle cx=".5" cy=".5" r=".38" fill="var(--{colour})" stroke="var(--edge)" stroke-width=".025"/>'
 
 
 def glyph(text: str, colour: str) -> str:
-    """A sign of one of the picture's colours, with an edge."""
+    """Return the drawing of a character in one of the picture's colours, with an outline."""
     # U+FE0E: as text, not as a coloured emoji
     return (
         f'<text x=".5" y=".79" font-size=".82" text-anchor="middle" fill="var(--{colour})" stroke="var(--edge)" '

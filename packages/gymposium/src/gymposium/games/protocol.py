@@ -1,7 +1,7 @@
-"""What a game is: the protocol that a game author writes and everything else relies on.
+"""Protocols of games and matches, on which environments, players, records and training rely.
 
-A `Game` is rules with fixed parameters, immutable; it makes matches. A `Match` is one play, begun from
-a seed, with chance drawn inside it. The list of events is the match: replaying it needs no generator.
+A `Game` is an immutable set of rules with fixed parameters. It makes matches. A `Match` is one play of a game; it
+starts from a seed and draws its own chance. Its list of events defines it completely: replaying needs no generator.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 CHANCE = -1
-"""The seat that chance events carry in a record."""
+"""Seat of chance events."""
 
 Style = Literal["full", "compact"]
-"""How much a prompt explains: `full` for a reader who meets the game, `compact` for one who knows it."""
+"""How much a prompt explains: `full` for readers new to the game, `compact` for readers who know it."""
 
 
 class Event(NamedTuple):
-    """One thing that happened in a match: a seat's move, or a chance outcome (`seat == CHANCE`)."""
+    """One event of a match: a seat's move, or a chance outcome (`seat == CHANCE`)."""
 
     seat: int
     move: str
@@ -34,7 +34,7 @@ class Event(NamedTuple):
 
 @dataclass(slots=True)  # not frozen: a frozen one costs three times as much, once per decision
 class Observation:
-    """What one seat may know now. `legal_moves` is None for games that take free text."""
+    """What one seat may know now. `legal_moves` is None in games of free text."""
 
     seat: int
     text: str
@@ -42,84 +42,87 @@ class Observation:
 
 
 class Match(Protocol):
-    """One play of a game. Made by `Game.new` or `Game.load`.
+    """One play of a game, made by `Game.new` or `Game.load`.
 
-    Only `apply` changes it. Where moves are simultaneous, two players may look at it from two threads at the same time
-    (the schedule `streaming`): what a match keeps so as not to work it out again is kept by one assignment."""
+    Only `apply` changes it. With simultaneous moves, two players may read it from two threads at the same time (the
+    schedule `streaming`), so a match must store cached values by a single assignment."""
 
     events: list[Event]
-    """Everything that happened, in order. Simultaneous moves stand in order of seat."""
+    """All events so far, in order. Simultaneous moves are in order of seat."""
 
     @property
     def game(self) -> Game: ...
 
     @property
     def seed(self) -> int | None:
-        """The seed that chance is drawn from; None where it was loaded or forked without one."""
+        """Seed from which chance is drawn; None if the match was loaded or forked without one."""
         ...
 
     def to_move(self) -> tuple[int, ...]:
-        """The seats that must move now; several where moves are simultaneous, () when it is over."""
+        """Return the seats that must move now: several for simultaneous moves, () at the end."""
         ...
 
     def legal_moves(self, seat: int) -> list[str] | None:
-        """The seat's legal moves, in the order of `legal_actions`; None for free text."""
+        """Return the seat's legal moves in the order of `legal_actions`, or None in games of free text."""
         ...
 
     def legal_actions(self, seat: int) -> list[int]:
-        """Indices of the legal moves in the game's action space, ascending; [] for free text."""
+        """Return the indices of the legal moves in the action space, ascending; [] in games of free text."""
         ...
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """The position in words, as this seat may see it."""
+        """Return the position in words, as this seat may see it."""
         ...
 
     def view(self, seat: int) -> str:
-        """A cheap key of what the seat knows, from the engine (never from our own text): equal keys
-        mean that the seat cannot tell the positions apart. Search and the leak check rest on it."""
+        """Return a key of what the seat knows, which is cheap to compute and not made from `observe`.
+
+        Equal keys mean that the seat cannot tell the positions apart. Search and the leak check rely on it."""
         ...
 
     def tensor(self, seat: int) -> np.ndarray:
-        """The seat's view as float32, shape `game.tensor_shape`."""
+        """Return the seat's view as a float32 array of shape `game.tensor_shape`."""
         ...
 
     def apply(self, moves: Mapping[int, str]) -> None:
-        """Play one move for each seat of `to_move()`; chance that follows is drawn at once.
+        """Play one move for each seat of `to_move()`, and draw the chance that follows.
 
-        Raises `IllegalMove` or `WrongSeat` and then leaves the match as it was."""
+        Raises `IllegalMove` or `WrongSeat`, and then leaves the match unchanged."""
         ...
 
     def returns(self) -> tuple[float, ...]:
-        """Sum of rewards so far, one per seat."""
+        """Return the sum of rewards so far for each seat."""
         ...
 
     def fork(self, rng: random.Random) -> Match:
-        """The same position; later chance comes from `rng`."""
+        """Return a copy at the same position that draws later chance from `rng`."""
         ...
 
     def resample(self, seat: int, rng: random.Random) -> Match:
-        """Another world that this seat cannot tell from this one. Raises `NoSampler` where the game
-        has no such sampler."""
+        """Return another world that this seat cannot tell from this one.
+
+        Raises `NoSampler` if the game has no such sampler."""
         ...
 
 
 @runtime_checkable
 class Reports(Protocol):
-    """What a match may add: more to say of how a seat did than its return. Recorded, and told at the end."""
+    """Optional protocol: a match that reports figures for each seat besides its return, which are recorded."""
 
     def report(self, seat: int) -> Mapping[str, float]:
-        """Figures by name, asked once the match is over: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
+        """Return figures by name at the end of the match: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
         ...
 
 
 @runtime_checkable
 class Draws(Protocol):
-    """What a match may add: a picture of the position, for people who look at it in a browser. No player gets it."""
+    """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
 
     def render_html(self, seat: int) -> str | None:
-        """The position as this seat may see it, as a piece of HTML, or None where there is no picture. It stands in a
-        square frame of its own, which it should fill (an `<svg>` with a `viewBox` does), in light and in dark colours
-        (`prefers-color-scheme`). It can hold styles; scripts do not run and nothing is loaded.
+        """Return the position as this seat may see it as HTML, or None if there is no picture.
+
+        The HTML is shown in a square frame, which it should fill (an `<svg>` with a `viewBox` does), in light and dark
+        colours (`prefers-color-scheme`). It may have styles; scripts do not run and nothing is loaded.
         `gymposium.games.pictures` draws boards."""
         ...
 
@@ -137,7 +140,7 @@ class Game(Protocol):
 
     @property
     def name(self) -> str:
-        """OpenSpiel's string form with the parameters that differ from the defaults: `goofspiel(num_cards=8)`."""
+        """Name in OpenSpiel's form, with the parameters that differ from the defaults: `goofspiel(num_cards=8)`."""
         ...
 
     @property
@@ -145,17 +148,17 @@ class Game(Protocol):
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """Least and greatest return that a seat can end with."""
+        """Least and greatest return that a seat can have at the end."""
         ...
 
     @property
     def max_decisions(self) -> int:
-        """No match has more decisions than this."""
+        """Upper bound on the decisions of a match."""
         ...
 
     @property
     def num_actions(self) -> int:
-        """Size of the action space; 0 for free text."""
+        """Size of the action space; 0 in games of free text."""
         ...
 
     @property
@@ -163,25 +166,26 @@ class Game(Protocol):
 
     @property
     def move_pattern(self) -> re.Pattern[str] | None:
-        """Matches whatever could be a move in some position; tells *illegal* from *unparsable*."""
+        """Pattern of everything that could be a move in some position; distinguishes *illegal* from *unparsable*."""
         ...
 
     def rules(self, seat: int, style: Style = "full") -> str:
-        """What does not change during a match: the rules and who this seat is."""
+        """Return what does not change during a match: the rules and which seat this is."""
         ...
 
     def new(self, seed: int) -> Match:
-        """Begin a match. Equal seeds and equal moves give equal matches."""
+        """Start a match. Equal seeds and equal moves give equal matches."""
         ...
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> Match:
-        """The match that these events make. With its seed it can be played on as the original would be."""
+        """Return the match that these events lead to. With its seed it continues as the original would."""
         ...
 
 
 def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
-    """`win`, `draw` or `loss` of a seat against the best of the others; `score` where it plays alone. The seat
-    `forfeit` has lost to all others, even where the match had paid them no more by then."""
+    """Return `win`, `draw` or `loss` of a seat against the best other seat, or `score` in games for one seat.
+
+    The seat `forfeit` loses to all others, whatever the returns."""
     if len(returns) == 1:
         return "score"
     if seat == forfeit:

@@ -1,4 +1,4 @@
-"""From a name to a game."""
+"""Make and cache games by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing recorded events again, one node at a time: what every kind of match does to load a record."""
+"""Replay of recorded events, shared by all kinds of matches that load records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gymposium.errors import BadRecord, IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event
 
 CHANCE_NODE = (CHANCE,)
-"""Who is to move where chance is."""
+"""The seats to move at a chance node."""
 
 
 def replay(
@@ -17,10 +17,11 @@ def replay(
     chance: Callable[[int, str], None],
     play: Callable[[Mapping[int, str]], None],
 ) -> None:
-    """Play the events in order. `waiting` says who is to move, `CHANCE_NODE` included; `chance` takes the number of
-    an event and its outcome, `play` the moves of all who are to move at once.
+    """Play the events in order.
 
-    Raises `BadRecord` with the number of the first event that does not follow from the rules."""
+    `waiting` returns the seats to move, or `CHANCE_NODE`. `chance` takes the number of an event and its outcome, and
+    `play` the moves of all seats to move. Raises `BadRecord` with the number of the first event that breaks the
+    rules."""
     pending: dict[int, str] = {}
     for number, (seat, move) in enumerate(events):
         seats = waiting()

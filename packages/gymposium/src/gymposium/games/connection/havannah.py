@@ -71,4 +71,4 @@ class Havannah:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
 
 
-game = openspiel_game(Havannah)
+game = openspiel_game("havannah", Havannah)

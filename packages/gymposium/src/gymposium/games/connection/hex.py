@@ -56,4 +56,4 @@ class Hex:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.slanted(rows)}"
 
 
-game = openspiel_game(Hex)
+game = openspiel_game("hex", Hex)

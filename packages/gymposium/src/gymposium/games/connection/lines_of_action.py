@@ -128,4 +128,4 @@ class LinesOfActionGame(OpenBoardGame):
         return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_steps(state)}"
 
 
-game = openspiel_game(LinesOfAction, LinesOfActionGame)
+game = openspiel_game("lines_of_action", LinesOfAction, LinesOfActionGame)

@@ -55,4 +55,4 @@ class Y:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._board.full(state, seat)}"
 
 
-game = openspiel_game(Y)
+game = openspiel_game("y", Y)

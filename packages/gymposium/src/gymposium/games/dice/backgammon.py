@@ -183,4 +183,4 @@ class BackgammonGame(OpenSpielGame):
         return f"{state.observation_string(seat)}Turns: {turns(state)}\n"
 
 
-game = openspiel_game(Backgammon, BackgammonGame)
+game = openspiel_game("backgammon", Backgammon, BackgammonGame)

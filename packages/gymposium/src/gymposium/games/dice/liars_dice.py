@@ -95,4 +95,4 @@ def _and(dice: str) -> str:
     return dice if len(dice) == 1 else f"{', '.join(dice[:-1])} and {dice[-1]}"
 
 
-game = openspiel_game(LiarsDice, players=2)
+game = openspiel_game("liars_dice", LiarsDice, players=2)

@@ -86,4 +86,4 @@ class PigGame(OpenSpielGame):
         return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]
 
 
-game = openspiel_game(Pig, PigGame, players=2)
+game = openspiel_game("pig", Pig, PigGame, players=2)

@@ -82,4 +82,4 @@ def _told(square: str, cells: str, mark: str) -> str:
     return _SQUARES[cell] if cells[cell] == mark else f"{_SQUARES[cell]} (taken)"
 
 
-game = openspiel_game(PhantomTicTacToe)
+game = openspiel_game("phantom_ttt", PhantomTicTacToe)

@@ -145,4 +145,4 @@ class NineMensMorrisGame(OpenBoardGame):
         return seat, view.removing, white / _MEN, black / _MEN, view.turns / _TURNS
 
 
-game = openspiel_game(NineMensMorris, NineMensMorrisGame)
+game = openspiel_game("nine_mens_morris", NineMensMorris, NineMensMorrisGame)

@@ -59,4 +59,4 @@ def _tell(board: str, seat: int, to_move: bool, style: Style) -> str:
     return _FULL.format(*cells, mark=_MARKS[seat], turn=", to move" if to_move else "")
 
 
-game = openspiel_game(TicTacToe)
+game = openspiel_game("tic_tac_toe", TicTacToe)

@@ -129,4 +129,4 @@ def _turn(player: int, seat: int, forced: str) -> str:
     return f"{who} must play in board {int(forced) + 1}"
 
 
-game = openspiel_game(UltimateTicTacToe)
+game = openspiel_game("ultimate_tic_tac_toe", UltimateTicTacToe)

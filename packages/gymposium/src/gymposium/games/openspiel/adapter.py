@@ -35,7 +35,7 @@ the process with more. All others abort in C++."""
 
 
 class OpenSpielGame:
-    """An OpenSpiel game with fixed parameters and its words."""
+    """A game of OpenSpiel with fixed parameters, and its words."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, wording: Wording) -> None:
         self.spec = spec
@@ -86,11 +86,11 @@ class OpenSpielGame:
         return self.wording.rules(seat, style)
 
     def name_moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """The names of legal actions of a seat, where they depend on the position (`names` is None)."""
+        """Return the names of legal actions of a seat, if they depend on the position (`names` is None)."""
         return cast(WordingByPosition, self.wording).moves(state, seat, actions)
 
     def start(self) -> pyspiel.State:
-        """The engine's state before anything happened."""
+        """Return the engine's initial state."""
         return self.engine.new_initial_state()
 
     def new(self, seed: int) -> OpenSpielMatch:
@@ -104,12 +104,12 @@ class OpenSpielGame:
         return match
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
-        """What chance may do now, and how likely each is."""
+        """Return the chance outcomes and their probabilities."""
         outcomes: list[tuple[int, float]] = state.chance_outcomes()
         return outcomes
 
     def outcome(self, state: pyspiel.State, action: int) -> str:
-        """What a chance outcome is called in a record: on one line, and told apart from all others of its node."""
+        """Return the name of a chance outcome in a record: one line, unique among the outcomes of its node."""
         text: str = state.action_to_string(CHANCE, action)
         return text
 
@@ -120,8 +120,9 @@ class OpenSpielGame:
         return view
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """`match.resample`, for a game that hides something: by the engine's own sampler. A game whose engine
-        has none that is sound puts its own in a subclass, which sets `resamples`."""
+        """Implement `match.resample` with the engine's own sampler.
+
+        A game whose engine has no sound sampler overrides this in a subclass that sets `resamples`."""
         if not self.resamples:
             raise NoSampler(
                 f"{self.name} hides something, and its engine has no sound sampler of the worlds that a seat's own "
@@ -143,7 +144,7 @@ class OpenSpielGame:
 
 
 class OpenSpielMatch:
-    """One play of an OpenSpiel game. `state` is the engine's; only search over sampled worlds reads it."""
+    """A match of an OpenSpiel game. `state` is the engine's; only search over sampled worlds reads it."""
 
     __slots__ = ("_actions", "_moves", "_rng", "_seats", "events", "game", "seed", "state")
 
@@ -163,12 +164,12 @@ class OpenSpielMatch:
         self._forget()
 
     def _forget(self) -> None:
-        """The position has changed. What is asked of it is asked several times, and the engine takes long to answer."""
+        """Clear the cached answers after the position has changed. The engine is slow to answer repeated questions."""
         self._seats: tuple[int, ...] | None = None
         self._actions: dict[int, list[int]] = {}
-        """The legal actions of each seat that somebody asked for."""
+        """Cached legal actions of each seat."""
         self._moves: dict[int, tuple[str, ...]] = {}
-        """Their names, where those depend on the position."""
+        """Their names, if those depend on the position."""
 
     def to_move(self) -> tuple[int, ...]:
         seats = self._seats
@@ -185,7 +186,7 @@ class OpenSpielMatch:
         return ()
 
     def _legal(self, seat: int) -> list[int]:
-        """Not to be changed."""
+        """Return the cached legal actions, which callers must not change."""
         actions = self._actions.get(seat)
         if actions is None:
             actions = self._actions[seat] = self.state.legal_actions(seat)
@@ -263,7 +264,7 @@ class OpenSpielMatch:
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
-        """Follows at once on whatever brought the position about, so nothing is remembered of it yet."""
+        """Draw chance until a seat is to move. Nothing of the position is cached yet."""
         state = self.state
         while state.is_chance_node():
             if self._rng is None:
@@ -310,17 +311,18 @@ def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
 
 
 def openspiel_game(
+    name: str,
     words: Callable[..., Wording],
     kind: Callable[[GameSpec, Mapping[str, Any], pyspiel.Game, Any], OpenSpielGame] = OpenSpielGame,
     **fixed: Any,
 ) -> Callable[[GameSpec, Mapping[str, Any]], OpenSpielGame]:
     """Return the entry point of an OpenSpiel game, made from its words and, if given, a subclass of `OpenSpielGame`.
 
-    The engine's game has the spec's name. It takes the parameters of the spec and those in `fixed`. `words` is called
-    with the engine's game and the parameters of the spec: `words(engine, **params)`."""
+    `name` is the engine's. Its game takes the parameters of the spec and those in `fixed`. `words` is called with the
+    engine's game and the parameters of the spec: `words(engine, **params)`."""
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-        engine = engine_game(spec.name, {**params, **fixed})
+        engine = engine_game(name, {**params, **fixed})
         return kind(spec, params, engine, words(engine, **params))
 
     return game

@@ -1,4 +1,4 @@
-"""Any OpenSpiel game, with the engine's own plain text: `openspiel:NAME`."""
+"""OpenSpiel games with the engine's own plain text: `openspiel:NAME`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium.plugins.specs import GameSpec
 
 
 class PlainWording:
-    """The engine's text as it is, with the legal moves."""
+    """Words that are the engine's own text, with the legal moves."""
 
     move_pattern = re.compile(r"[^\n]{1,120}")
 
@@ -42,7 +42,7 @@ class PlainWording:
 
 
 def plain_game(name: str) -> OpenSpielGame:
-    """The OpenSpiel game with this name and parameters."""
+    """Make the OpenSpiel game with this name and parameters."""
     short, _ = parse_name(name)
     known = pyspiel.registered_names()
     if short not in known:

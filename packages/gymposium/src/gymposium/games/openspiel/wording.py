@@ -1,4 +1,4 @@
-"""What one OpenSpiel game needs to be played in words. Every number in it comes from the engine."""
+"""Protocols of the words of OpenSpiel games. Every number in the words comes from the engine."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 
 
 class Wording(Protocol):
-    """The words of one game. Its text is a function of what the seat's engine view holds, no more."""
+    """Protocol of the words of one game. Texts depend only on what the seat's engine view holds."""
 
     move_pattern: re.Pattern[str]
 
     def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
-        """The name of each action, by index; None where the words are `WordingByPosition`."""
+        """Return the name of each action by index, or None for `WordingByPosition`."""
         ...
 
     def rules(self, seat: int, style: Style) -> str:
-        """What does not change during a match."""
+        """Return what does not change during a match."""
         ...
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        """The position as this seat may see it, without the list of legal moves."""
+        """Return the position as this seat may see it, without the list of legal moves."""
         ...
 
 
 class WordingByPosition(Wording, Protocol):
-    """The words of a game in which what an action is called depends on the position. Its `move_names` gives None."""
+    """Protocol of words in which the name of an action depends on the position. `move_names` returns None."""
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """The name of each of these actions, all of them legal in this position."""
+        """Return the name of each of these actions, which are legal in this position."""
         ...
 
 
 @runtime_checkable
 class WordingWithPictures(Protocol):
-    """What a wording may add: pictures, for people who look at matches in a browser."""
+    """Optional protocol: words with pictures for people in a browser."""
 
     def render_html(self, state: pyspiel.State, seat: int) -> str:
-        """The position as this seat may see it (`gymposium.games.protocol.Draws`)."""
+        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`)."""
         ...

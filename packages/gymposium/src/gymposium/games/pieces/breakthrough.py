@@ -62,4 +62,4 @@ class Breakthrough:
         return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
 
 
-game = openspiel_game(Breakthrough, OpenBoardGame)
+game = openspiel_game("breakthrough", Breakthrough, OpenBoardGame)

@@ -151,4 +151,4 @@ class CheckersGame(OpenBoardGame):
         return seat, self._words.facts(state)[0] / _QUIET
 
 
-game = openspiel_game(Checkers, CheckersGame)
+game = openspiel_game("checkers", Checkers, CheckersGame)

@@ -188,4 +188,4 @@ class ChessGame(OpenSpielGame):
         return f"{state.observation_string(seat)} {' '.join(self._words.since(state))}"
 
 
-game = openspiel_game(Chess, ChessGame)
+game = openspiel_game("chess", Chess, ChessGame)

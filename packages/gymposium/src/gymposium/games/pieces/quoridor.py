@@ -133,4 +133,4 @@ class QuoridorGame(OpenBoardGame):
         return seat, state.move_number() / self.engine.max_game_length()
 
 
-game = openspiel_game(Quoridor, QuoridorGame)
+game = openspiel_game("quoridor", Quoridor, QuoridorGame)

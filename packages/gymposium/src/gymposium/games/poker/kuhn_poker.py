@@ -63,4 +63,4 @@ def _tell(view: str, seat: int, style: Style, live: bool) -> str:
     return f"Your card: {card}. {past} Chips in the pot: you {chips[0]}, your opponent {chips[1]}.\n"
 
 
-game = openspiel_game(lambda engine: KuhnPoker())
+game = openspiel_game("kuhn_poker", lambda engine: KuhnPoker())

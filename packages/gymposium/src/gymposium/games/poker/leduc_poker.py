@@ -83,4 +83,4 @@ def _tell(view: str, seat: int, style: Style, legal: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-game = openspiel_game(lambda engine: LeducPoker())
+game = openspiel_game("leduc_poker", lambda engine: LeducPoker())

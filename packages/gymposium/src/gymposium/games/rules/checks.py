@@ -1,4 +1,4 @@
-"""Whether an author's class is a set of rules: said when the game is made, in words that tell what to write."""
+"""Checks of an author's class of rules when the game is made, with errors that say what to write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RulesError(Exception):
-    """A set of rules answered with what it must not. The message names the method and says what to write."""
+    """A method of an author's rules returned a wrong value. The message names the method and says what to return."""
 
 
 _FACTS = {
@@ -41,7 +41,7 @@ _OPTIONAL = {
 
 
 def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[str, Any]) -> Rules[S]:
-    """The author's rules with these parameters. Raises `PluginError` where they are not what rules must be."""
+    """Make the author's rules with these parameters. Raises `PluginError` if they do not follow the protocol."""
     called = getattr(author, "__name__", repr(author))
     try:
         inspect.signature(author).bind(**params)
@@ -60,7 +60,7 @@ def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[
 
 
 def _check_parts(called: str, rules: object) -> None:
-    """Every method is there, and takes what it will be given."""
+    """Raise `RulesError` unless every method exists and takes the right arguments."""
     missing = [form for name, form in (_FACTS | _METHODS).items() if not hasattr(rules, name)]
     if missing:
         raise RulesError(f"{called} is not a set of rules yet. It lacks: {'; '.join(missing)}.")
@@ -76,7 +76,7 @@ def _check_parts(called: str, rules: object) -> None:
 
 
 def _check_facts(called: str, rules: Rules[Any], spec: GameSpec) -> None:
-    """What is fixed has its type, and agrees with the spec."""
+    """Raise `RulesError` unless the attributes have the right types and agree with the spec."""
     moves: object = rules.moves
     if (moves is None) != spec.free_text:
         raise RulesError(

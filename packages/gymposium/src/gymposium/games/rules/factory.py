@@ -36,7 +36,7 @@ def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str,
 
 
 def _try_out(game: RulesGame[Any]) -> None:
-    """Play one decision, and ask everything about the positions before and after it. Raises `PluginError`."""
+    """Play one decision and call every method at the positions before and after it. Raises `PluginError`."""
     rules, called = game.author, game.called
     try:
         _check_position(called, rules.start(), rules.start())

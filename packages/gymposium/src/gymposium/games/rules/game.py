@@ -1,4 +1,4 @@
-"""The game and the matches that an author's rules make."""
+"""Games and matches made from an author's rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RulesGame(Generic[S]):
-    """A `Game` of an author's rules."""
+    """A `Game` made from an author's rules."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], author: Rules[S]) -> None:
         self.spec = spec
@@ -84,7 +84,7 @@ class RulesGame(Generic[S]):
             raise RulesError(f"{self.called}.tensor does not have the shape of tensor_shape: {error}.") from error
 
     def to_move(self, state: S) -> tuple[int, ...]:
-        """Who must move, `(CHANCE,)` included. Raises `RulesError` where the author's answer is none."""
+        """Return the seats to move, or `(CHANCE,)`. Raises `RulesError` if the author's answer is invalid."""
         if state is None:
             raise RulesError(f"{self.called}.play returned None; it must return the position after the moves.")
         seats = self.author.to_move(state)
@@ -105,7 +105,7 @@ class RulesGame(Generic[S]):
         return seats
 
     def legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
-        """The legal actions of a seat to move, ascending, and their names."""
+        """Return the legal actions of a seat to move, ascending, and their names."""
         moves, listed = cast(list[str], self.moves), self.author.legal_moves(state, seat)
         if listed is None or not listed:
             raise RulesError(
@@ -120,7 +120,7 @@ class RulesGame(Generic[S]):
         return actions, [moves[action] for action in actions]
 
     def outcomes(self, state: S) -> list[tuple[str, float]]:
-        """What chance may do here, with probabilities, in an order that does not depend on the author's."""
+        """Return the chance outcomes with their probabilities, sorted so that the author's order does not matter."""
         if self._chance is None:
             raise RulesError(f"{self.called}.to_move returned (CHANCE,), but {self.called} has no method `chance`.")
         weights: object = self._chance(state)
@@ -138,7 +138,7 @@ class RulesGame(Generic[S]):
 
 
 class RulesMatch(Generic[S]):
-    """One play of an author's rules. Positions never change, so forks share them."""
+    """A `Match` of an author's rules. Positions never change, so forks share them."""
 
     __slots__ = ("_legal", "_rng", "_to_move", "events", "game", "seed", "state")
 
@@ -230,8 +230,9 @@ class RulesMatch(Generic[S]):
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
     def _settle(self) -> None:
-        """Draw what chance decides, then list the legal moves: now, rather than when a player first asks, so that
-        what is wrong with them is found where the driver reports it with the match so far."""
+        """Draw chance, then list the legal moves.
+
+        Listing them now, not when a player first asks, makes the driver report errors with the match so far."""
         while self._to_move == CHANCE_NODE:
             if self._rng is None:
                 if self.seed is None:

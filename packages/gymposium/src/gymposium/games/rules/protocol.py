@@ -1,4 +1,4 @@
-"""What a game author writes: `Rules`, and what may be added to it."""
+"""Protocols that a game author implements: `Rules`, and optional ones."""
 
 from __future__ import annotations
 
@@ -12,116 +12,120 @@ if TYPE_CHECKING:
     import numpy as np
 
 S = TypeVar("S", bound=Hashable)
-"""The author's own type for a position. It must not change once it is made, and compare by value: a NamedTuple, a
-frozen dataclass, a tuple, a string."""
+"""Type of the author's positions. Positions are immutable and compare by value: a NamedTuple, a frozen dataclass, a
+tuple or a string."""
 
 
 class Rules(Protocol[S]):
-    """The rules of a game, as functions of its position. Write a class with these methods; it derives from nothing.
+    """Protocol of the rules of a game: pure functions of a position. The author's class needs no base class.
 
-    Nothing here keeps anything: a position goes in, an answer comes out, and equal positions get equal answers.
-    The class is made with the game's parameters as keywords, and may raise `BadParameter` where they do not go
-    together.
-    """
+    Methods keep no state, and equal positions give equal results. The class is called with the game's parameters as
+    keywords, and may raise `BadParameter` if they contradict one another."""
 
     @property
     def moves(self) -> Sequence[str] | None:
-        """The name of every move that may ever be legal; their order is that of the action space. None where
-        seats answer in free text."""
+        """Names of all moves that may ever be legal, in the order of the action space; None in games of free text."""
         ...
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """Least and greatest return that a seat can end with."""
+        """Least and greatest return that a seat can have at the end."""
         ...
 
     @property
     def max_decisions(self) -> int:
-        """No match has more decisions than this."""
+        """Upper bound on the decisions of a match."""
         ...
 
     def start(self) -> S:
-        """The position that every match begins with, before chance and before any move."""
+        """Return the position in which every match starts, before chance and moves."""
         ...
 
     def to_move(self, state: S, /) -> tuple[int, ...]:
-        """The seats that must move now; several, in ascending order, where they move at once; `(CHANCE,)` where
-        chance decides; `()` when it is over."""
+        """Return the seats to move in ascending order: several for simultaneous moves, `(CHANCE,)` if chance decides,
+        `()` at the end."""
         ...
 
     def legal_moves(self, state: S, seat: int, /) -> Sequence[str] | None:
-        """The legal moves of a seat that is to move, at least one; None in a game of free text."""
+        """Return the legal moves of a seat to move, at least one, or None in games of free text."""
         ...
 
     def play(self, state: S, moves: Mapping[int, str], /) -> S:
-        """The position after these moves, one for each of `to_move(state)`, all of them legal; after chance,
-        `{CHANCE: outcome}`. The position that was given stays as it is."""
+        """Return the position after one legal move for each seat of `to_move(state)`, or after `{CHANCE: outcome}`.
+
+        The given position must not change."""
         ...
 
     def returns(self, state: S, /) -> tuple[float, ...]:
-        """Sum of rewards so far, one per seat."""
+        """Return the sum of rewards so far for each seat."""
         ...
 
     def rules(self, seat: int, style: Style, /) -> str:
-        """The rules in words and who this seat is, ending in a line break: what does not change in a match."""
+        """Return the rules in words and which seat this is, ending in a line break. They must not change in a
+        match."""
         ...
 
     def position(self, state: S, seat: int, style: Style, /) -> str:
-        """All that this seat may know of the position, in words, ending in a line break. Its legal moves are
-        added to it."""
+        """Return all that this seat may know of the position in words, ending in a line break, without its legal
+        moves."""
         ...
 
 
 @runtime_checkable
 class HasChance(Protocol):
-    """For games with dice or cards: `chance=True` in the spec."""
+    """Optional protocol: rules of a game with chance (`chance=True` in the spec)."""
 
     def chance(self, state: object, /) -> Mapping[str, float]:
-        """The outcomes that are possible here, by name, with their weights: `{"heads": 1, "tails": 1}`. Only the
-        proportions of the weights count."""
+        """Return the possible outcomes by name with their weights: `{"heads": 1, "tails": 1}`.
+
+        Weights need not sum to 1."""
         ...
 
 
 @runtime_checkable
 class HasView(Protocol):
-    """For games that hide something, where it must be written: `information="imperfect"` in the spec. Where nothing
-    is hidden, the position itself (its `repr`) is the view."""
+    """Optional protocol: rules with a view, required for hidden information (`information="imperfect"` in the spec).
+
+    Without it, the `repr` of the position is the view."""
 
     def view(self, state: object, seat: int, /) -> str:
-        """A short key of all that this seat knows, and of nothing else: two positions with equal keys are the
-        same to it. Search and the leak check rest on it, so write it beside `position`, not from its text. The
-        returns are added to it at the end, when everybody is told them."""
+        """Return a short key of all that this seat knows and nothing else: it cannot tell positions with equal keys
+        apart.
+
+        Search and the leak check rely on it, so do not make it from the text of `position`. The returns are added at
+        the end, when all seats learn them."""
         ...
 
 
 @runtime_checkable
 class HasTensor(Protocol):
-    """For `observation="tensor"`: what a seat knows, in numbers."""
+    """Optional protocol: rules with a tensor observation (`observation="tensor"`)."""
 
     @property
     def tensor_shape(self) -> tuple[int, ...]:
-        """The shape of every tensor."""
+        """Shape of every tensor."""
         ...
 
     def tensor(self, state: object, seat: int, /) -> np.ndarray | Sequence[float]:
-        """What this seat may know, as numbers of that shape, or flat."""
+        """Return what this seat may know as numbers, of that shape or flat."""
         ...
 
 
 @runtime_checkable
 class HasResample(Protocol):
-    """For search in games that hide so much that playing at random hardly ever leads to what a seat has seen."""
+    """Optional protocol: rules that sample worlds, for games in which random play hardly ever matches what a seat has
+    seen."""
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random, /) -> Sequence[Event]:
-        """Events that might have happened instead of these, for all that this seat knows: its views were the same
-        all along, and its own moves."""
+        """Return other events that this seat cannot tell from these: its views and its own moves are the same at every
+        step."""
         ...
 
 
 @runtime_checkable
 class HasPictures(Protocol):
-    """For people who look at matches in a browser."""
+    """Optional protocol: rules that draw pictures for people in a browser."""
 
     def render_html(self, state: object, seat: int, /) -> str:
-        """The position as this seat may see it, as a piece of HTML (`gymposium.games.protocol.Draws`)."""
+        """Return the position as this seat may see it as HTML (`gymposium.games.protocol.Draws`)."""
         ...

@@ -99,4 +99,4 @@ class MancalaGame(OpenSpielGame):
         self.max_decisions = words.limit
 
 
-game = openspiel_game(Mancala, MancalaGame)
+game = openspiel_game("mancala", Mancala, MancalaGame)

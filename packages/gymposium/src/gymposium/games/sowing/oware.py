@@ -225,4 +225,4 @@ class OwareGame(OpenSpielGame):
         return f"{state.observation_string(seat)} {state.move_number()}"
 
 
-game = openspiel_game(Oware, OwareGame)
+game = openspiel_game("oware", Oware, OwareGame)

@@ -124,4 +124,4 @@ class AmazonsGame(OpenBoardGame):
         return values[: -self._cells] + chosen + values[-self._cells :]
 
 
-game = openspiel_game(Amazons, AmazonsGame)
+game = openspiel_game("amazons", Amazons, AmazonsGame)

@@ -45,4 +45,4 @@ class Clobber:
         return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
 
 
-game = openspiel_game(Clobber)
+game = openspiel_game("clobber", Clobber)

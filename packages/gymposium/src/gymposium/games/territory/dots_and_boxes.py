@@ -104,4 +104,4 @@ class DotsAndBoxesGame(OpenSpielGame):
         return values
 
 
-game = openspiel_game(DotsAndBoxes, DotsAndBoxesGame)
+game = openspiel_game("dots_and_boxes", DotsAndBoxes, DotsAndBoxesGame)

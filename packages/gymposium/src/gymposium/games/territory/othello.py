@@ -53,4 +53,4 @@ class Othello:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. {discs} The board:\n{drawn}\n"
 
 
-game = openspiel_game(Othello)
+game = openspiel_game("othello", Othello)
