@@ -38,7 +38,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
     which = st.integers(0, _KEPT - 1)
 
     class Matches(RuleBasedStateMachine):
-        """A few matches made from one another, which must not affect one another."""
+        """A few matches that came from one another, and must not disturb one another."""
 
         def __init__(self) -> None:
             super().__init__()
