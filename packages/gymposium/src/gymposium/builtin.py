@@ -1,4 +1,4 @@
-"""gymposium's own games, opponents, rewards and commands, by the same hooks that a stranger's plugin uses."""
+"""The built-in plugin: gymposium's own games, players, rewards and commands, through the same hooks as any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that say what to do next. Every error a user can cause derives from `GymposiumError`."""
+"""Errors that tell the user what to do next. All errors that a user can cause derive from `GymposiumError`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class GymposiumError(Exception):
 
 
 class UnknownName(GymposiumError, LookupError):
-    """A game, opponent or command that nobody registered; the message names the nearest ones."""
+    """No plugin registers a game, player, command or the like with this name; the message lists similar names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
-        """`hint` says what to write, where more is known than names that look alike."""
+        """`hint` says what to write instead; by default, similar names."""
         import difflib  # for the error alone: this module is part of every `import gymposium`
 
         known = sorted(known)
@@ -32,25 +32,25 @@ class UnknownName(GymposiumError, LookupError):
 
 
 class BadParameter(GymposiumError, ValueError):
-    """A game parameter that is unknown, of the wrong type or out of range."""
+    """A parameter of a game is unknown, of the wrong type or out of range."""
 
 
 class BadOption(GymposiumError, ValueError):
-    """A keyword or command-line value that is not one of the allowed forms."""
+    """The value of an option or a keyword is not one of the allowed forms."""
 
 
 class WrongType(GymposiumError, TypeError):
-    """An argument of the wrong type; the message says what was expected and what was given."""
+    """An argument has the wrong type; the message says what was expected and what was given."""
 
     def __init__(self, what: str, expected: str, given: object) -> None:
         super().__init__(f"{what} must be {expected}, not {given!r} of type {type(given).__name__}.")
 
 
 class NotAllowed(GymposiumError):
-    """A file or a web form names a game or player that only the user may name, and the user has not allowed it."""
+    """A file or a web form names a game or player that needs the user's permission, which was not given."""
 
     def __init__(self, name: str, why: str, flag: str) -> None:
-        """`why` says in a clause what is wrong with it, `flag` how it is allowed on the command line."""
+        """`why` is a clause that says what the name would do; `flag` allows it on the command line."""
         super().__init__(
             f"A file or a web form names {name!r}, which needs your permission: {why}. If you trust it, allow it:  "
             f"gymposium {flag} …  (or in the environment variable GYMPOSIUM_ALLOW)"
@@ -88,11 +88,11 @@ class NotAsked(GymposiumError, ValueError):
 
 
 class NoSampler(GymposiumError):
-    """Search cannot sample worlds for this seat without seeing what it may not see."""
+    """Search cannot sample worlds for this seat without looking at hidden information."""
 
 
 class MissingExtra(GymposiumError, ImportError):
-    """An optional part is not installed; the message is the exact line that installs it."""
+    """An optional part is not installed; the message holds the command that installs it."""
 
     def __init__(self, what: str, install: str) -> None:
         super().__init__(f"{what} is not installed. Install it with:  pip install {install}")
@@ -100,29 +100,29 @@ class MissingExtra(GymposiumError, ImportError):
 
 
 class PluginError(GymposiumError):
-    """A plugin is broken; raised only in strict mode, otherwise listed by `gymposium plugins list`."""
+    """A plugin is broken. Raised in strict mode and on use; otherwise `gymposium plugins list` shows it."""
 
 
 class BadReward(GymposiumError, ValueError):
-    """A reward function that did not give one finite reward for each trajectory."""
+    """A reward function did not return one finite reward for each trajectory."""
 
 
 class Unrated(GymposiumError):
-    """A reward function could not rate this group, and says why; another may go well. Whoever learns drops the group
-    and counts it under `reason`, a few words that are the same for all groups that failed alike."""
+    """A reward function could not rate this group of trajectories. Training drops the group and counts it under
+    `reason`, a few words that are equal for all groups that failed in the same way."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
-        """`detail` is what was wrong with this one, in a sentence."""
+        """`detail` is a sentence about this group."""
         super().__init__(f"The group was not rated: {reason}.{f' {detail}' if detail else ''}")
         self.reason = reason
 
 
 class LoggerError(GymposiumError):
-    """A logger that could not start, or failed in the middle of a run; the cause is what it raised itself."""
+    """A logger could not start, or failed during a run; the cause is the exception that it raised."""
 
 
 class BadRecord(GymposiumError, ValueError):
-    """A match record that cannot be read or does not replay."""
+    """A match record cannot be read, or replaying it gives another match."""
 
 
 def tells_what_to_do(error: BaseException) -> bool:

@@ -1,13 +1,13 @@
-"""Exact figures for small games, by traversal: how well anybody can do against random play (`optima_against_random`),
-and what a given player is worth.
+"""Exact results for small games, by traversal of all positions: the best possible play against random moves
+(`optima_against_random`), and how good a given player is.
 
-A player that can say how likely it plays each move is asked in every position that it can get into. The table of its
-answers (`tabulate`) is its `Policy`. How that does against random play or another policy is its `value`, what the
-strongest opponent gets against it the `best_response`, how far it is from an equilibrium its `exploitability`.
-`measure` gives them all.
+A player that can say how likely it plays each move is asked in every position that it can reach; the table of its
+answers is its `Policy` (`tabulate`). `value` is the result of a policy against random play or another policy,
+`best_response` the strongest opponent's result against it, and `exploitability` its distance from an equilibrium.
+`measure` computes all three.
 
-For games of OpenSpiel with two seats in turn and at most 20,000 positions, chance and hidden information included:
-`tic_tac_toe`, `kuhn_poker`, `leduc_poker`.
+For OpenSpiel's games with two seats that move in turn and at most 20,000 positions, with or without chance and hidden
+information: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`.
 """
 
 from gymposium.exact.measures import Figures, Measures, measure

@@ -1,4 +1,4 @@
-"""The loggers that a config names: checked, made, held to their promise, closed."""
+"""The loggers that a config names: their settings checked, made, guarded, and closed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gymposium.settings import read_settings
 
 @dataclass(frozen=True, slots=True)
 class NamedLogger:
-    """A logger under the name that a config has for it. What it raises becomes a `LoggerError` that says whose it is
-    and what to do; our own errors say that themselves."""
+    """A logger with its name in the config. An exception that it raises becomes a `LoggerError` with that name and what
+    to do; errors of gymposium pass unchanged."""
 
     name: str
     logger: Logger
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Raises `LoggerError` where the logger fails, a metric is neither a number nor text, or one is called `step`,
-        which is the name of the step itself."""
+        """Log the metrics of a step. Raises `LoggerError` if the logger fails, a metric is neither a number nor text, or
+        a name is `step`."""
         for name, value in metrics.items():
             if name in ("", "step") or not isinstance(value, int | float | str):
                 raise LoggerError(
@@ -37,12 +37,12 @@ class NamedLogger:
             self.logger.log(step, metrics)
 
     def artifact(self, name: str, path: Path) -> None:
-        """Raises `LoggerError` where the logger fails."""
+        """Store a file. Raises `LoggerError` if the logger fails."""
         with self._named(f"could not keep {path}"):
             self.logger.artifact(name, path)
 
     def close(self, error: BaseException | None = None) -> None:
-        """Raises `LoggerError` where the logger fails."""
+        """Close the logger. Raises `LoggerError` if it fails."""
         with self._named("could not be closed"):
             self.logger.close(error)
 
@@ -60,9 +60,11 @@ class NamedLogger:
 
 
 def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings of each logger, by name, as its own class has them. Nothing is started, and no service's library is
-    imported. Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra`
-    for a logger of gymposium-loggers where that is not installed."""
+    """The settings of each logger by name, as objects of its settings class. Nothing is started, and no library of a
+    service is imported.
+
+    Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra` for a logger
+    of gymposium-loggers if that is not installed."""
     return {name: _check(name, given) for name, given in options.items()}
 
 
@@ -77,7 +79,7 @@ def _check(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def check_installed(options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raises `MissingExtra` where a library that one of these loggers needs is not installed; none is imported."""
+    """Raise `MissingExtra` if a library that one of these loggers needs is not installed. None is imported."""
     for name in options:
         spec = host().loggers[name]
         if spec.needs and importlib.util.find_spec(spec.needs) is None:
@@ -85,11 +87,10 @@ def check_installed(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -> list[Logger]:
-    """The loggers of a run, in the order of `options`: the name of each with its options, as `[loggers.NAME]` tables
-    of a config have them.
+    """Make the loggers of a run. `options` holds the table `[loggers.NAME]` of each, by name, and gives the order.
 
-    All options are checked before the first logger starts. Where one cannot start, those before it are closed and the
-    error says what to do: `LoggerError`, or whatever `check_loggers` raises."""
+    All options are checked before the first logger starts. If one cannot start, those before it are closed. Raises
+    `LoggerError`, and as `check_loggers` does."""
     made: list[Logger] = []
     for name, settings in check_loggers(options).items():
         try:
@@ -115,8 +116,8 @@ def _make(name: str, settings: Any, start: LoggerStart) -> Logger:
 
 
 def close_loggers(loggers: Iterable[Logger], error: BaseException | None = None) -> None:
-    """Close every logger, whatever becomes of the others. With an `error`, which ended the run and goes on its way,
-    what fails here becomes a note of it; without one the first `LoggerError` is raised, with notes of the others."""
+    """Close every logger, also if another one fails to close. `error` is what ended the run, if anything did: failures
+    to close become notes of it. Otherwise the first failure is raised, with the others as notes."""
     ended = error
     for logger in loggers:
         try:

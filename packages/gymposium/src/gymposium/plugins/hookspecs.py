@@ -1,4 +1,4 @@
-"""The hooks that a plugin may implement. Each yields frozen specs; nothing heavy is imported here.
+"""The hooks that a plugin can implement. Each yields frozen specs; nothing heavy is imported here.
 
 A plugin is a module (or object) named by an entry point of the group `gymposium`:
 
@@ -42,7 +42,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def gymposium_games() -> Iterable[GameSpec]:
-    """Games on offer. Each appears as an env id in Gymnasium and PettingZoo and in every command.
+    """Offer games. Each gets an id in Gymnasium and PettingZoo, and a name in every command.
 
     Example: `yield GameSpec(name="nim", title="Nim", summary="Take sticks.", entry_point="nim.game:Nim")`
     """
@@ -51,7 +51,7 @@ def gymposium_games() -> Iterable[GameSpec]:
 
 @hookspec
 def gymposium_opponents() -> Iterable[OpponentSpec]:
-    """Players on offer, by the form in which they are written.
+    """Offer players, each by the form in which it is written.
 
     Example: `yield OpponentSpec(name="greedy", form="greedy", pattern="greedy", summary="Takes most.",
     entry_point="nim.players:greedy")`
@@ -61,8 +61,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
 
 @hookspec
 def gymposium_rewards() -> Iterable[RewardSpec]:
-    """Rewards on offer: functions from a group of trajectories to what each of them gets, by the form in which
-    they are written.
+    """Offer rewards, which are functions from a group of trajectories to a reward for each, by the form in which they
+    are written.
 
     Example: `yield RewardSpec(name="brief", form="brief", pattern="brief", summary="Wins, the shorter the better.",
     entry_point="nim.rewards:Brief")`
@@ -72,7 +72,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
 
 @hookspec
 def gymposium_loggers() -> Iterable[LoggerSpec]:
-    """Loggers on offer: where a training run's metrics go, by the name of their table in its config.
+    """Offer loggers for the metrics of training runs, each by the name of its table in a config.
 
     Example: `yield LoggerSpec(name="csv", summary="A table of numbers.", entry_point="nim.loggers:CsvLogger",
     settings="nim.loggers:CsvSettings")`
@@ -112,7 +112,7 @@ def gymposium_objectives() -> Iterable[ObjectiveSpec]:
 
 @hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
-    """Verbs of the `gymposium` command.
+    """Offer commands of `gymposium`.
 
     Example: `yield CommandSpec(name="nimber", summary="Print nimbers.", entry_point="nim.cli:nimber")`
     """

@@ -1,7 +1,7 @@
-"""What plugins yield: frozen descriptions whose implementation is imported only on use.
+"""Specs: the frozen descriptions that plugins yield. Implementations are imported on use.
 
-An entry point is written `"package.module:attribute"`. Nothing here imports an engine or a model. A spec is equal to
-itself alone: there is one of each in a process, and what else a dataclass can make costs time in every import.
+An entry point is written `"package.module:attribute"`. Nothing here imports an engine or a model. Specs compare by
+identity: there is one of each in a process, and generated methods would slow down every import.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def resolve(entry_point: str) -> Any:
-    """Import what `"module:attribute"` names. Whatever that raises propagates; `Host.implementation` puts it
-    into words."""
+    """Import the object that `"module:attribute"` names. All exceptions propagate; `Host.implementation` explains
+    them."""
     module, _, attribute = entry_point.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -32,14 +32,14 @@ def _check_entry_point(owner: str, entry_point: str) -> None:
 
 
 def _groups(pattern: str, text: str) -> dict[str, str | None] | None:
-    """The named groups of a text that the pattern matches whole."""
+    """The named groups if the pattern matches the whole text, otherwise None."""
     found = re.fullmatch(pattern, text)
     return None if found is None else found.groupdict()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameter:
-    """One typed parameter of a game, with what may be given for it.
+    """One typed parameter of a game, with its allowed values.
 
     `default` decides the type (bool, int, float or str). Numbers may have `low` and `high` (both
     included); `choices` lists all allowed values instead.
@@ -52,11 +52,11 @@ class Parameter:
     high: float | None = None
     choices: tuple[bool | int | float | str, ...] | None = None
     opens: str = ""
-    """What a value other than the default makes the game open, as a noun: `a file`. Records and suites, which are files
-    of perhaps somebody else, may give one only where the user allows it (`gymposium --allow`)."""
+    """What the game opens for a value other than the default, as a noun: `a file`. A record or suite, which may come
+    from anybody, may give such a value only if the user allows it (`gymposium --allow`)."""
 
     def check(self, value: Any) -> Any:
-        """`value` in this parameter's type; text such as `"8"` is read. Raises `BadParameter`."""
+        """The value converted to the type of the parameter; text such as `"8"` is parsed. Raises `BadParameter`."""
         value = self._convert(value)
         if self.choices is not None and value not in self.choices:
             raise BadParameter(f"{self.name}={value!r}: must be one of {', '.join(map(str, self.choices))}.")
@@ -97,22 +97,22 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GameSpec:
-    """A game on offer. `entry_point` resolves to `(spec, params) -> Game`."""
+    """A game that a plugin offers. `entry_point` resolves to `(spec, params) -> Game`."""
 
     name: str
-    """Lower-case identifier, OpenSpiel's where it has the game: `tic_tac_toe`."""
+    """Lower-case identifier; the name in OpenSpiel if it has the game: `tic_tac_toe`."""
     title: str
     summary: str
     """One line for lists."""
     entry_point: str
     seats: int = 2
-    """Where the game has a parameter named `players`, the number of seats is that, and this its default."""
+    """Number of seats. If the game has a parameter named `players`, that parameter decides, and this is its default."""
     seat_names: tuple[str, ...] = ()
     """What the rules call the seats, one name for each: `("Black", "White")`, `("x", "o")`. Pages show them, and a seat
     whose name begins with Black or White has that colour there. None where the rules have no names for them."""
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
-    """Parameter sets that the prompts are tested against; the defaults first."""
+    """Parameter sets with which the game is tested, the defaults first."""
     information: Literal["perfect", "imperfect"] = "perfect"
     dynamics: Literal["sequential", "simultaneous"] = "sequential"
     chance: bool = False
@@ -122,9 +122,9 @@ class GameSpec:
     """Why search must not play it, where that is so, as the end of a sentence: `its deals are too large …`. Players
     that search refuse with this reason."""
     best_play: str = ""
-    """What is known of it, in sentences, with a source where it is not obvious. For people: no prompt shows it."""
+    """Known facts about best play, in sentences, with sources. For people: no prompt shows it."""
     version: int = 0
-    """Raised when rules or rewards change. Wording changes raise the prompt version, which is recorded."""
+    """Increased when rules or rewards change. Changes of wording increase the prompt version instead."""
     namespace: str = ""
     """Third parties put their name here: `theirname/TextFoo-v0`."""
 
@@ -148,12 +148,12 @@ class GameSpec:
 
     @property
     def seats_in_words(self) -> str:
-        """`2`, or `2 to 6` where the game has a parameter for it."""
+        """`2`, or `2 to 6` if the game has a parameter `players`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
         return str(self.seats) if players is None else f"{players.low:g} to {players.high:g}"
 
     def check_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, defaults filled in, each in its type. Raises `BadParameter`."""
+        """All parameters, with defaults filled in, each in its type. Raises `BadParameter`."""
         known = {p.name: p for p in self.parameters}
         for key in given:
             if key not in known:
@@ -163,13 +163,13 @@ class GameSpec:
         return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
 
     def full_name(self, params: Mapping[str, Any]) -> str:
-        """The canonical name: only parameters that differ from their defaults."""
+        """The canonical name, with the parameters that differ from their defaults."""
         return format_name(self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpponentSpec:
-    """A kind of player on offer. `entry_point` resolves to a callable that takes the named groups of
+    """A kind of player that a plugin offers. `entry_point` resolves to a callable that takes the named groups of
     `pattern` as keywords (text, or None for a group that did not take part) and returns a `Player`."""
 
     name: str
@@ -182,10 +182,10 @@ class OpponentSpec:
     """What the capital letters of the form stand for, as the end of a sentence: `with N from 1 to 1000`. It ends the
     error for a text that begins like the form and does not match."""
     opens: str = ""
-    """What such a player's text makes it open, as a noun: `a file`, `the terminal`. Suites and entries, which are files
-    of perhaps somebody else, may name such a player only where the user allows it (`gymposium --allow`)."""
+    """What the player opens, as a noun: `a file`, `the terminal`. Suites and entries, which may come from anybody, may
+    name such a player only if the user allows it (`gymposium --allow`)."""
     opens_where: str = ""
-    """Where only some texts do: a pattern that is found in those."""
+    """A pattern that occurs in the texts for which this is so; by default, all texts."""
     examples: tuple[str, ...] = ()
     """Texts of such players that `gymposium plugins check` tries. A form without placeholders needs none."""
 
@@ -196,23 +196,23 @@ class OpponentSpec:
 
     @property
     def fixed_part(self) -> str:
-        """What the form begins with before its first placeholder: `mcts-`. Empty where it has no placeholder."""
+        """The form up to its first placeholder: `mcts-`. Empty if it has no placeholder."""
         found = re.match(r"([^A-Z]+)[A-Z]", self.form)
         return "" if found is None else found[1]
 
     def parse(self, text: str) -> dict[str, str | None] | None:
-        """The groups of `text`, or None where it is some other kind of player."""
+        """The named groups of `text`, or None if it names another kind of player."""
         return _groups(self.pattern, text)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RewardSpec:
-    """A reward on offer. `entry_point` resolves to a callable that takes the named groups of `pattern` as
+    """A reward that a plugin offers. `entry_point` resolves to a callable that takes the named groups of `pattern` as
     keywords (text, or None for a group that did not take part) and returns a function from a group of
     trajectories to their rewards (`gymposium.rewards.protocol.RewardFunction`)."""
 
     name: str
-    """What stands before the brackets, where it has some: `weighted`."""
+    """The form without its brackets: `weighted`."""
     form: str
     """How to write it: `weighted(CRITERION=WEIGHT,...)`."""
     pattern: str
@@ -226,7 +226,7 @@ class RewardSpec:
         _check_entry_point(f"reward {self.name}", self.entry_point)
 
     def parse(self, text: str) -> dict[str, str | None] | None:
-        """The groups of `text`, or None where it is some other reward."""
+        """The named groups of `text`, or None if it names another reward."""
         return _groups(self.pattern, text)
 
 
@@ -301,13 +301,13 @@ class EngineSpec(ConfiguredSpec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CommandSpec:
-    """A verb of the `gymposium` command. `entry_point` resolves to a Typer app or a plain function."""
+    """A command of `gymposium` that a plugin offers. `entry_point` resolves to a Typer app or a plain function."""
 
     name: str
     summary: str
     entry_point: str
     order: int = field(default=100)
-    """Place in `gymposium --help`, smallest first."""
+    """Position in `gymposium --help`, smallest first."""
 
     def __post_init__(self) -> None:
         _check_entry_point(f"command {self.name}", self.entry_point)

@@ -1,6 +1,6 @@
-"""Runs: their folders (`gymposium.runs.folder`), and what a training run leaves, read as the plain files that it is:
-curves, samples, results, and words for them.
+"""Folders of runs (`gymposium.runs.folder`), and the files of training runs: curves, samples, results, and the
+documentation of metrics.
 
-Nothing here needs what wrote it, and a run may be under way while it is read (`gymposium.runs.growing`). What is in a
-run's directory, file by file: docs/how-to/train-a-model.md.
+The files are read without the code that wrote them, and a run may still be writing them (`gymposium.runs.growing`).
+docs/how-to/train-a-model.md describes each file of a run's directory.
 """

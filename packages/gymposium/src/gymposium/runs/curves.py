@@ -1,4 +1,4 @@
-"""The metrics of a run as curves, step by step, while the run goes on or long after."""
+"""The metrics of a run as curves over steps, also while the run is still writing them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gymposium.runs.growing import Growing, GrowingLine
 STAGES = ("cold_start", "train", "control")
 TRAIN = "train"
 MOST = 2_000
-"""Points of a curve; of a longer one, each point is the mean over some steps."""
+"""Points of a curve, at most; each point of a longer curve is the mean over several steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One step of one stage."""
+    """The metrics of one step of one stage."""
 
     stage: str
     step: int
@@ -29,7 +29,7 @@ class CurvePoint:
 
 
 def entry_of(line: GrowingLine) -> CurvePoint | str:
-    """A line of metrics.jsonl, or what is wrong with it. Figures that do not exist in the step are left out."""
+    """The metrics in a line of metrics.jsonl, without NaN and infinity, or what is wrong with the line."""
     try:
         data = json.loads(line.text)
     except (ValueError, RecursionError):
@@ -48,22 +48,22 @@ def _is_figure(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The figures of one stage: every series has an entry for each of the steps, None where it has no value."""
+    """The metrics of one stage: every series has a value for each of the steps, None if it has none there."""
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
     each: int = 1
-    """So many steps are in a point; the last of them is the point's."""
+    """Steps per point; a point stands at its last step."""
 
     def as_data(self) -> dict[str, Any]:
-        """As plain data, with six digits of each figure."""
+        """The curve as plain data, each value rounded to six digits."""
         series = {name: [*map(_six_digits, found)] for name, found in self.series.items()}
         return {"steps": [*self.steps], "series": series, "each": self.each}
 
 
 @dataclass(slots=True)
 class Curves:
-    """All figures of a run, by stage and step. Of a step that was done again, the last line counts."""
+    """All metrics of a run, by stage and step. The last line of a step that was repeated counts."""
 
     path: Path
     problems: list[Problem] = field(default_factory=list)
@@ -74,11 +74,11 @@ class Curves:
 
     @property
     def offset(self) -> int:
-        """So much of the file is in the curves."""
+        """Bytes of the file that were read."""
         return self._file.offset if self._file else 0
 
     def refresh(self) -> None:
-        """Read what was added since the last time."""
+        """Read what was added since the last call."""
         with self._lock:
             self._file = self._file or Growing(self.path)
             if self._file.renewed():
@@ -91,23 +91,23 @@ class Curves:
                     self._entries.setdefault(entry.stage, {})[entry.step] = entry.values
 
     def stages(self) -> list[str]:
-        """Those that there are, in the order of a run."""
+        """The stages that have metrics, in the order of a run."""
         with self._lock:
             known = [stage for stage in STAGES if stage in self._entries]
             return known + [stage for stage in self._entries if stage not in STAGES]
 
     def entries(self, stage: str = TRAIN) -> dict[int, dict[str, float]]:
-        """The figures of each step of a stage, in order."""
+        """The metrics of each step of a stage, in order of steps."""
         with self._lock:
             return dict(sorted(self._entries.get(stage, {}).items()))
 
     def last(self, stage: str = TRAIN) -> tuple[int, dict[str, float]]:
-        """The newest step and its figures; 0 and none before the first."""
+        """The newest step and its metrics; step 0 without metrics before the first one."""
         entries = self.entries(stage)
         return next(reversed(entries.items())) if entries else (0, {})
 
     def curve(self, stage: str = TRAIN, most: int = MOST) -> Curve:
-        """All series of a stage, of `most` points or fewer."""
+        """All series of a stage, with at most `most` points each."""
         entries = self.entries(stage)
         names = dict.fromkeys(name for values in entries.values() for name in values)
         each = max(1, math.ceil(len(entries) / most))
@@ -129,6 +129,6 @@ def _lots(steps: Sequence[int], each: int) -> Iterator[Sequence[int]]:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Over those that there are."""
+    """The mean of the values that are not None."""
     there = [value for value in values if value is not None]
     return math.fsum(there) / len(there) if there else None

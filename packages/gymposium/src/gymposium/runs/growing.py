@@ -1,4 +1,4 @@
-"""Files of lines that somebody else appends to while they are read."""
+"""Files of lines that are read while another process appends to them."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class GrowingLine:
-    """One whole line and where it stands."""
+    """A whole line of a file, with its position."""
 
     number: int
-    """Counted from 1."""
+    """Line number, counted from 1."""
     start: int
-    """Bytes before it."""
+    """Byte offset of its first byte."""
     text: bytes
 
     @property
     def stop(self) -> int:
-        """Where the next line begins."""
+        """Byte offset of the next line."""
         return self.start + len(self.text)
 
 
 @dataclass(slots=True)
 class Growing:
-    """A file that is read on from where it was left. A line counts once it has ended; what stands behind the last line
-    break is still being written, or was cut off."""
+    """A file of lines, read further at each call of `lines`. Text after the last line break is not a line: it is still
+    being written, or was cut off."""
 
     path: Path
     offset: int = 0
-    """Where it is read on."""
+    """Byte offset at which reading goes on."""
     number: int = 0
-    """Lines so far."""
+    """Number of lines read so far."""
     rest: GrowingLine | None = None
-    """What stood behind the last line break when `lines` came to it."""
+    """The text after the last line break, as of the last call of `lines`."""
     _inode: int = 0
 
     def renewed(self) -> bool:
-        """Whether another file stands under the name now, or a shorter one: it is then read from its beginning, and
-        what was read before counts no more."""
+        """True if the file was replaced or cut shorter. It is then read from its beginning, and earlier lines are
+        void."""
         try:
             stat = self.path.stat()
         except FileNotFoundError:
@@ -53,7 +53,7 @@ class Growing:
         return True
 
     def lines(self) -> Iterator[GrowingLine]:
-        """What was added since the last time, without empty lines; nothing where there is no file."""
+        """The lines added since the last call, without empty ones; none if there is no file."""
         try:
             file = open(self.path, "rb")  # noqa: SIM115  (closed below)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Symbolic links in a directory that is looked at."""
+"""Symbolic links that lead out of a directory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def leads_out(path: Path, directory: Path) -> bool:
-    """Whether a path below the directory is, by a symbolic link in it, a place outside. Nothing there is read: whoever
-    put the link there may not be who shows the directory."""
+    """True if a symbolic link takes a path below the directory to a place outside of it. Such files are not read: the
+    person who made the link may not be the person who shows the directory."""
     return not path.resolve().is_relative_to(directory.resolve())

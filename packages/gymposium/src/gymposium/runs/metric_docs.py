@@ -1,4 +1,4 @@
-"""What each metric of a run is, in the words of its documentation: `metrics.md` beside this file is the page."""
+"""The documentation of each metric of a run, read from `metrics.md` beside this file, which is also its page."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 _PAGE = Path(__file__).parent / "metrics.md"
 _ROW = re.compile(r"\| `([^`]+)` \| (.+) \| (.+?) \| ?(.*?) ?\|")
 _ANY = re.compile("GAME|OPPONENT|PART")
-"""Words that stand for what varies. A game's name may hold anything but a slash."""
+"""Placeholders in names. The name of a game may hold any character but a slash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One name of the page, or one of those under which its figure stands as well."""
+    """One metric of the page, or its variant for one opponent or one game."""
 
     name: str
-    """With words in capitals for what varies: `rollout/win/OPPONENT`."""
+    """The name, with words in capitals for the parts that vary: `rollout/win/OPPONENT`."""
     what: str
     unit: str
     section: str
     apart: bool
-    """Whether it is a figure of one opponent or one game, which stands beside that of all."""
+    """True for the variant of one opponent or one game."""
 
     @property
     def pattern(self) -> str:
-        """A regular expression of the names that it is of, the whole of each; in JavaScript it means the same."""
+        """A regular expression that matches the whole of each name of the metric, in Python and in JavaScript."""
         parts = _ANY.split(self.name)
         return "[^/]+".join(re.sub(r"[^\w/]", r"\\\g<0>", part) for part in parts)
 
 
 @cache
 def metrics() -> tuple[Metric, ...]:
-    """All that is documented, in the order of the page."""
+    """All documented metrics, in the order of the page."""
     found, section = [], ""
     for line in _PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -52,12 +52,12 @@ def metrics() -> tuple[Metric, ...]:
 
 @cache
 def about(name: str) -> Metric | None:
-    """The metric of this name; None where the page does not know it."""
+    """The metric with this name, or None if it is not documented."""
     # exact names first: rollout/reward/kl is a part of the reward, and rollout/win/random is no game called win
     known = sorted(metrics(), key=lambda metric: len(_ANY.findall(metric.name)))
     return next((metric for metric in known if re.fullmatch(metric.pattern, name)), None)
 
 
 def _plain(text: str) -> str:
-    """Without the marks of Markdown."""
+    """The text without the marks of Markdown."""
     return text.replace("`", "")

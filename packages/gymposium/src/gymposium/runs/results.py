@@ -1,4 +1,4 @@
-"""What a run measured, in the order in which a reader wants it: for the terminal, the report and the viewer alike."""
+"""The results of a run as rows and learning curves, for the terminal, the report and the viewer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from gymposium.scores import rate
 
 BEFORE, AFTER, CONTROL, ANCHOR = "cold start", "trained", "control", "anchor "
-"""What was measured, as the results name it; an anchor's name stands behind its word."""
+"""Keys of the evaluations in `results.json`; the key of an anchor ends in the name of the player."""
 OPTIMUM = "exact optimum"
-"""The level of the most wins that there can be."""
+"""The label of the highest possible share of wins."""
 ALONE = "alone"
-"""Stands for the opponent in a game with one seat."""
+"""The name of the opponent in a game with one seat."""
 
 SPENT = {
     "cold_start_cpu_seconds": "cold start",
     "train_cpu_seconds": "training",
     "control_cpu_seconds": "control",
 }
-"""What CPU seconds are noted of, by their names in the results."""
+"""Labels of the entries of `results.json` that hold CPU seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +36,31 @@ class ResultRow:
     loss: str
     mean_return: str
     failed: str
-    """Replies that were illegal, unparsable or cut off, as a share of all."""
+    """The share of replies that were illegal, unparsable or cut off."""
 
 
 def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
-    """All rows, game by game: before, after, control, then the anchors, then the exact optima. `config` is the run's,
-    as it stands in `config.json`."""
+    """All rows, game by game: before, after, control, then the anchors, then the exact optima. `config` is the content
+    of the run's `config.json`."""
     evaluations = results.get("evaluations", {})
     games = dict.fromkeys(game for scores in evaluations.values() for game in scores)
     return [line for game in games for line in _of_game(config, game, results)]
 
 
 def player_name(config: Mapping[str, Any], what: str) -> str:
-    """Who stands behind a key of the evaluations, in words."""
+    """The player that a key of the evaluations names, in words."""
     names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
     return names.get(what, what.removeprefix(ANCHOR))
 
 
 def spent(results: Mapping[str, Any]) -> dict[str, float]:
-    """CPU seconds by what they were spent on, in words."""
+    """CPU seconds by stage, with the stages in words."""
     return {name: results[key] for key, name in SPENT.items() if key in results}
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A measure at a step, with its interval."""
+    """A measured value at a step, with its interval."""
 
     step: int
     value: float
@@ -70,25 +70,25 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """What the policy, greedy, is worth step by step in one game, against the first opponent of the panel."""
+    """The results of the greedy policy in one game over the steps, against the first opponent of the panel."""
 
     game: str
     opponent: str
     """`alone` in a game with one seat."""
     points: Sequence[Point]
     levels: Mapping[str, float]
-    """What others reach in the same matches, by who they are."""
+    """Results of other players in the same matches, by player."""
 
     @property
     def alone(self) -> bool:
-        """Whether it is a mean score; otherwise it is a share of wins."""
+        """True if the values are mean scores; otherwise they are shares of wins."""
         return self.opponent == ALONE
 
 
 def learning_curves(
     config: Mapping[str, Any], results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
 ) -> list[LearningCurve]:
-    """One for each game that was measured. `steps` are the metrics of training, by step."""
+    """The learning curve of each game that was measured. `steps` holds the metrics of training by step."""
     games = results.get("evaluations", {}).get(BEFORE, {})
     return [_learning_curve(config, game, results, steps) for game in games]
 
@@ -124,7 +124,7 @@ def _learning_curve(
 
 
 def _headline(score: Mapping[str, Any]) -> list[float]:
-    """The estimate that a curve shows: wins, or the mean return where a game is played alone."""
+    """The estimate that a curve shows: the share of wins, or the mean return of a game with one seat."""
     value, low, high = score["return"] if "score" in score["results"] else score["results"]["win"]
     return [value, value if low is None else low, value if high is None else high]
 

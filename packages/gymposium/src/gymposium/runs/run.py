@@ -1,4 +1,4 @@
-"""Where runs are, and what stands in their small files."""
+"""Training runs below a directory, and their small files."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from gymposium.runs.links import leads_out
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run's directory under the name that it has where it was looked for."""
+    """A training run: its directory, and its name relative to the directory that was searched."""
 
     name: str
     path: Path
 
     @property
     def metrics(self) -> Path:
-        """What each step showed."""
+        """The file of metrics, a line for each step."""
         return self.path / "metrics.jsonl"
 
     @property
     def samples(self) -> Path:
-        """Groups that were kept to be looked at."""
+        """The file of sampled groups that were kept for people to read."""
         return self.path / "samples.jsonl"
 
     @property
     def matches(self) -> Path:
-        """The matches that were learned from."""
+        """The records of the matches that the learner learned from."""
         return self.path / "matches" / "train.jsonl"
 
     @property
     def finished(self) -> bool:
-        """Whether it came to its end: the report is the last thing that it writes."""
+        """True if the run has written its report, which is the last file that it writes."""
         return (self.path / "report.html").is_file()
 
     def config(self) -> dict[str, Any] | Problem:
-        """Every setting of the run."""
+        """All settings of the run."""
         return self._data("config.json")
 
     def versions(self) -> dict[str, Any] | Problem:
-        """What played and learned."""
+        """The versions of the libraries that the run used."""
         return self._data("versions.json")
 
     def results(self) -> dict[str, Any] | Problem:
-        """Everything measured so far; nothing yet in a run that has just begun."""
+        """The results measured so far; empty in a run that has just begun."""
         return self._data("results.json") if (self.path / "results.json").exists() else {}
 
     def outside(self, directory: Path) -> Path | None:
-        """The first of its paths that is outside of the directory, by a symbolic link; None where all are inside."""
+        """The first of its paths that a symbolic link takes out of the directory, or None."""
         small = [self.path / name for name in ("config.json", "versions.json", "results.json", "report.html")]
         paths = [self.path, *small, self.metrics, self.samples, self.matches]
         return next((path for path in paths if leads_out(path, directory)), None)
@@ -67,8 +67,9 @@ class Run:
 
 
 def find_runs(directory: Path) -> dict[str, Run]:
-    """The runs in a directory and below, by name: their paths below it, or its own name where it is a run itself. In a
-    run's own directory no other is looked for. A run one of whose files is outside, by a symbolic link, is left out."""
+    """The runs in a directory and below it, by their paths relative to it, or by its own name if it is a run itself.
+    The directory of a run is not searched for others. A run with a file that a symbolic link takes out of the directory
+    is left out."""
     return {run.name: run for run in _all_runs(directory) if run.outside(directory) is None}
 
 
@@ -92,5 +93,5 @@ def _all_runs(directory: Path) -> list[Run]:
 
 
 def _is_run(path: Path) -> bool:
-    """A model's directory has a config, too, but no versions."""
+    """True for a run. The directory of a model has a `config.json` too, but no `versions.json`."""
     return all((path / name).is_file() for name in ("config.json", "versions.json"))
