@@ -25,8 +25,9 @@ class NamedLogger:
     logger: Logger
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Log the metrics of a step. Raises `LoggerError` if the logger fails, a metric is neither a number nor text, or
-        a name is `step`."""
+        """Log the metrics of a step.
+
+        Raises `LoggerError` if the logger fails, a metric is neither a number nor text, or a name is `step`."""
         for name, value in metrics.items():
             if name in ("", "step") or not isinstance(value, int | float | str):
                 raise LoggerError(
@@ -63,8 +64,8 @@ def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The settings of each logger by name, as objects of its settings class. Nothing is started, and no library of a
     service is imported.
 
-    Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra` for a logger
-    of gymposium-loggers if that is not installed."""
+    Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra` for a
+    logger of gymposium-loggers if that is not installed."""
     return {name: _check(name, given) for name, given in options.items()}
 
 
