@@ -1,4 +1,4 @@
-"""Training from Python."""
+"""Train from Python."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ def train(
     callbacks: Sequence[Callback] = (),
 ) -> RunDirectory:
     """Do a run of this config in the directory `out`, by default a new one such as `gymposium-runs/2026-11-23-train-1`,
-    or go on with the one in `resume`, whose own config holds. What comes back knows where everything stands; its
-    `results()` are the measures.
+    or resume the run in `resume` with its own config. Returns the run directory; its `results()` are the evaluations.
 
     Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use, or is no run, and
     `KeyboardInterrupt` where the run was interrupted, which `resume` goes on with. Where torchrun started several

@@ -1,4 +1,4 @@
-"""Code of yours that a run calls as it goes."""
+"""Callbacks: code of the user that a run calls as it proceeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gymposium train`."""
+"""The command `gymposium train`."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="CONFIG.toml|NAME=VALUE",
-            help="A config file, and single settings, which go before what the file says. A value is TOML, a bare word "
-            "is text, and NAME= alone puts the default back.",
+            help="A config file, and single settings, which override the file. A value is TOML, a bare word is text, "
+            "and NAME= alone restores the default.",
         ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A recipe to begin with; --presets lists them.")
+        str | None, typer.Option(metavar="NAME", help="A recipe to start from; --presets lists them.")
     ] = None,
     game: Annotated[
         list[str] | None, typer.Option(metavar="GAME", help="As in gymposium list. Repeat it for more games.")
     ] = None,
     opponent: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help="Who takes the other seats, always; random by default.")
+        str | None, typer.Option(metavar="PLAYER", help="The player of the other seats; random by default.")
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(metavar="DIR|NAME", help="A model directory or hub name. Without it a small one is made."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Everything that is drawn follows from it; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Spend the same CPU time on more SFT as well, to compare.")
@@ -69,11 +69,11 @@ def command(
 ) -> None:
     """Train a language model to play games: cold start, reinforcement learning, measures, a report.
 
-    Every setting has a name, such as optimizer.learning_rate, and a default. What is given goes before what is not:
-    NAME=VALUE and the options here before the config file, that before the preset. --dry-run shows all settings with
-    their values; the reference has what each one means.
+    Every setting has a name, such as optimizer.learning_rate, and a default. NAME=VALUE and the options here override
+    the config file, which overrides the preset. Another kind of a table, such as credit.kind=gae, begins that table
+    anew. --dry-run shows all settings with their values; the reference explains each one.
 
-    Ctrl-C and SIGTERM stop after the step under way; --resume goes on from there.
+    Ctrl-C and SIGTERM stop after the current step; --resume continues from there.
 
     Examples:
 
@@ -113,12 +113,12 @@ def command(
 
 
 def _option(path: tuple[str, ...]) -> str:
-    """How the command line calls a setting."""
+    """The option of the command line for a setting."""
     return "--" + {"games": "game", "stages": "opponent", "name": "model"}.get(path[-1], path[-1])
 
 
 def _config(preset: str | None, given: list[str], options: list[Override]) -> TrainConfig:
-    """Defaults, preset, file, and single settings, the later before the earlier."""
+    """The config of defaults, preset, file and single settings; later ones override earlier ones."""
     files, settings = [], []
     for argument in given:
         if argument.endswith((".toml", ".json")) and "=" not in argument:
@@ -144,7 +144,7 @@ def _config(preset: str | None, given: list[str], options: list[Override]) -> Tr
 
 
 def _run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -> None:
-    """Begin a run in a directory, or go on with the one that is there, and show what came of it."""
+    """Start a run in a directory, or resume the run that is there, and show its results."""
     try:
         if config is None:
             assert directory is not None, "a run that goes on has its directory"
@@ -161,7 +161,7 @@ def _run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -
 
 
 def _help() -> None:
-    """In a process that torchrun started beside the one that does the run, and says everything."""
+    """Help to learn, in a process that torchrun started in addition to the one that does the run."""
     try:
         train()
     except KeyboardInterrupt:
@@ -188,7 +188,7 @@ def _show_results(run: RunDirectory) -> None:
 
 
 def _show_plan(config: TrainConfig, *, as_json: bool) -> None:
-    """The config as a file on stdout, with what the run would do as its comments."""
+    """Print the config as a file, with the outline of the run as comments."""
     check(config, at_hand=False)
     planned = outline(config)
     if as_json:

@@ -1,4 +1,4 @@
-"""What a run says while it works, and Ctrl-C and SIGTERM that wait for a safe moment."""
+"""Messages of a run, and the handling of Ctrl-C and SIGTERM, which wait for a safe moment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gymposium_train.parallel.environment import processes
 
 
 def say(message: str, style: str = "") -> None:
-    """A line for the person who watches, on stderr."""
+    """Print a line on stderr."""
     err().print(visible(message), style=style, soft_wrap=True)
 
 
 class Interruption:
-    """Whether somebody wants the run to stop, by Ctrl-C or SIGTERM. The first of these signals waits for the next safe
+    """A request to stop the run, by Ctrl-C or SIGTERM. The first of these signals waits for the next safe
     moment; a second one stops at once."""
 
     def __init__(self) -> None:

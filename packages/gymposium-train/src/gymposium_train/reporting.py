@@ -1,4 +1,4 @@
-"""What a step's rewards and credit look like, as metrics."""
+"""Metrics of the rewards and the credit of a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_train.samples import Sample
 
 
 def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
-    """The mean reward, and the mean of each of its parts over those that have it. Nothing where nobody was rated."""
+    """The mean reward, and the mean of each of its parts over the samples that have it; empty without samples."""
     rewards = [sample.reward for group in groups for sample in group]
     if not rewards:
         return {}
@@ -25,7 +25,7 @@ def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
 
 
 def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, float]:
-    """How advantages are spread over turns, and how much of its targets the critic foresaw."""
+    """Mean and standard deviation of the advantages, and the explained variance of the critic."""
     spans = [span for sample in samples for span in sample.spans]
     if not spans:
         return {}

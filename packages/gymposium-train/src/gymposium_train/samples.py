@@ -1,4 +1,4 @@
-"""Samples: a trajectory on its way from the match to the learner, with its rows, its reward and its credit."""
+"""Samples: trajectories with their rows for the learner, their reward and their credit."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gymposium_train.rows import Row, Span, Tokens, rows_of
 
 @dataclass(slots=True)
 class Sample:
-    """One trajectory as the learner sees it."""
+    """One trajectory with its rows and its reward."""
 
     trajectory: Trajectory
     reward: Reward
     rows: list[Row]
     after: float = 0.0
-    """What the critic expects at the prompt that would have come next; 0 where it ended."""
+    """The critic's value of the prompt that would have come next; 0 if the trajectory ended."""
 
     @classmethod
     def of(cls, trajectory: Trajectory, reward: Reward) -> Sample:
@@ -29,7 +29,7 @@ class Sample:
 
     @property
     def spans(self) -> list[Span]:
-        """One a turn, in order."""
+        """One span for each turn, in order."""
         return [span for row in self.rows for span in row.spans]
 
     @property
@@ -59,7 +59,7 @@ class Sample:
         )
 
     def take(self, credited: Credited) -> None:
-        """Note in each turn what it deserves."""
+        """Store the advantage and the critic's target of each turn."""
         targets = credited.targets or (0.0,) * len(credited.advantages)
         for span, advantage, target in zip(self.spans, credited.advantages, targets, strict=True):
             span.advantage, span.target = advantage, target

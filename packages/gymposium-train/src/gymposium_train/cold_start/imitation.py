@@ -1,4 +1,4 @@
-"""SFT: batches of lessons, and a learning rate that rises and falls."""
+"""Supervised fine-tuning (SFT): batches of lessons, and the schedule of the learning rate."""
 
 from __future__ import annotations
 

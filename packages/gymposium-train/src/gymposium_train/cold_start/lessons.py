@@ -16,10 +16,10 @@ Pair = tuple[Tokens, Tokens]
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One reply to be imitated."""
+    """One reply to imitate, with its conversation."""
 
     messages: tuple[Message, ...]
-    """What the model reads before it answers."""
+    """The messages before the reply."""
     reply: str
     where: str = ""
     """The file and line that it stands in, for errors; empty for what was played."""
@@ -37,7 +37,7 @@ class Lessons:
 
 
 def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
-    """Everything that is said in them, for a tokenizer to be trained on."""
+    """All texts of the lessons, to train a tokenizer on."""
     for lesson in lessons:
         yield from (message["content"] for message in lesson.messages)
         yield lesson.reply

@@ -74,7 +74,7 @@ def random_games(
 
 
 def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Every move of every seat."""
+    """Lessons of every move of every seat."""
     return [turn.trace for played in finished for turn in played.turns]
 
 
@@ -102,7 +102,7 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
 
 
 def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Every move by a seat that won.
+    """Lessons of every move by a seat that won.
 
     Raises `GymposiumError` where nobody won a single match."""
     if finished and finished[0].job.game.seats == 1:

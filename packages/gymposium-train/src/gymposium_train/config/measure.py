@@ -1,4 +1,4 @@
-"""Cold start, measures, and what is kept of a run."""
+"""Settings of the cold start, the evaluation, and the files that a run keeps."""
 
 from __future__ import annotations
 
@@ -23,56 +23,55 @@ class ColdStart(Settings):
     players."""
 
     steps: int = Field(default=240, ge=0)
-    """0 skips the cold start, as for a model that already knows how to answer."""
+    """Number of steps; 0 skips the cold start, for a model that already answers in the right form."""
     data: tuple[str, ...] = ()
-    """Files of `gymposium synth` (chats, JSONL); left out, random players play."""
+    """Files of `gymposium synth` (chats, JSONL). By default the moves of random players are imitated."""
     games: int = Field(default=20_000, ge=1)
-    """Random matches, shared evenly between the games."""
+    """Number of random matches, shared evenly between the games."""
     keep: Keep = "winners"
-    """Which moves are kept. Winners' are better moves where nothing is hidden. Where cards are, they never fold: with
-    `all` the model begins with every legal move alike, and no good one is unlearned beforehand. With `paid`, those that
-    were paid for before the seat's next turn, and one in four of the others, in games that pay on the way: the model
-    begins by seeing what pays."""
+    """Which moves are imitated. `winners`: those of the winners, which are better moves in games without hidden
+    information; in card games winners never fold. `all`: every move, so that no legal move is unlearned beforehand.
+    `paid`: those rewarded before the seat's next turn, and one in four of the others, for games that pay on the way."""
     batch: int = Field(default=256, ge=1)
-    """Replies in a batch."""
+    """Number of replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)
-    """At its height; the default is for the small model, and far too high for one that is trained already."""
+    """Peak learning rate. The default suits the small model, and is far too high for a pretrained one."""
     warmup: float = Field(default=0.1, ge=0.0, lt=1.0)
-    """Share of the steps in which the learning rate rises; it then falls along a cosine."""
+    """Share of the steps in which the learning rate rises; it then decreases along a cosine."""
 
 
 class Evaluation(Settings):
-    """The fixed panel: greedy play, seats swapped."""
+    """The evaluation: greedy play against fixed opponents, from every seat."""
 
     opponents: tuple[str, ...] = Field(default=("random", "mcts-100"), min_length=1)
-    """Who is met, by the names of `gymposium list`; a game with one seat is played alone."""
+    """The opponents, by the names of `gymposium list`. A game with one seat is played alone."""
     matches: int = Field(default=1000, ge=2)
-    """Against random players, or alone; see `search_matches` for the others."""
+    """Number of matches against random players, or alone; see `search_matches` for the others."""
     search_matches: int = Field(default=200, ge=2)
-    """Against each of the others, who take longer to decide."""
+    """Number of matches against each of the other opponents, which take longer to decide."""
     every: int = Field(default=10, ge=0)
-    """Steps between two points of the learning curve; 0: none between first and last."""
+    """Number of steps between two points of the learning curve; 0: none between first and last."""
     curve_matches: int = Field(default=200, ge=1)
-    """For each of these points, against the first opponent of the panel."""
+    """Number of matches for each of these points, against the first opponent."""
 
 
 class Samples(Settings):
-    """What is kept of rollouts to be looked at, in `samples.jsonl`: a step's groups with what each trajectory got and
-    deserved, and some of their tokens. Nothing that is learned depends on it."""
+    """Samples of rollouts for inspection, in `samples.jsonl`: groups of a step with the reward and advantages of each
+    trajectory, and some of their tokens. Learning does not depend on them."""
 
     every: int = Field(default=10, ge=0)
-    """Steps between two that are kept, beside the first and the last; 0 keeps none."""
+    """Number of steps between two kept ones; the first and the last are always kept. 0 keeps none."""
     groups: int = Field(default=4, ge=1)
-    """So many groups of a step are kept, in the order in which they were planned."""
+    """Maximum number of groups kept of a step, in the order of their plan."""
     tokens: int = Field(default=16, ge=0)
-    """So many trajectories of a group are kept with their tokens: the best, the worst, and others evenly between them
-    by what they got."""
+    """Number of trajectories of a group that are kept with their tokens: the best, the worst, and others evenly between
+    them by reward."""
 
 
 class Checkpoints(Settings):
-    """What an interrupted run goes on from."""
+    """Checkpoints, from which an interrupted run resumes."""
 
     every: int = Field(default=10, ge=1)
-    """Steps between two of them."""
+    """Number of steps between two checkpoints."""
     keep: int = Field(default=2, ge=2)
-    """So many are kept, the newest."""
+    """Number of newest checkpoints that are kept."""

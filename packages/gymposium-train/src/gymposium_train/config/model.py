@@ -16,20 +16,20 @@ class Lora(Settings):
     """LoRA on linear layers (Hu et al., 2021), no dropout."""
 
     rank: int = Field(default=32, ge=1, le=MAX_RANK)
-    """How many numbers stand between a layer's inputs and its outputs."""
+    """Rank of the update of each layer."""
     alpha: int = Field(default=64, ge=1)
-    """What the LoRA adds is multiplied by this over its rank; usually twice the rank."""
+    """The update is scaled by `alpha` / `rank`; usually twice the rank."""
     targets: tuple[str, ...] | None = None
-    """The layers' last names (`q_proj`, `v_proj` …); all linear layers but the output where it is left out."""
+    """Last names of the layers (`q_proj`, `v_proj` …). By default all linear layers but the output."""
 
 
 class Model(Settings):
     """The model that learns."""
 
     name: str | None = None
-    """A directory or hub name; left out, a small model is made on the spot."""
+    """A directory or hub name. By default a small model is made for the run."""
     small: SmallModel = Field(default_factory=SmallModel)
-    """Size of the model that is made on the spot."""
+    """Size of the model that is made for the run."""
     tune: Literal["lora", "full"] = "lora"
     """What reinforcement learning trains: a LoRA on the frozen model, or all of its weights."""
     load: Literal["4bit"] | None = None
@@ -37,11 +37,11 @@ class Model(Settings):
     lora: Lora = Field(default_factory=Lora)
     """The LoRA, with `tune = "lora"`."""
     trust_remote_code: bool = False
-    """Run Python code that the model's directory brings. It has all rights of whoever trains."""
+    """Run Python code from the model's directory. It has all rights of the user who trains."""
     allow_pickle: bool = False
-    """Read weights from pickles (`pytorch_model.bin`) where there are no safetensors."""
+    """Read weights from pickles (`pytorch_model.bin`) if there are no safetensors."""
 
     @property
     def trust(self) -> Trust:
-        """What the model's files may do."""
+        """What the files of the model are allowed to do."""
         return Trust(self.trust_remote_code, self.allow_pickle)

@@ -13,9 +13,9 @@ from gymposium_train.config.schedules import group_size
 
 
 def outline(config: TrainConfig) -> dict[str, str]:
-    """Lines of text by what they are about, in the order of a run. For a config that `checks.check` has passed. Nothing
-    is fetched; models that are here are counted without their weights. Raises `BadOption` for a LoRA on layers that
-    the model has not."""
+    """Return lines of text by topic, in the order of a run, for a config that `checks.check` has accepted. Nothing is
+    downloaded; the parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
+    that the model does not have."""
     games = [load_game(name) for name in config.games]
     found = {"games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games), **_models(config)}
     cold = config.cold_start
@@ -64,7 +64,7 @@ def _measures(config: TrainConfig, *, alone: bool) -> str:
 
 
 def _models(config: TrainConfig) -> dict[str, str]:
-    """The model and how much of it is trained."""
+    """The lines on the model and its trained parameters."""
     model = config.model
     if model.name is None:
         every = model.small.parameters(model.small.vocabulary)
@@ -84,8 +84,8 @@ def _models(config: TrainConfig) -> dict[str, str]:
 
 
 def _counted(model: Model, name: str) -> tuple[int, int] | None:
-    """How many parameters the model of this name has, and how many are trained; None where it is not on this machine.
-    It is made on torch's `meta` device, which has no memory."""
+    """The numbers of parameters and of trained parameters of a named model; None if it is not on this machine. It is
+    made on torch's `meta` device, which has no memory."""
     import torch  # heavy, and needed only to read a model that is named
     from transformers import AutoModelForCausalLM
 

@@ -1,4 +1,4 @@
-"""Single settings from the command line: `optimizer.learning_rate=1e-5`, `stages.0.promote=0.8`."""
+"""Overrides: single settings from the command line, `optimizer.learning_rate=1e-5`, `stages.0.promote=0.8`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium.errors import BadOption
 from gymposium_train.config.schema import Node, inside, kind_of, plain, variants, whole
 
 BACK_TO_DEFAULT = object()
-"""The value of `NAME=`: nothing is given, so the default holds."""
+"""The value of `NAME=`, which restores the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Override:
 
 
 def parse(text: str) -> Override:
-    """`NAME=VALUE` read: the name as a dotted key of TOML (what is more than letters, digits, - and _ stands in
-    quotes), the value as TOML too; what is no TOML is text, so a bare word needs no quotes. Raises `BadOption`."""
+    """Read `NAME=VALUE`. The name is a dotted key of TOML (names with more than letters, digits, - and _ are quoted),
+    and the value is TOML; a value that is not TOML is text, so a bare word needs no quotes. Raises `BadOption`."""
     for cut, character in enumerate(text):
         if character == "=" and (path := _path(text[:cut])):
             return Override(path, _value(text, text[cut + 1 :].strip()), text)

@@ -1,4 +1,4 @@
-"""What a config file may not decide alone: where keys and prompts go, and whose code runs.
+"""Permissions of config files: a file alone may not decide where keys and prompts go, and whose code runs.
 
 A config file names games, models and opponents; that is what it is for. But it may be somebody else's. A service's
 address or key, a server's address, and trust in a model's code or pickles hold only where the user typed them as a
@@ -22,8 +22,8 @@ _OPTION = re.compile(r"[?&](base_url|key|engine|trust_remote_code|allow_pickle)=
 
 
 def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> None:
-    """Raises `NotAllowed` for what a file says and only the user may. `typed` are the settings that the user gave
-    beside the file."""
+    """Raise `NotAllowed` for settings of a file that only the user may give. `typed` are the settings that the user
+    gave on the command line."""
     paths = {override.path for override in typed}
     for path, name, why in _named(config):
         if not is_allowed(name) and not any(path[: len(one)] == one for one in paths):

@@ -29,33 +29,33 @@ from gymposium_train.parallel.environment import processes_here
 
 
 def unknown(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each name that nobody knows, and for what the games named do not allow."""
+    """A sentence for each unknown name, and for settings that the games do not allow."""
     games: list[Game] = []
     for name in config.games:
-        yield from _told("games", _load, games, name)
+        yield from _problem("games", _load, games, name)
     for name, times in Counter(game.name for game in games).items():
         if times > 1:
             yield f"games: {name} is there {times} times. Name it once."
-    yield from _told("asking.reply", reader, config.asking.reply)
-    yield from _told("asking.context", context, config.asking.context)
-    yield from _told("reward", make_reward, config.reward)
-    yield from _told("loggers", _check_loggers, config.loggers)
+    yield from _problem("asking.reply", reader, config.asking.reply)
+    yield from _problem("asking.context", context, config.asking.context)
+    yield from _problem("reward", make_reward, config.reward)
+    yield from _problem("loggers", _check_loggers, config.loggers)
     targets = config.model.lora.targets
     if config.model.name is None and targets is not None:
-        yield from _told("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
+        yield from _problem("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
     for file in config.cold_start.data:
         if not Path(file).is_file():
             yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
     if any(game.seats > 1 for game in games):
         for where, name in _opponents(config):
             if not _is_model(name):
-                yield from _told(where, make_player, name)
+                yield from _problem(where, make_player, name)
             if name.startswith("mcts-"):
                 for game in games:
                     if game.seats > 1:
-                        yield from _told(where, refuse, game, name)
+                        yield from _problem(where, refuse, game, name)
     if len(games) == len(config.games):
-        yield from _told("stages", check_stages, config.stages, games)
+        yield from _problem("stages", check_stages, config.stages, games)
         yield from _shares(config, games)
 
 
@@ -65,24 +65,24 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def missing(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each model that is not there, the learner's or an opponent's, and for what would load or serve it;
-    the hub may be asked. An opponent's is loaded for that."""
+    """A sentence for each model that is missing, of the learner or of an opponent, and for what is missing to load or
+    serve it. The hub may be asked, and opponents' models are loaded."""
     for where, name in _opponents(config):
         if _is_model(name):
-            yield from _told(where, make_player, name)
+            yield from _problem(where, make_player, name)
     if config.model.load == "4bit":
         import torch
 
         from gymposium_agents.quantized import four_bits
 
-        yield from _told("model.load", partial(four_bits, torch.float32))
+        yield from _problem("model.load", partial(four_bits, torch.float32))
     if config.model.name is not None:
         yield from _learner(config.model, config.model.name)
-    yield from _told("engine.kind = vllm", check_servable, config)
+    yield from _problem("engine.kind = vllm", check_servable, config)
 
 
 def _learner(model: Model, name: str) -> Iterator[str]:
-    """Whether it is there, and has the layers that a LoRA is to go on."""
+    """Problems of the learner's model: it is missing, or has no such layers for the LoRA."""
     from gymposium_agents.loading import skeleton  # brings torch
     from gymposium_agents.lora.attach import check_targets
 
@@ -92,11 +92,11 @@ def _learner(model: Model, name: str) -> Iterator[str]:
         yield f"model.name: {error}"
         return
     if model.lora.targets is not None:
-        yield from _told("model.lora.targets", check_targets, found, model.lora.targets)
+        yield from _problem("model.lora.targets", check_targets, found, model.lora.targets)
 
 
 def check_servable(config: TrainConfig) -> None:
-    """Raises `GymposiumError` where the run needs a vLLM server of its own and could not start it."""
+    """Raise `GymposiumError` if the run needs a vLLM server of its own and cannot start it."""
     engine = config.engine.own
     if not isinstance(engine, VllmSettings) or engine.url is not None or not config.steps:
         return
@@ -117,7 +117,7 @@ def check_servable(config: TrainConfig) -> None:
 
 
 def _check_gpus(engine: VllmSettings) -> None:
-    """Raises `GymposiumError` where learner and server would get in each other's way."""
+    """Raise `GymposiumError` if learner and server would share a GPU without being told how."""
     import torch
 
     from gymposium_train.config.devices import devices_problem, visible_gpus
@@ -128,7 +128,7 @@ def _check_gpus(engine: VllmSettings) -> None:
 
 
 def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
-    """Each player by its name, with the setting that names it."""
+    """Each opponent's name, with the setting that names it."""
     for name in dict.fromkeys(name for stage in config.stages for name in stage.opponents):
         if name not in (SELF, PAST):
             yield "stages", name
@@ -141,7 +141,7 @@ def _is_model(player: str) -> bool:
 
 
 def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
-    """Every seat of a game has as many matches as the others."""
+    """Problems of numbers of matches that cannot be shared evenly between the seats of a game."""
     measures = config.evaluation
     counted = {"matches": measures.matches}
     if set(measures.opponents) - {"random"}:
@@ -150,15 +150,15 @@ def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
         counted["curve_matches"] = measures.curve_matches
     for game in games:
         for name, matches in counted.items():
-            yield from _told(f"evaluation.{name}, for {game.name}", check_share, matches, game)
+            yield from _problem(f"evaluation.{name}, for {game.name}", check_share, matches, game)
 
 
 def _load(games: list[Game], name: str) -> None:
     games.append(load_game(name))
 
 
-def _told(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
-    """What `look` raises, behind the setting that it is about."""
+def _problem(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
+    """The error that `look` raises, after the name of its setting."""
     try:
         look(*arguments)
     except GymposiumError as error:

@@ -1,4 +1,4 @@
-"""Recipes to begin with: TOML files that say where they come from, and how to try them on a CPU."""
+"""Presets: recipes to start from, as TOML files that name their sources and a command that tries them on a CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENDING = ".toml"
 
 
 def preset_names() -> list[str]:
-    """All presets, in order of the alphabet."""
+    """The names of all presets, sorted."""
     found = (file.name for file in files(__name__).iterdir())
     return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
 
@@ -30,5 +30,5 @@ def preset_data(name: str) -> dict[str, Any]:
 
 
 def preset_summary(name: str) -> str:
-    """What a preset is, in a line: its first comment."""
+    """The summary of a preset: its first comment."""
     return preset_text(name).partition("\n")[0].removeprefix("# ")

@@ -1,4 +1,4 @@
-"""Anchors: what others do in the same matches, and what could be reached at all."""
+"""Anchors: the results of the other players in the same matches, and the exact optima."""
 
 from __future__ import annotations
 

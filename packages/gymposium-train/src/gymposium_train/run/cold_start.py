@@ -1,4 +1,4 @@
-"""The first stage: a model that knows how to answer."""
+"""The first stage of a run: the cold start, after which the model answers in the right form."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import COLD_START
 
 TOKENIZER_LESSONS = 10_000
-"""So many lessons, shared between the games, are what a small model's tokenizer is trained on."""
+"""Number of lessons, shared between the games, that a small model's tokenizer is trained on."""
 
 KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
     "winners": winners_moves,
     "all": all_moves,
     "paid": paid_moves,
 }
-"""What is kept of finished matches, by `cold_start.keep`."""
+"""The functions that select moves of finished matches, by `cold_start.keep`."""
 
 Lots = list[list[Lesson]]
-"""What is imitated: a lot for each game that random players played, or one of all files."""
+"""The lessons to imitate: one lot for each game of random matches, or one lot of all files."""
 
 
 def start(run: UnderWay) -> None:
-    """Make the model, or take the one that is named, and teach it to answer."""
+    """Make the model or load the named one, and teach it the form of replies."""
     config, directory = run.config, run.directory
     teaches, makes = config.cold_start.steps > 0, config.model.name is None
     if (not teaches or is_whole(directory.cold_start)) and (not makes or is_whole(directory.base)):
@@ -106,7 +106,7 @@ def play_at_random(
 
 
 def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = False) -> list[list[Pair]]:
-    """Lots as tokens. `aloud`, what is too long is counted in the results and said."""
+    """Tokenize lots. With `aloud`, lessons that are too long are counted in the results and reported."""
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)

@@ -22,9 +22,9 @@ from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import CONTROL
 
 GAMES = 1_000
-"""Fresh matches in a lot."""
+"""Number of fresh matches in a lot."""
 STEPS = 8
-"""SFT steps on each lot."""
+"""Number of SFT steps on each lot."""
 
 
 def control(run: UnderWay) -> None:

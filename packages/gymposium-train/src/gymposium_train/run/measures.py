@@ -1,4 +1,4 @@
-"""Measures: greedy play against the fixed panel, in each game, seats swapped."""
+"""The evaluations of a run: greedy play against fixed opponents, in each game and from every seat."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium_train.live import Stage
 from gymposium_train.run.under_way import UnderWay
 
 ALONE = "alone"
-"""Stands for the opponent in a game with one seat."""
+"""The opponent's name in results of a game with one seat."""
 
 
 def panel(settings: Evaluation, game: Game) -> dict[str, int]:
-    """Who is met in a game, and in how many matches."""
+    """The opponents in a game, with the number of matches against each."""
     if game.seats == 1:
         return {ALONE: settings.matches}
     return {name: settings.matches if name == "random" else settings.search_matches for name in settings.opponents}
@@ -76,7 +76,7 @@ def curve_point(run: UnderWay, step: int, player: Player) -> dict[str, float]:
 
 
 def flat(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
-    """The figures of a score under the names that metrics have."""
+    """The values of a score under the names of metrics."""
     return {f"eval/{game.name}/{opponent}/{name}": value for name, value in _figures(score) if math.isfinite(value)}
 
 
@@ -100,7 +100,7 @@ def _evaluate(
     what: str,
     each: Callable[[MatchResult], object],
 ) -> dict[str, Any]:
-    """One evaluation. All of a run's players meet the same deals and the same opponents' streams."""
+    """One evaluation. All players of a run get the same deals and the same random streams of opponents."""
     several = f"{game.name}-" if len(run.games) > 1 else ""
     evaluation = evaluate(
         player,

@@ -1,4 +1,4 @@
-"""The models of a run: where each one stands, and how it is loaded."""
+"""The models of a run: their directories, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from gymposium_train.run.under_way import asked
 
 
 def untaught(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """The model as it was before its cold start: the one that is named, or the small one that was made."""
+    """The model before the cold start: the named one, or the small one that was made."""
     return config.model.name or directory.base
 
 
 def taught(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """The model behind its cold start, on which reinforcement learning begins. Where there is no cold start, it is the
-    model itself: nothing is copied."""
+    """The model after the cold start, on which reinforcement learning begins. Without a cold start it is the model
+    itself, and nothing is copied."""
     return directory.cold_start if config.cold_start.steps else untaught(directory, config)
 
 
 def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
-    """What reinforcement learning made: a model, and the adapter on it where it trained one."""
+    """The result of reinforcement learning: a model, and the adapter on it if a LoRA was trained."""
     if config.model.tune == "full":
         return directory.model, None
     return taught(directory, config), directory.adapter
@@ -46,7 +46,7 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
 
 
 def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
-    """The model at `name` as reinforcement learning takes it up, with a LoRA where one is to be trained."""
+    """The model at `name` prepared for reinforcement learning, with a LoRA if one is trained."""
     loaded = load(config, name, whole=config.model.tune == "full")
     if config.model.tune == "lora":
         lora, seed = config.model.lora, stream(config.seed, "lora").getrandbits(48)
@@ -57,7 +57,7 @@ def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
 def player_from(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
-    """A model of the run as anybody would load it from its files, to be measured."""
+    """A player for evaluation, from the files of a model of the run."""
     loaded = load(config, name, adapter)
     shown = "lm:" + str(name) + (f"@{adapter}" if adapter is not None else "")
     return over(shown, loaded.engine(), loaded.chat, asked(config))

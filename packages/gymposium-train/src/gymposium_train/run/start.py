@@ -1,5 +1,5 @@
-"""A run from nothing to its report. Every stage leaves its result in the run directory and is passed over when that
-stands there, so going on with a run is doing it again."""
+"""Start or resume a run. Every stage writes its result into the run directory and is skipped if the result is there, so
+resuming a run means doing it again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gymposium_train.run.watching import Watchers
 
 
 def start_run(path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
-    """Begin a run in a new directory, one of `gymposium-runs` where there is no path, and see it through."""
+    """Do a run in a new directory; without a path, in a new one in `gymposium-runs`."""
     check(config)
     check_processes(config)
     directory = RunDirectory.create(path, config)
@@ -45,7 +45,7 @@ def start_run(path: Path | None, config: TrainConfig, callbacks: Sequence[Callba
 
 
 def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
-    """Go on with a run that was interrupted."""
+    """Resume an interrupted run."""
     directory, config = RunDirectory.open(path)
     check_processes(config)
     check_servable(config)
@@ -54,7 +54,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
 
 
 def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[Callback], *, resumed: bool) -> None:
-    """All stages, and loggers beside them. `KeyboardInterrupt` leaves a run that can be resumed."""
+    """Do all stages, with loggers. After a `KeyboardInterrupt` the run can be resumed."""
     say(f"Run directory: {directory.path}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
@@ -76,7 +76,7 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
 
 
 def _stages(run: UnderWay) -> None:
-    """In this order: each needs what those before it left."""
+    """Do the stages in order: each needs the results of those before it."""
     directory, config = run.directory, run.config
     start(run)
     measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)

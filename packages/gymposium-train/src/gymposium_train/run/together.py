@@ -28,14 +28,14 @@ from gymposium_train.run.models import trainable
 
 @dataclass(frozen=True, slots=True)
 class _Learning:
-    """Reinforcement learning begins: what the others must know of it."""
+    """The message that reinforcement learning begins, with what the other processes need for it."""
 
     config: TrainConfig
     model: str | Path
 
 
 def check_processes(config: TrainConfig) -> None:
-    """Raises `BadConfig` where the run cannot be shared out over as many processes as there are."""
+    """Raise `BadConfig` if the run cannot be distributed over the processes that torchrun started."""
     if processes() == 1:
         return
     problems = []

@@ -30,11 +30,11 @@ from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
 MAX_IDLE_STEPS = 10
-"""So many steps in a row with nothing to learn from stop the run."""
+"""Abort after this many consecutive steps with nothing to learn from."""
 
 
 def reinforce(run: UnderWay) -> None:
-    """Train the model by playing, from the newest checkpoint on where there is one."""
+    """Train the model by reinforcement learning, from the newest checkpoint if there is one."""
     directory, config = run.directory, run.config
     _, adapter = trained(directory, config)
     result = directory.model if adapter is None else adapter
@@ -69,7 +69,7 @@ def reinforce(run: UnderWay) -> None:
 
 
 def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, float]:
-    """Steps done and CPU seconds spent on them, from the newest complete checkpoint."""
+    """Restore the newest complete checkpoint. Returns the steps done and the CPU seconds spent on them."""
     for broken in remove_broken(run.directory.checkpoints):
         say(f"removed, not complete: {broken}", style="yellow")
     complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)

@@ -1,4 +1,4 @@
-"""What all stages of a run share."""
+"""The state that all stages of a run share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gymposium_train.run.watching import Watchers
 
 @dataclass(slots=True)
 class UnderWay:
-    """A run that is being done: its directory and config, and who is told how it goes."""
+    """A run in progress: its directory and config, the view, and the watchers of its metrics."""
 
     directory: RunDirectory
     config: TrainConfig
@@ -31,10 +31,10 @@ class UnderWay:
     interruption: Interruption
     watchers: Watchers
     world: World = ALONE
-    """The processes that do it together."""
+    """The processes of the run."""
     games: tuple[Game, ...] = ()
     _recorded: dict[str, set[str]] = field(default_factory=dict)
-    """Ids in each record file."""
+    """Ids of the matches in each record file."""
 
     def __post_init__(self) -> None:
         self.games = tuple(load_game(name) for name in self.config.games)
@@ -49,7 +49,7 @@ class UnderWay:
 
     @property
     def asked(self) -> PlayerSettings:
-        """How the model is asked where it is measured: greedily."""
+        """Prompting and sampling of the model in evaluations, which are greedy."""
         return asked(self.config)
 
     @contextmanager
@@ -70,6 +70,6 @@ class UnderWay:
 
 
 def asked(config: TrainConfig, temperature: float = 0.0) -> PlayerSettings:
-    """How a run asks its model, as stands in `player.json` beside what it makes."""
+    """Prompting and sampling of the run's model, as written to `player.json` beside the model."""
     asking = config.asking
     return PlayerSettings(asking.prompt, asking.reply, asking.max_tokens, asking.context, temperature, asking.thinking)

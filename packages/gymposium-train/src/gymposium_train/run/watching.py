@@ -25,7 +25,7 @@ class Watchers:
         self._directory, self._view, self._loggers, self._callbacks = directory, view, loggers, callbacks
 
     def imitated(self, stage: str, step: int, metrics: Mapping[str, Any]) -> None:
-        """A step of SFT."""
+        """Report a step of SFT."""
         self._directory.log({"stage": stage, "step": step, **metrics})
         self._view.show(metrics)
 
@@ -39,7 +39,7 @@ class Watchers:
             callback.on_step(step, told)
 
     def saved(self, checkpoint: Path) -> None:
-        """A checkpoint was written."""
+        """Report that a checkpoint was written."""
         for callback in self._callbacks:
             callback.on_checkpoint(checkpoint)
 
@@ -49,7 +49,7 @@ class Watchers:
         self._log(step, metrics)
 
     def finished(self) -> None:
-        """The run is done, and its report written."""
+        """Report that the run is done and its report written."""
         for logger in self._loggers:
             logger.artifact("report", self._directory.report)
         for callback in self._callbacks:
