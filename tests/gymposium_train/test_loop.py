@@ -16,7 +16,7 @@ from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_train.config import Entropy, Kl, Optimizer, Rollout, Samples, Sft, Stage, TrainConfig
+from gymposium_train.config import Entropy, Kl, Optimizer, RolloutSettings, Samples, Sft, Stage, TrainConfig
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS, make_credit
@@ -32,7 +32,7 @@ SMALL: dict[str, Any] = {
     "games": ("tic_tac_toe",),
     "seed": 3,
     "steps": 4,
-    "rollout": Rollout(groups=4, group_size=8, growth=1.0),
+    "rollout": RolloutSettings(groups=4, group_size=8, growth=1.0),
     "entropy": Entropy(weight=0.01),
 }
 

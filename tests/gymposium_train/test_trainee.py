@@ -19,9 +19,9 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead
-from gymposium_train.config import Lora, Model, Pool, Prompting, Rollout, Stage, TrainConfig, engine_table
+from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, engine_table
 from gymposium_train.learner import LocalLearner
-from gymposium_train.rollout import MatchPlanner, Rollout as RolledOut, roll_out
+from gymposium_train.rollout import MatchPlanner, Rollout, roll_out
 from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.trainee import Trainee, make_trainee
 
@@ -210,7 +210,7 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
     with made(model_directory, tmp_path, "own", "lora", staleness=1) as it:
         config = it.config.model_copy(
             update={
-                "rollout": Rollout(groups=4, group_size=4, growth=1.0),
+                "rollout": RolloutSettings(groups=4, group_size=4, growth=1.0),
                 "stages": (Stage(opponents={"random": 1.0, "past": 2.0}),),
                 "pool": Pool(every=1, size=2),
             }
@@ -218,7 +218,7 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
         games = [load_game(game) for game in config.games]
         plays = MatchPlanner(config, games, it.who.players)
 
-        def play(step: int) -> RolledOut:
+        def play(step: int) -> Rollout:
             return roll_out(plays.plan(step), lambda played: ahead.go_on())
 
         it.who.publish()

@@ -21,7 +21,17 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Policy
 from gymposium_train.ahead import Ahead
-from gymposium_train.config import Lora, Model, Optimizer, Pool, Prompting, Rollout, Stage, TrainConfig, engine_table
+from gymposium_train.config import (
+    Lora,
+    Model,
+    Optimizer,
+    Pool,
+    Prompting,
+    RolloutSettings,
+    Stage,
+    TrainConfig,
+    engine_table,
+)
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
@@ -43,7 +53,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
         model=Model(name=str(model), lora=Lora(rank=RANK, alpha=16)),
         engine=engine_table("vllm", schedule="streaming", **engine),
         asking=Prompting(max_tokens=4),
-        rollout=Rollout(groups=3, group_size=12, growth=1.0),
+        rollout=RolloutSettings(groups=3, group_size=12, growth=1.0),
         stages=(Stage(opponents={"random": 1.0, "past": 2.0}),),
         pool=Pool(every=1, size=2),
         optimizer=Optimizer(learning_rate=1e-2, warmup_steps=0),

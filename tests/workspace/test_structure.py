@@ -69,7 +69,6 @@ STILL_TWICE = {
         "Tally Verification".split()
     ),
     "gymposium_agents": {"Settings"},
-    "gymposium_train": {"Rollout", "Stage"},
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from gymposium import load_game, make_player
 from gymposium.players.protocol import Player
 from gymposium_agents.tokens import Policy
-from gymposium_train.config import Pool, Rollout, Stage, TrainConfig
+from gymposium_train.config import Pool, RolloutSettings, Stage, TrainConfig
 from gymposium_train.rollout import MatchPlanner
 
 
@@ -68,7 +68,7 @@ def who() -> Callable[..., MatchPlanner]:
     ) -> MatchPlanner:
         config = TrainConfig(
             games=tuple(games),
-            rollout=Rollout(groups=groups, group_size=group_size, growth=growth),
+            rollout=RolloutSettings(groups=groups, group_size=group_size, growth=growth),
             stages=tuple(s if isinstance(s, Stage) else Stage(opponents=s) for s in stages) or (Stage(),),
             pool=pool or Pool(),
             **settings,

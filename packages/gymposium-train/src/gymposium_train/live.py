@@ -49,7 +49,7 @@ _FIRST = (
 is room."""
 
 
-class Stage(Protocol):
+class StageBar(Protocol):
     """One stage under way."""
 
     def advance(self, note: str = "", steps: int = 1) -> None:
@@ -59,7 +59,7 @@ class Stage(Protocol):
 class View(Protocol):
     """Who is told how a run goes."""
 
-    def stage(self, name: str, total: int, lines: int = 1) -> AbstractContextManager[Stage]:
+    def stage(self, name: str, total: int, lines: int = 1) -> AbstractContextManager[StageBar]:
         """A stage of `total` steps: a bar, or so many lines where there is no terminal."""
 
     def show(self, metrics: Mapping[str, Any]) -> None:
@@ -70,7 +70,7 @@ class Lines:
     """A view for logs and pipes: now and then a line."""
 
     @contextmanager
-    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[Stage]:
+    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[StageBar]:
         yield _LineStage(name, total, lines)
 
     def show(self, metrics: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Terminal:
         )
 
     @contextmanager
-    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[Stage]:
+    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[StageBar]:
         task = self._bars.add_task(visible(name), total=total, note="")
         bar = _BarStage(self._bars, task)
         try:

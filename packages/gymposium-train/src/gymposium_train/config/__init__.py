@@ -5,7 +5,7 @@ from gymposium_train.config.engine import Engine, engine_table
 from gymposium_train.config.learn import Bypass, Decoupled, Entropy, Kl, Mismatch, Optimizer, Precision, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
 from gymposium_train.config.model import Lora, Model
-from gymposium_train.config.play import Pool, Prompting, Rollout, Stage
+from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
 from gymposium_train.config.root import TrainConfig
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "Pool",
     "Precision",
     "Prompting",
-    "Rollout",
+    "RolloutSettings",
     "Samples",
     "Sft",
     "Stage",

@@ -29,7 +29,7 @@ class Prompting(Settings):
     """Policy for failed replies: forfeit or penalty(x)."""
 
 
-class Rollout(Settings):
+class RolloutSettings(Settings):
     """The matches of one step."""
 
     groups: int = Field(default=2, ge=1)

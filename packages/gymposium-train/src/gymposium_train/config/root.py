@@ -10,7 +10,7 @@ from gymposium_train.config.engine import ENGINES, Engine, engine_table
 from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Mismatch, Optimizer, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
-from gymposium_train.config.play import Pool, Prompting, Rollout, Stage
+from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS
 from gymposium_train.credit.protocol import CreditSettings
@@ -38,7 +38,7 @@ class TrainConfig(Settings):
     engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
     """What samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
     asking: Prompting = Field(default_factory=Prompting)
-    rollout: Rollout = Field(default_factory=Rollout)
+    rollout: RolloutSettings = Field(default_factory=RolloutSettings)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The stages of the curriculum, in order."""
     pool: Pool = Field(default_factory=Pool)

@@ -13,7 +13,7 @@ from gymposium.players.protocol import Player
 from gymposium.streams import stream
 from gymposium_agents.evaluate import evaluate
 from gymposium_train.config import Evaluation
-from gymposium_train.live import Stage
+from gymposium_train.live import StageBar
 from gymposium_train.run.under_way import UnderWay
 
 ALONE = "alone"
@@ -52,7 +52,7 @@ def measure(
         where = f" in {game.name}" if len(run.games) > 1 else ""
         with run.view.stage(f"{what} against {name}{where}", matches) as bar, run.recorder("eval") as record:
 
-            def each(played: MatchResult, record: Any = record, bar: Stage = bar) -> None:
+            def each(played: MatchResult, record: Any = record, bar: StageBar = bar) -> None:
                 record(played)
                 bar.advance()
                 run.interruption.stop_here()
