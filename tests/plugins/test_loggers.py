@@ -25,7 +25,7 @@ from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
 from gymposium.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
 from gymposium.loggers.protocol import Logger, LoggerStart
 from gymposium.plugins.first_party import FIRST_PARTY
-from gymposium_loggers.flat import flat
+from gymposium_loggers.mlflow import flat
 from gymposium_loggers.wandb import WandbSettings
 
 KEY = "canary0123456789canary0123456789canary01"

@@ -28,10 +28,9 @@ from gymposium.records import Record, RecordWriter, first_difference, verify_fil
 from gymposium.streams import stream
 from gymposium.testing import Effort, GameConformance
 from gymposium.testing.golden import transcript
-from gymposium_trace.game import Trace
+from gymposium_trace.game import Trace, exact, ignoring_white_space
 from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.probe import NoIsolation, for_anybodys
-from gymposium_trace.scoring import exact, ignoring_white_space
 from gymposium_trace.sources import Given, ProgramSkipped, read_rows
 from gymposium_trace.tasks import Task
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import resource
+import sys
 from collections.abc import Sequence
 
 import torch
 
 from gymposium_train.objective.diagnostics import explained_variance
 from gymposium_train.samples import Sample
+
+_MAXRSS = 1 if sys.platform == "darwin" else 1024
+"""Bytes in a unit of `ru_maxrss`."""
 
 
 def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
@@ -41,6 +46,15 @@ def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, floa
         if math.isfinite(explained):  # nothing to explain where all targets are alike
             found["train/explained_variance"] = explained
     return found
+
+
+def peak_memory() -> dict[str, float]:
+    """The most memory that this process has held so far, in MiB: `perf/memory_host` and, if there is a GPU,
+    `perf/memory_device`, which is what torch has allocated on it."""
+    metrics = {"perf/memory_host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS / 2**20}
+    if torch.cuda.is_available():
+        metrics["perf/memory_device"] = torch.cuda.max_memory_allocated() / 2**20
+    return metrics
 
 
 def _mean(values: Sequence[float]) -> float:

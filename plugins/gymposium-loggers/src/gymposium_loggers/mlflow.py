@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra
 from gymposium.loggers.protocol import LoggerStart, Metrics
-from gymposium_loggers.flat import flat
 from gymposium_loggers.kept import keep, recall
 
 _BATCH = 100
@@ -99,3 +98,13 @@ def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
 
 def _name(name: str) -> str:
     return re.sub(r"[^/\w.\- :]", "_", name)
+
+
+def flat(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The settings of a nested config under dotted names: `{"grpo": {"epochs": 2}}` gives `("grpo.epochs", 2)`. Lists
+    stay whole."""
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value

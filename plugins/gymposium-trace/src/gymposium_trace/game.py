@@ -13,7 +13,6 @@ from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMov
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.registry import load_game
 from gymposium.plugins.names import format_name, parse_name
-from gymposium_trace.scoring import exact, ignoring_white_space
 from gymposium_trace.sources import open_source
 from gymposium_trace.tasks import Task
 
@@ -176,3 +175,14 @@ def _check_source(source: str) -> None:
             f"source={source!r} cannot be written in the name of a game, which records need: a path with commas, line "
             "breaks, brackets that do not match or spaces at its ends. Rename the file, or make a link to it."
         )
+
+
+def exact(answer: str, truth: str) -> bool:
+    """True if the answer is the truth, character by character. A line break at the very end of either is ignored. An
+    answer of white space alone is never right."""
+    return answer.removesuffix("\n") == truth.removesuffix("\n") and bool(answer.strip())
+
+
+def ignoring_white_space(answer: str, truth: str) -> bool:
+    """True if the answer is the truth once all white space is removed. An empty answer is never right."""
+    return "".join(answer.split()) == "".join(truth.split()) and bool(answer.strip())

@@ -52,7 +52,7 @@ ALONE = "alone"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EvalSettings:
     """The options of an evaluation, as they were given."""
 
     player: str
@@ -145,13 +145,13 @@ def command(
     if resume is not None:
         refuse_beside_resume(ctx)
         folder = RunFolder.open(resume, "eval")
-        given: Settings = read_settings(f"{resume}/settings.json", Settings, folder.settings)
+        given: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
         check_settings(given.game, [given.player, *(names_of(given.opponents) if given.opponents else ())])
     elif player is None:
         raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR).")
     else:
         options = (opponents, matches, seed, on_illegal, preset, exact, schedule, at_once, start_server)
-        given = Settings(player, tuple(game or ()), *options, tuple(server_option or ()))
+        given = EvalSettings(player, tuple(game or ()), *options, tuple(server_option or ()))
         check_new(out_dir)
     protocol = None if given.preset is None else find_preset(given.preset)
     plan = make_plan(given, protocol)
@@ -209,7 +209,7 @@ class Plan:
         return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
 
-def make_plan(given: Settings, protocol: Preset | None) -> Plan:
+def make_plan(given: EvalSettings, protocol: Preset | None) -> Plan:
     """The plan of these options. Raises `GymposiumError` for what cannot be played, before anything is."""
     player, games, opponents, matches = given.player, given.game, given.opponents, given.matches
     seed, on_illegal = given.seed, given.on_illegal
@@ -241,7 +241,7 @@ def make_plan(given: Settings, protocol: Preset | None) -> Plan:
 class _Session:
     """The matches of a plan, and what came of them."""
 
-    def __init__(self, plan: Plan, given: Settings) -> None:
+    def __init__(self, plan: Plan, given: EvalSettings) -> None:
         self.plan = plan
         self._schedule = read_schedule(given.schedule)
         self._at_once = given.at_once

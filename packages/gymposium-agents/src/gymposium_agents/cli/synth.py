@@ -49,7 +49,7 @@ FORMAT = "gymposium-synth-2"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SynthSettings:
     """Which matches are played, and what of them becomes data."""
 
     game: str
@@ -73,7 +73,7 @@ class Settings:
     server_option: tuple[str, ...]
 
 
-_NAMES = frozenset(field.name for field in fields(Settings))
+_NAMES = frozenset(field.name for field in fields(SynthSettings))
 _FIXED = ("game", "players", "seed", "swap", "out_dir")
 """What decides the matches that are recorded. The rest may be given anew with --resume: more matches, and other data of
 the same ones."""
@@ -164,7 +164,7 @@ def command(
     if resume is not None:
         refuse_beside_resume(ctx, _NAMES.difference(_FIXED))
         folder = RunFolder.open(resume, "synth")
-        stored: Settings = read_settings(f"{resume}/settings.json", Settings, folder.settings)
+        stored: SynthSettings = read_settings(f"{resume}/settings.json", SynthSettings, folder.settings)
         check_settings([stored.game], names_of(stored.players))
         anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
         given = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
@@ -182,7 +182,7 @@ def command(
         )
     else:
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
-        given = Settings(game, players, matches, *how, start_server, tuple(server_option or ()))
+        given = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
         check_new(out_dir)
     session = _Session(given)
     with seated_players(session.texts, given.server_option, start_server=given.start_server) as seated:
@@ -204,7 +204,7 @@ def command(
 class _Session:
     """The matches that data is made from, and what of them is kept."""
 
-    def __init__(self, given: Settings) -> None:
+    def __init__(self, given: SynthSettings) -> None:
         """Raises `GymposiumError` for what cannot be, before anything is played."""
         self.given = given
         self.game = load_game(given.game)

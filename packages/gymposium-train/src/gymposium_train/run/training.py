@@ -17,8 +17,8 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import Learner
 from gymposium_train.loop import Training
-from gymposium_train.memory import peak_memory
 from gymposium_train.progress import say
+from gymposium_train.reporting import peak_memory
 from gymposium_train.rollout import MatchPlanner, Rollout
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.measures import curve_point
