@@ -25,12 +25,11 @@ import numpy as np
 from choix import ilsr_pairwise_dense
 
 from benchmarks.report import RESULTS, about, table, write
-from gymposium.arena.outcomes import Outcome
+from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
 from gymposium.arena.ratings.comparisons import Floats, compare
 from gymposium.arena.ratings.evidence import Evidence, of_one_game, of_several
 from gymposium.arena.ratings.fit import Ratings, rate
-from gymposium.arena.ratings.luce import bradley_terry
 from gymposium.arena.ratings.newton import fit_many
 from gymposium.arena.ratings.payoff import payoff_of
 from gymposium.arena.ratings.prior import drawn, expected
@@ -67,7 +66,7 @@ class World:
         ladder = self.steps[game] * np.arange(self.players)
         return np.concatenate([ladder[:1], np.roll(ladder[1:], game)])
 
-    def outcomes(self, game: int, rng: np.random.Generator) -> Iterator[Outcome]:
+    def outcomes(self, game: int, rng: np.random.Generator) -> Iterator[MatchOutcome]:
         """Every lineup meets in so many groups. Who comes first is whose exponential clock strikes first, which is
         Plackett and Luce's model."""
         strengths = self.strengths(game)
@@ -79,7 +78,7 @@ class World:
                     power = strengths[order]
                     power[0] += leaning[group]
                     clocks = rng.exponential(size=self.seats) / np.exp(power)
-                    yield Outcome(
+                    yield MatchOutcome(
                         game=str(game),
                         group=str(group),
                         players=tuple(self.names[i] for i in order),
@@ -103,7 +102,7 @@ class World:
         if self.seats > 2:
             found = self.strengths(0)
         else:
-            found = bradley_terry(np.mean([self.shares(game) for game in range(len(self.steps))], axis=0))
+            found = fit_many(np.mean([self.shares(game) for game in range(len(self.steps))], axis=0)[None])[0]
         return np.asarray(POINTS * (found - found[0]))
 
 
@@ -190,7 +189,7 @@ def run_coverage(given: argparse.Namespace) -> bool:
     held = all(one["ratings"] >= LEAST for one in found)
     text = table(head, rows)
     text += f"\nShares that hold the truth, of intervals that promise 0.95. {LEAST} or more of ratings: {_yes(held)}.\n"
-    data = {"about": about("gymposium", "choix", "numpy"), "must_be": LEAST, "worlds": found, "held": held}
+    data = {"about": about("gymposium", "numpy"), "must_be": LEAST, "worlds": found, "held": held}
     write(given.out, "ratings-coverage", data, text)
     return held
 
@@ -213,7 +212,7 @@ def run_speed(given: argparse.Namespace) -> bool:
     evidence, rating = _timed(all_at_once)
     one = evidence[0]
     prior = expected(one.met)
-    start = bradley_terry(one.pairs + prior)
+    start = fit_many((one.pairs + prior)[None])[0]
     again = one.pairs_drawn + drawn(one.met, SAMPLES, generator(0, "prior"))
     together, newton = _timed(lambda: fit_many(again, start=start))
     apart, choix = _timed(lambda: np.stack([ilsr_pairwise_dense(pairs, initial_params=start) for pairs in again]))

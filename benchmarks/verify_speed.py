@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import results_of, write_results
+from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board

@@ -19,7 +19,7 @@ from benchmarks.robustness.row import Row
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import write_exact
-from gymposium.arena.results.board import results_of, write_results
+from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board

@@ -77,7 +77,7 @@ def test_a_model_is_its_files_and_how_it_is_asked(board: Board, folder: Path) ->
     assert entry.revision.facts["engine"] == "transformers"
     assert entry.revision.code["distribution"] == "gymposium-agents"
     assert entry.decoding == {"temperature": 0.7, "max_tokens": 4, "context": "full", "thinking": False}
-    assert (entry.prompt.style, entry.repeats, entry.deterministic) == ("compact", "nearly", False)
+    assert (entry.prompt.style, entry.repeats, entry.deterministic) == ("compact", "up_to_rounding", False)
 
 
 def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.arena.outcomes import Outcome, distinct, outcomes_of
+from gymposium.arena.outcomes import MatchOutcome, distinct, outcomes_of
 from gymposium.driver import MatchJob, play
 from gymposium.ending import Ending
 from gymposium.failures import FailurePolicy
@@ -86,7 +86,7 @@ def test_a_record_that_stands_there_twice_counts_once() -> None:
 @given(st.integers(0, 99))
 def test_the_order_of_records_says_nothing(seed: int) -> None:
     outcomes = [
-        Outcome("g", str(i % 3), ("a", "b"), (1.0, -1.0), None, str(i // 2)) for i in range(8)
+        MatchOutcome("g", str(i % 3), ("a", "b"), (1.0, -1.0), None, str(i // 2)) for i in range(8)
     ]  # the same matches on different deals
     shuffled = random.Random(seed).sample(outcomes, len(outcomes))
     assert distinct(shuffled) == distinct(outcomes)

@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.arena.board import Board
 from gymposium.arena.exact_file import exact_path, write_exact
-from gymposium.arena.results.board import read_results, results_of, results_text, write_results
+from gymposium.arena.results.file import read_results, results_of, results_text, write_results
 from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament

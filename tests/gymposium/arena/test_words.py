@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.arena.results.model import Board, Interval, Place, Standing
+from gymposium.arena.results.model import Interval, Place, RatedBoard, Standing
 from gymposium.arena.results.words import names, paid_less
 
 
@@ -14,8 +14,8 @@ def standing(player: str, rank: int | None, low: float | None, high: float | Non
     )
 
 
-def board(*standings: Standing) -> Board:
-    return Board(standings=list(standings), players=[], payoff=[], cycles=[])
+def board(*standings: Standing) -> RatedBoard:
+    return RatedBoard(standings=list(standings), players=[], payoff=[], cycles=[])
 
 
 def test_a_label_that_could_be_somebody_else_s_does_not_stand_alone() -> None:

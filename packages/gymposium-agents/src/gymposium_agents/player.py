@@ -43,7 +43,7 @@ class LanguageModelPlayer:
 
     A prompt that leaves no room for a reply is never sent: the reply says `context`, which ends the match."""
 
-    repeats: Repeats = "nearly"
+    repeats: Repeats = "up_to_rounding"
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from itertools import combinations, count
 
 import numpy as np
 
-from gymposium.arena.outcomes import Outcome
+from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import deal_weights, generator
 from gymposium.arena.ratings.comparisons import compare
 from gymposium.arena.ratings.evidence import of_one_game, of_several
@@ -18,12 +18,12 @@ _NUMBERS = count()
 
 def match(
     *players: str, paid: Sequence[float], deal: str = "0", game: str = "g", forfeit: int | None = None
-) -> Outcome:
+) -> MatchOutcome:
     """One match, unlike any other."""
-    return Outcome(game, deal, players, tuple(paid), forfeit, str(next(_NUMBERS)))
+    return MatchOutcome(game, deal, players, tuple(paid), forfeit, str(next(_NUMBERS)))
 
 
-def won(winner: str, loser: str, deals: int, game: str = "g") -> list[Outcome]:
+def won(winner: str, loser: str, deals: int, game: str = "g") -> list[MatchOutcome]:
     """As many groups of two matches, in both of which one beats the other."""
     return [
         one
@@ -37,7 +37,7 @@ def won(winner: str, loser: str, deals: int, game: str = "g") -> list[Outcome]:
 
 def tournament(
     strengths: dict[str, float], deals: int, seed: int, seats: int = 2, game: str = "g"
-) -> Iterator[Outcome]:
+) -> Iterator[MatchOutcome]:
     """All lineups of players with these strengths (natural logarithms), in each seat of each deal once."""
     rng = np.random.default_rng(seed)
     for lineup in combinations(strengths, seats):
@@ -48,14 +48,14 @@ def tournament(
                 yield match(*order, paid=-clocks, deal=str(deal), game=game)
 
 
-def rated(outcomes: Sequence[Outcome], players: Sequence[str], samples: int = 200) -> Ratings:
+def rated(outcomes: Sequence[MatchOutcome], players: Sequence[str], samples: int = 200) -> Ratings:
     """Ratings of one game."""
     game = compare(outcomes, players)
     weights = deal_weights(generator(0, "deals"), samples, len(game.deals))
     return rate(of_one_game(game, weights), generator(0, "prior"))
 
 
-def rated_jointly(games: Sequence[Sequence[Outcome]], players: Sequence[str], samples: int = 200) -> Ratings:
+def rated_jointly(games: Sequence[Sequence[MatchOutcome]], players: Sequence[str], samples: int = 200) -> Ratings:
     """Ratings over several games."""
     counted = [compare(outcomes, players) for outcomes in games]
     weights = [deal_weights(generator(0, "deals", i), samples, len(game.deals)) for i, game in enumerate(counted)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium.arena.outcomes import Outcome, distinct
+from gymposium.arena.outcomes import MatchOutcome, distinct
 from gymposium.arena.ratings.bootstrap import interval
 
 from .made_up import match, rated, rated_jointly, tournament, won
@@ -21,7 +21,7 @@ NAMES = tuple(STRENGTHS)
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> list[Outcome]:
+def outcomes() -> list[MatchOutcome]:
     return [*tournament(STRENGTHS, 12, seed=1)]
 
 
@@ -41,7 +41,7 @@ def test_where_random_does_not_play_the_first_is_zero() -> None:
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=5)
-def test_the_order_of_matches_and_seats_says_nothing(outcomes: list[Outcome], rng: object) -> None:
+def test_the_order_of_matches_and_seats_says_nothing(outcomes: list[MatchOutcome], rng: object) -> None:
     shuffled = [*outcomes]
     rng.shuffle(shuffled)  # type: ignore[attr-defined]
     turned = [replace(one, players=one.players[::-1], utilities=one.utilities[::-1]) for one in shuffled]
@@ -54,7 +54,7 @@ def test_the_order_of_matches_and_seats_says_nothing(outcomes: list[Outcome], rn
 
 @given(st.permutations(["x", "a/b", "lm:y"]))
 @settings(max_examples=5)
-def test_names_say_nothing(outcomes: list[Outcome], names: list[str]) -> None:
+def test_names_say_nothing(outcomes: list[MatchOutcome], names: list[str]) -> None:
     called = dict(zip(NAMES, ["random", *names], strict=True))
     renamed = [replace(one, players=tuple(called[name] for name in one.players)) for one in outcomes]
     again, first = rated(renamed, [*called.values()]), rated(outcomes, NAMES)
@@ -111,7 +111,7 @@ def test_two_that_only_lost_to_a_third_are_not_compared() -> None:
     assert math.isnan(found.values[2])
 
 
-def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[Outcome]) -> None:
+def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[MatchOutcome]) -> None:
     other = [*tournament(dict(zip(NAMES, (0.0, 2.0, -1.0, 0.5), strict=True)), 12, seed=3)]
     twice = other + [replace(one, group=f"again {one.group}", digest=f"again {one.digest}") for one in other]
     first, again = rated_jointly([outcomes, other], NAMES), rated_jointly([outcomes, twice], NAMES)
@@ -120,13 +120,13 @@ def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[
     assert np.abs(alone).max() > 5  # where each match counts alike it does
 
 
-def test_the_joint_board_lies_between_its_games(outcomes: list[Outcome]) -> None:
+def test_the_joint_board_lies_between_its_games(outcomes: list[MatchOutcome]) -> None:
     backwards = [*tournament({name: -strength for name, strength in STRENGTHS.items()}, 40, seed=4)]
     joint = rated_jointly([outcomes, backwards], NAMES)
     assert (joint.values < rated(outcomes, NAMES).values)[1:].all()
     assert (joint.values > rated(backwards, NAMES).values)[1:].all()
 
 
-def test_matches_of_three_count_in_the_joint_board_as_their_pairs(outcomes: list[Outcome]) -> None:
+def test_matches_of_three_count_in_the_joint_board_as_their_pairs(outcomes: list[MatchOutcome]) -> None:
     three = [*tournament(STRENGTHS, 12, seed=5, seats=3)]
     assert (np.diff(rated_jointly([outcomes, three], NAMES).values) > 0).all()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gymposium.arena.outcomes import Outcome
+from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import deal_weights, generator, interval
 from gymposium.arena.ratings.ranks import surely_above
 from gymposium.arena.ratings.returns import Means, means_of, returns_of
@@ -15,7 +15,7 @@ from gymposium.arena.ratings.returns import Means, means_of, returns_of
 from .made_up import match
 
 
-def means(outcomes: list[Outcome], players: tuple[str, ...]) -> Means:
+def means(outcomes: list[MatchOutcome], players: tuple[str, ...]) -> Means:
     returns = returns_of(outcomes, players)
     return means_of(returns, deal_weights(generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
 

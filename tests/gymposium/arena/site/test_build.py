@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import results_file
+from gymposium.arena.results.file import results_file
 from gymposium.arena.site.build import build
 from gymposium.errors import BadOption, BadRecord
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import read_results
+from gymposium.arena.results.file import read_results
 from gymposium.arena.site.choice import Expected, choose, worst_losses
-from gymposium.arena.site.played import Lineup, Match, Played, read_played
+from gymposium.arena.site.played import Played, PlayedLineup, PlayedMatch, read_played
 from gymposium.ending import OVER, Ending
 
 
-def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> Match:
+def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> PlayedMatch:
     ending = OVER if forfeit is None else Ending("no legal move", forfeit)
-    return Match(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, ending, 0, counts)
+    return PlayedMatch(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, ending, 0, counts)
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def expected(rated: Path) -> Expected:
     return Expected(read_results(rated / "results.json"))
 
 
-def chosen(matches: Sequence[Match], expected: Expected, most: int) -> list[str]:
-    lineup = Lineup("tic_tac_toe", "x.jsonl", ("random", "mcts-5"), [[one] for one in matches])
+def chosen(matches: Sequence[PlayedMatch], expected: Expected, most: int) -> list[str]:
+    lineup = PlayedLineup("tic_tac_toe", "x.jsonl", ("random", "mcts-5"), [[one] for one in matches])
     return choose([], [lineup], expected, most)
 
 

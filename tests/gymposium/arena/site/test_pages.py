@@ -13,7 +13,7 @@ import pytest
 
 from gymposium.arena.board import Board
 from gymposium.arena.results import words
-from gymposium.arena.results.board import read_results
+from gymposium.arena.results.file import read_results
 from gymposium.arena.results.model import Results
 from gymposium.arena.site.build import build
 from gymposium.arena.slugs import slug

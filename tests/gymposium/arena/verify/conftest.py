@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import results_of, write_results
+from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 from gymposium.plugins.host import host

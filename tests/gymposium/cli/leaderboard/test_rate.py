@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import read_results
+from gymposium.arena.results.file import read_results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 

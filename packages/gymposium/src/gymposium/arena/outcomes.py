@@ -1,6 +1,6 @@
-"""From match records to what ratings are made of: who met whom, and what it paid them.
+"""Match outcomes, the part of match records that ratings are computed from.
 
-Tournaments write records, ratings read outcomes, and neither knows of the other.
+Tournaments write records and ratings read outcomes; neither depends on the other.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from gymposium.records import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one match ended."""
+class MatchOutcome:
+    """The players, utilities and forfeit of one match."""
 
     game: str
     """The game's full name."""
     group: str
-    """What is drawn together where a game is resampled: matches on the same deal, whoever played them."""
+    """The bootstrap cluster of the match: all matches on the same deal share it, whichever players played them."""
     players: tuple[str, ...]
-    """By seat."""
+    """The player in each seat."""
     utilities: tuple[float, ...]
-    """What the game paid each seat; a forfeit counts, penalties do not."""
+    """What each seat got, with a forfeit and without penalties."""
     forfeit: int | None
-    """The seat whose reply, silence or crash ended the match."""
+    """The seat that forfeited, or None."""
     digest: str
-    """Two outcomes of the same players in the same seats with the same digest are one match."""
+    """Outcomes of the same players in the same seats with equal digests are the same match."""
 
 
-def outcomes_of(records: Iterable[Record]) -> Iterator[Outcome]:
-    """The outcomes of records. Matches that broke off with an error are left out: they are nobody's loss."""
+def outcomes_of(records: Iterable[Record]) -> Iterator[MatchOutcome]:
+    """The outcomes of records, without matches that broke off, which have no result."""
     for record in records:
         if record.ending.broke_off:
             continue
-        yield Outcome(
+        yield MatchOutcome(
             game=record.game,
             group=str(record.seed),
             players=tuple(record.players),
@@ -47,20 +47,22 @@ def outcomes_of(records: Iterable[Record]) -> Iterator[Outcome]:
 
 
 def _digest(record: Record) -> str:
-    """Where neither chance nor a player draws anything, and only the opening makes matches differ, equal events are the
-    same match played again. Elsewhere equal events are two draws that came out alike, and both count: to drop one would
-    make what is likely look rare. A record that stands there twice counts once all the same."""
+    """Digest by which repeated matches are recognized.
+
+    If nothing in a match is random but its opening, matches with equal events are the same match played again.
+    Otherwise they are two draws that came out alike and both count, since dropping one would underweight likely
+    outcomes. A record that occurs twice always counts once."""
     drawn = record.opening == 0 or any(event.seat == CHANCE for event in record.events)
     inputs = repr((record.id if drawn else "", record.events, record.ending.seat))
     return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Each match once, in an order that does not depend on the order of `outcomes`."""
-    found: dict[tuple[str, tuple[str, ...], str], Outcome] = {}
+def distinct(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
+    """The outcomes without repeated matches, in an order that does not depend on the order of `outcomes`."""
+    found: dict[tuple[str, tuple[str, ...], str], MatchOutcome] = {}
     for outcome in outcomes:
         key = (outcome.game, outcome.players, outcome.digest)
-        # of equal matches the same one stays, in whatever order they come
+        # keep the same one of equal matches, regardless of their order
         if key not in found or outcome.group < found[key].group:
             found[key] = outcome
     return [found[key] for key in sorted(found)]

@@ -1,7 +1,7 @@
-"""A tournament: all that a board is to hold and does not yet, played by worker processes.
+"""A tournament, which plays the missing matches of a board in worker processes.
 
-It can be stopped at any moment, by whatever means, and run again: each match follows from the suite and its entry's
-seed, so the files come out the same.
+It can be interrupted at any moment and run again: each match follows from the suite and its entry's seed, so the files
+come out the same.
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.arena.board import Board
-from gymposium.arena.crew import play_tasks
 from gymposium.arena.entries import Entry
 from gymposium.arena.schedule import Lineup, lineups
-from gymposium.arena.worker import Ended, Task
+from gymposium.arena.supervisor import play_tasks
+from gymposium.arena.worker import Task, TaskEnded
 from gymposium.players.grammar import check_named_player
 
 
 @dataclass(slots=True)
 class Tournament:
-    """How a tournament stands, and in the end what it came to."""
+    """The progress and the outcome of a tournament."""
 
     planned: int
-    """Matches that the board is to hold."""
+    """Matches that a complete board holds."""
     finished: int = 0
-    """Those that it holds, as far as they are counted: each lineup's when a worker has opened its file."""
+    """Finished matches on the board; those of a lineup are counted when a worker opens its file."""
     played: int = 0
-    """Those that were played this time."""
+    """Matches played in this run."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each player failed in them, by how: `("mcts-100", "did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
-    """Why how many of them broke off; the next tournament plays them again."""
+    """Number of matches that broke off, by reason; the next run plays them again."""
     torn: list[str] = field(default_factory=list)
-    """Lineups, by id, whose files ended in the middle of a line; what was left of it was cut off and played again."""
+    """Ids of lineups whose files ended in an incomplete line, which was removed; its match was played again."""
     unplayed: dict[str, str] = field(default_factory=dict)
-    """Why which lineups, by id, could not be played to their end."""
+    """By lineup id, why the lineup could not be finished."""
 
     @property
     def complete(self) -> bool:
-        """Whether the board holds all that it is to hold."""
+        """True if no match of the board is missing."""
         return self.finished == self.planned
 
 
 def run_tournament(
     board: Board, workers: int, plugins: Sequence[Path] = (), watch: Callable[[Tournament], None] = lambda _: None
 ) -> Tournament:
-    """Play what is missing on a board. `watch` is called as often as something changes. `plugins` are one-file plugins
-    that the workers load.
+    """Play the missing matches of a board. `watch` is called after every change. `plugins` are one-file plugins that
+    the workers load.
 
-    An entry whose seed is open gets one now from the operating system: whoever made the entry could not know it.
+    An entry without a seed gets one now from the operating system, so that its author could not have known it.
 
     Raises `NotAllowed` before the first match where an entry names a player that only the user may name."""
     with board.locked():
@@ -64,10 +64,10 @@ def run_tournament(
         planned = lineups(board.suite, [*entries.values()])
         found = Tournament(sum(lineup.matches for lineup in planned))
         finished: dict[str, int] = {}
-        # players mostly stand from the weakest to the strongest: what takes longest begins first
+        # players are mostly listed from the weakest to the strongest: the slowest lineups begin first
         tasks = [_task(board, lineup, entries) for lineup in reversed(planned)]
         for lineup, told in play_tasks(tasks, workers, plugins):
-            if isinstance(told, Ended):
+            if isinstance(told, TaskEnded):
                 if told.error is not None:
                     found.unplayed[lineup.id] = told.error
             else:

@@ -1,7 +1,7 @@
-"""A worker process of a tournament: it plays the lineups that it is given and tells how far it is.
+"""The worker process of a tournament, which plays lineups and reports its progress.
 
-Before it asks a player it says so to whoever supervises it (`gymposium.arena.crew`), and again when it has an answer.
-So a player that never answers, or takes the whole process down, is known, and another process goes on.
+The worker tells its supervisor (`gymposium.arena.supervisor`) before it asks a player and after the player has
+answered. So the supervisor knows which player never answered or took the process down, and starts another process.
 """
 
 from __future__ import annotations
@@ -26,76 +26,76 @@ from gymposium.records import Record
 from gymposium.watchdog import Watchdog
 
 _PATIENCE = 4
-"""A batch of asks gets the time of so many single ones. What takes longer is played again one by one, and nobody loses
-by that."""
+"""Upper bound on the time limit of a batch, as a multiple of the limit of one ask. A batch that takes longer is played
+again ask by ask, at no cost to its players."""
 
 Which = tuple[str, int, int]
-"""One ask: its match, its seat, and how often that seat was asked before."""
+"""Identifies one ask: match id, seat, and how often the seat was asked before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A lineup to be played, as far as its file does not hold it yet."""
+    """A lineup whose missing matches are to be played."""
 
     lineup: Lineup
     entries: Sequence[Entry]
-    """Of the lineup's players, in order."""
+    """The entries of the lineup's players, in order."""
     file: Path
     at_once: int
     watchdog: float
     careful: frozenset[int] = frozenset()
-    """Numbers of the batches of matches in which a player did not answer, or took the process down. Their matches are
-    played one by one, so that it is known in which."""
+    """Numbers of the batches in which a player did not answer or took the process down. Their matches are played one by
+    one, to find the ask at which it happened."""
     verdicts: Mapping[Which, str | None] = field(default_factory=dict)
-    """What is known by now: the asks that got no answer in time (None), or in which the process died, with a word on
-    how. Their players are not asked again."""
+    """Asks that are not repeated: those without an answer in time (None) and those in which the process died, with how
+    it died."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """A player is asked, and has so many seconds."""
+class PlayerAsked:
+    """Message: a player is being asked and has this many seconds to answer."""
 
     seconds: float
     batch: int
     which: Which | None
-    """The one ask; None where it is a batch of matches."""
+    """The ask; None for a batch of matches."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """It has answered."""
+class PlayerAnswered:
+    """Message: the player has answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the lineup is."""
+    """Message: the progress of the lineup."""
 
     finished: int
-    """Matches in its file that have come to an end."""
+    """Finished matches in its file."""
     played: int = 0
-    """Matches that were played just now."""
+    """Matches played since the last message."""
     faults: Mapping[tuple[str, str], int] = field(default_factory=Counter)
     """How often each player failed in them, by how: `("mcts-100", "did not answer in time")`."""
     broken: Mapping[str, int] = field(default_factory=Counter)
-    """Why how many of them broke off."""
+    """Number of matches that broke off, by reason."""
     torn: bool = False
-    """Whether its file ended in the middle of a line, which was cut off just now."""
+    """True if the file ended in an incomplete line, which has been removed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """The task is done, as far as it could be."""
+class TaskEnded:
+    """Message: the task is done, or cannot be continued."""
 
     error: str | None = None
-    """Why its rest could not be played."""
+    """Why the rest could not be played."""
 
 
-Message = Asking | Answered | Progress | Ended
+Message = PlayerAsked | PlayerAnswered | Progress | TaskEnded
 
 
 def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
-    """Play one task after the other, until there is none. `plugins` are one-file plugins."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor gets it as well, and ends this process
+    """Play tasks from the supervisor until it sends None. `plugins` are one-file plugins to load."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor gets it as well and ends this process
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for file in plugins:
@@ -107,11 +107,11 @@ def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
             _play(task, players, supervisor)
         except Exception as raised:  # noqa: BLE001 - told, and the next task is played
             error = f"{type(raised).__name__}: {' '.join(str(raised).split())}"
-        supervisor.send(Ended(error))
+        supervisor.send(TaskEnded(error))
 
 
 def _end_with_parent() -> None:
-    """A process that nobody supervises must not go on writing."""
+    """End this process when its supervisor ends, so that it does not keep writing."""
     parent = parent_process()
     assert parent is not None, "workers are started by multiprocessing"
     parent.join()
@@ -135,12 +135,12 @@ def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> Non
             finished += len(played) - broken.total()
             supervisor.send(Progress(finished, len(played), _faults(played), broken))
             if broken.total() == len(played) > 1:
-                return  # it will not go better with the next: a server is gone, or a player does not play this game
+                return  # the next batch would fail too: a server is gone, or a player does not play this game
 
 
 def _parts(task: Task, planned: Sequence[MatchJob], finished: set[str]) -> Iterator[tuple[int, bool, list[MatchJob]]]:
-    """What is played side by side: batches that do not depend on where an earlier run was stopped, and single matches
-    where care is needed."""
+    """The batches of missing matches, as number, whether careful, and jobs. Their bounds do not depend on where an
+    earlier run was stopped. In careful batches each match is a part of its own."""
     for batch, start in enumerate(range(0, len(planned), task.at_once)):
         missing = [job for job in planned[start : start + task.at_once] if job.id not in finished]
         careful = batch in task.careful
@@ -157,17 +157,17 @@ def _faults(played: Sequence[MatchResult]) -> Counter[tuple[str, str]]:
 
 
 class SupervisedGuard(Guard):
-    """Tells the supervisor whom it asks. Where care is needed it asks one by one, and keeps to what is known of asks
-    that cannot be answered."""
+    """A guard that reports to the supervisor whenever it asks a player. In careful batches it asks one ask at a time
+    and does not repeat asks whose verdict is known."""
 
     def __init__(self, task: Task, batch: int, careful: bool, supervisor: Connection) -> None:
         self._task, self._batch, self._careful, self._supervisor = task, batch, careful, supervisor
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         if not self._careful:
-            self._tell(Asking(self._task.watchdog * min(len(asks), _PATIENCE), self._batch, None))
+            self._tell(PlayerAsked(self._task.watchdog * min(len(asks), _PATIENCE), self._batch, None))
             found = super().answers(player, asks, watchdog)
-            self._tell(Answered())
+            self._tell(PlayerAnswered())
             return found
         return [self._answer(player, ask) for ask in asks]
 
@@ -176,9 +176,9 @@ class SupervisedGuard(Guard):
         if which in self._task.verdicts:
             how = self._task.verdicts[which]
             return None if how is None else PlayerFailure(how, own=True)
-        self._tell(Asking(self._task.watchdog, self._batch, which))
+        self._tell(PlayerAsked(self._task.watchdog, self._batch, which))
         [answer] = super().answers(player, [ask])
-        self._tell(Answered())
+        self._tell(PlayerAnswered())
         return answer
 
     def _tell(self, message: Message) -> None:

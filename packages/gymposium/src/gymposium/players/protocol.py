@@ -301,7 +301,7 @@ def is_deterministic(player: Player) -> bool:
     return getattr(player, "deterministic", False) is True
 
 
-Repeats = Literal["quickly", "slowly", "nearly"]
+Repeats = Literal["quickly", "slowly", "up_to_rounding"]
 
 
 class Repeatable(Protocol):
@@ -310,8 +310,8 @@ class Repeatable(Protocol):
     verify`). Without it, what a player replied stands on the word of whoever let it play."""
 
     repeats: Repeats
-    """`quickly`: it can be asked again in every match. `slowly`: in a sample, since it searches. `nearly`: but for
-    rounding, which is another on another machine, as with a language model's weights; on demand."""
+    """`quickly`: the player can be asked again in every match. `slowly`: in a sample, since it searches.
+    `up_to_rounding`: on demand, since another machine rounds differently, as with a language model's weights."""
 
 
 def repeats_of(player: Player) -> Repeats | None:

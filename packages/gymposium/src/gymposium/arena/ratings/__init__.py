@@ -1,7 +1,7 @@
-"""Ratings from outcomes: batch fits, no updates from match to match, so that the order of matches says nothing.
+"""Ratings from outcomes, fitted to all matches at once, so that the order of matches does not matter.
 
-`comparisons` counts who scored against whom, by deal; `evidence` sums that for one game, or for several with equal
-weight; `fit` rates it, with the `prior`, by `luce` (choix) and in each sample of the `bootstrap` by `newton`.
-`connectivity` says what is known of a rating at all, `ranks` who can be told apart, `cycles` where no list tells the
-truth, `payoff` how each pairing went. `returns` measures games without winners.
+`comparisons` counts by deal who scored against whom. `evidence` sums these counts for one game, or for several games of
+equal weight. `fit` rates the players, with the `prior`; `newton` fits the counts and each sample of the `bootstrap`.
+`connectivity` says which ratings the data determine, `ranks` which players can be told apart, `cycles` which players
+have no order from best to worst, `payoff` how each pairing went. `returns` measures games without winners.
 """

@@ -15,7 +15,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from gymposium.arena.outcomes import Outcome
+from gymposium.arena.outcomes import MatchOutcome
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Comparisons:
     """Shape (n, n): in how many matches two did as well as each other."""
 
 
-def compare(outcomes: Iterable[Outcome], players: Sequence[str]) -> Comparisons:
+def compare(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> Comparisons:
     """The outcomes of one game between rivals, for `players` in this order. Matches in which somebody plays against
     himself say nothing and are left out."""
     told = [outcome for outcome in outcomes if len(set(outcome.players)) == len(outcome.players)]
@@ -84,7 +84,7 @@ def compare(outcomes: Iterable[Outcome], players: Sequence[str]) -> Comparisons:
     return Comparisons(tuple(players), deals, points, pairs, sets, asked, wins, chosen, tied)
 
 
-def _tiers(outcome: Outcome) -> list[list[int]]:
+def _tiers(outcome: MatchOutcome) -> list[list[int]]:
     """The seats from best to worst, those that tie together; the seat that forfeits stands last, alone."""
     standing: dict[tuple[bool, float], list[int]] = {}
     for seat, utility in enumerate(outcome.utilities):

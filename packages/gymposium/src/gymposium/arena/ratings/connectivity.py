@@ -1,8 +1,8 @@
-"""What results can say of a player's distance from another at all.
+"""Which differences of ratings the results determine.
 
-Ratings exist where from everybody to everybody there is a way of scores: one scored against another, who scored against
-a third (Hunter, 2004, MM algorithms for generalized Bradley–Terry models, assumption 1). Whoever never lost a point to
-the players below is above them, nobody knows how far.
+A finite maximum-likelihood rating exists if the directed graph of scores, with an edge from each player to those it
+scored against, is strongly connected (Hunter, 2004, MM algorithms for generalized Bradley–Terry models, assumption 1).
+A player who never lost a point to the players below is above them by an unknown distance.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from gymposium.arena.ratings.comparisons import Floats
 
 Bound = Literal["interval", "at least", "at most"]
-"""What is known of a rating: both ends, only the lower one, or only the upper one."""
+"""Which ends of a rating's interval exist: both, only the lower one, or only the upper one."""
 
 
 def company(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
-    """Who is joined to `anchor` by matches, through others if need be; ascending, itself included."""
+    """Indices of the players in the connected component of `anchor`, ascending, with `anchor` itself."""
     return np.flatnonzero(_ways(met)[anchor])
 
 
 def bounds(points: Floats, anchor: int) -> list[Bound | None]:
-    """What is known of each player's distance from `anchor`; None where nothing is, since no way of scores leads from
-    the one to the other, nor back. Shape of `points`: (n, n)."""
+    """Which ends of each player's distance from `anchor` exist, or None if no path of scores joins the two in either
+    direction. `points` has the shape (n, n)."""
     ways = _ways(points > 0.0)
     known: dict[tuple[bool, bool], Bound | None] = {
         (True, True): "interval",
@@ -37,7 +37,7 @@ def bounds(points: Floats, anchor: int) -> list[Bound | None]:
 
 
 def _ways(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Shape (n, n): whether one can be reached from the other."""
+    """Reachability in a directed graph, shape (n, n)."""
     from scipy.sparse.csgraph import shortest_path
 
     return np.asarray(np.isfinite(shortest_path(edges.astype(float), unweighted=True)))

@@ -1,4 +1,4 @@
-"""What a rating rests on, from one game or from several of equal weight: counts, and the same in each sample."""
+"""The counts that ratings are fitted to, in total and in each bootstrap sample, for one game or for several."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from gymposium.arena.ratings.comparisons import Comparisons, Floats
 
 EACH_GAME = 50.0
-"""The matches that a pairing counts for in each of several games, however many were played."""
+"""Matches that each pairing counts for in each game of a joint board, regardless of how many were played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Counts as in `Comparisons`, summed over deals, and in samples weighted by deal."""
+    """Counts as in `Comparisons`, summed over deals. Those named `*_drawn` are weighted by deal in each sample."""
 
     players: tuple[str, ...]
     points: Floats
@@ -36,11 +36,11 @@ class Evidence:
 
     @property
     def met(self) -> NDArray[np.bool_]:
-        """Shape (n, n): whether two have been in a match together."""
+        """Shape (n, n): True for two players who have been in a match together."""
         return np.asarray(self.points + self.points.T > 0.0)
 
     def among(self, members: NDArray[np.int_]) -> Evidence:
-        """Of these players alone, who have met nobody else."""
+        """Restrict to `members`, given by index, which must form a connected component."""
         kept = self.sets[:, members].any(axis=1)
         square = np.ix_(members, members)
         return Evidence(
@@ -56,7 +56,7 @@ class Evidence:
 
 
 def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
-    """Every match counts alike. `weights` of deals has the shape (samples, deals)."""
+    """The evidence of one game, in which every match has equal weight. `weights`: shape (samples, deals)."""
     return Evidence(
         players=game.players,
         points=game.points.sum(axis=0),
@@ -70,9 +70,10 @@ def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
 
 
 def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
-    """Every game counts alike for each pairing that met in it: as `EACH_GAME` matches, won by the share of points that
-    was won. Matches of more than two are taken as comparisons of all pairs in them. The players are those of the first
-    game, in the same order in all."""
+    """The evidence of several games of equal weight.
+
+    Each pairing that met in a game counts as `EACH_GAME` matches of that game, won by its share of points. Matches of
+    more than two count as comparisons of all pairs in them. All games must have the same players in the same order."""
     points = np.sum([EACH_GAME * _shares(game.points.sum(axis=0)) for game in games], axis=0)
     pairs_drawn = np.sum(
         [EACH_GAME * _shares(np.tensordot(drawn, game.points, 1)) for game, drawn in zip(games, weights, strict=True)],
@@ -92,6 +93,6 @@ def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evide
 
 
 def _shares(points: Floats) -> Floats:
-    """Points of the row's player as a share of both players'; 0 where they have not met."""
+    """The row player's share of the points of each pairing; 0 for players who have not met."""
     both = points + points.swapaxes(-1, -2)
     return np.divide(points, both, out=np.zeros_like(points), where=both > 0.0)

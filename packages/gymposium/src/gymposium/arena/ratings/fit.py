@@ -1,4 +1,4 @@
-"""Ratings with samples of them, from evidence."""
+"""Fits ratings, and bootstrap samples of them, to evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from gymposium.arena.ratings.comparisons import Floats
 from gymposium.arena.ratings.connectivity import Bound, bounds, company
 from gymposium.arena.ratings.evidence import Evidence
-from gymposium.arena.ratings.luce import bradley_terry, plackett_luce
 from gymposium.arena.ratings.newton import fit_many
 from gymposium.arena.ratings.prior import drawn, expected
 from gymposium.arena.ratings.scale import ANCHOR, POINTS
@@ -19,36 +18,34 @@ from gymposium.arena.ratings.scale import ANCHOR, POINTS
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """What n players are rated. Where there is not enough data, a rating and its samples are NaN."""
+    """Ratings of n players. A rating and its samples are NaN if there is not enough data."""
 
     players: tuple[str, ...]
     anchor: str
-    """Who is rated 0."""
+    """The player who is rated 0."""
     values: Floats
     """Shape (n), in Elo points."""
     samples: Floats
-    """Shape (samples, n): the same from resampled matches."""
+    """Shape (samples, n), in Elo points: ratings of the bootstrap samples."""
     bounds: tuple[Bound | None, ...]
-    """What is known of each; None where there is not enough data."""
+    """Which ends of each player's interval exist; None if there is not enough data."""
 
 
 def anchor_of(players: Sequence[str]) -> str:
-    """Who is rated 0: `random`, or the first where it does not play."""
+    """The player who is rated 0: `random`, or the first player if `random` is not among them."""
     return ANCHOR if ANCHOR in players else players[0]
 
 
 def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
-    """Bradley and Terry's model where all matches are of two, Plackett and Luce's where there are more, each with the
-    prior."""
+    """Maximum-a-posteriori ratings, by the model of Bradley and Terry for matches of two and of Plackett and Luce for
+    matches of more, with a fit to each bootstrap sample."""
     anchor = anchor_of(evidence.players)
     together = company(evidence.met, evidence.players.index(anchor))
     here = evidence.among(together)
     zero = here.players.index(anchor)
     prior, counts = expected(here.met), len(here.pairs_drawn)
-    if len(here.sets):
-        found = plackett_luce(here.pairs + prior, here.sets, here.chosen)
-    else:
-        found = bradley_terry(here.pairs + prior)
+    asked, wins = here.chosen.sum(axis=1), here.chosen.sum(axis=0)
+    found = fit_many((here.pairs + prior)[None], here.sets, asked[None], wins[None])[0]
     again = here.pairs_drawn + drawn(here.met, counts, rng)
     samples = fit_many(again, here.sets, here.asked_drawn, here.wins_drawn, start=found)
     known = bounds(here.points, zero)

@@ -1,10 +1,10 @@
-"""The strengths that fit best to each of many sets of comparisons, all at once.
+"""Maximum-likelihood strengths for many sets of comparisons at once, by Newton's method.
 
-choix fits one set at a time (`luce`); the bootstrap has thousands, which differ in their counts alone, and together
-they take a twentieth of the time. The negative logarithm of the likelihood is convex in the logarithms of the
-strengths, so Newton's method finds its least value. Its step is shortened to log(1 + r) / r of itself, r being the
-range of the step, which makes it go down from anywhere (Bach, 2010, Self-concordant analysis for logistic regression;
-Sun and Tran-Dinh, 2019, Generalized self-concordant functions, for the step).
+The models are Bradley and Terry's for comparisons of two and Plackett and Luce's for choices from larger sets. The
+samples of a bootstrap differ in their counts alone, so one batched fit handles all of them. The negative log-likelihood
+is convex in the log-strengths. Each Newton step is damped by log(1 + r) / r, where r is the range of the step, which
+guarantees descent from any start (Bach, 2010, Self-concordant analysis for logistic regression; Sun and Tran-Dinh,
+2019, Generalized self-concordant functions, for the step).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gymposium.arena.ratings.comparisons import Floats
 
 PRECISE = 1e-7
-"""The last step may change no strength by more, in natural logarithms."""
+"""Largest change of a log-strength in the last step."""
 
 _MOST_STEPS = 100
 
@@ -27,10 +27,12 @@ def fit_many(
     wins: Floats | None = None,
     start: Floats | None = None,
 ) -> Floats:
-    """Shape (samples, n): natural logarithms of strengths, with mean 0.
+    """Log-strengths of n players in each sample, shape (samples, n), with mean 0.
 
-    `pairs` has the shape (samples, n, n), and everybody in it must have scored against everybody, if through others;
-    `sets`, `asked` and `wins` are as in `Comparisons`, with samples in place of deals; `start` has the shape (n)."""
+    `pairs` has the shape (samples, n, n). Its directed graph of scores must be strongly connected in every sample.
+    `sets`, `asked` and `wins` are as in `Comparisons`, with samples in place of deals; `start` has the shape (n).
+
+    Raises `ArithmeticError` if Newton's method does not converge, as when the graph is not connected."""
     samples, n, _ = pairs.shape
     between = pairs + pairs.transpose(0, 2, 1)
     scored = pairs.sum(axis=2) + (0.0 if wins is None else wins)
@@ -47,14 +49,16 @@ def fit_many(
         todo = todo[reach > PRECISE]
         if not len(todo):
             return here
-    raise ArithmeticError(f"No strengths were found in {_MOST_STEPS} steps: somebody has scored against nobody.")
+    raise ArithmeticError(
+        f"The fit did not converge in {_MOST_STEPS} steps: the graph of scores is not strongly connected."
+    )
 
 
 def _step(here: Floats, between: Floats, scored: Floats, members: Floats, together: Floats, counts: Floats) -> Floats:
-    """Newton's step in each sample: what solves (curvature) · step = scored − expected."""
+    """The Newton step of each sample, which solves curvature · step = scored − expected."""
     samples, n = here.shape
     strength = np.exp(here)
-    # of two and of more alike: how often each is expected to be chosen, and how uncertain that is
+    # for pairs and larger sets alike: the expected number of choices of each player, and its derivatives
     shared = between / (strength[:, :, None] + strength[:, None, :])
     expected = strength * shared.sum(axis=2)
     doubled = shared / (strength[:, :, None] + strength[:, None, :])
@@ -69,6 +73,6 @@ def _step(here: Floats, between: Floats, scored: Floats, members: Floats, togeth
     curvature = -strength[:, :, None] * strength[:, None, :] * crossed
     diagonal = np.arange(n)
     curvature[:, diagonal, diagonal] = expected - strength**2 * own
-    curvature += 1.0 / n  # strengths are known up to a factor: this keeps their mean where it is
+    curvature += 1.0 / n  # strengths are determined up to a factor: this fixes their mean
     step = np.linalg.solve(curvature, (scored - expected)[:, :, None])[:, :, 0]
     return np.asarray(step - step.mean(axis=1, keepdims=True))

@@ -1,12 +1,12 @@
-"""What is assumed of players before they play: next to nothing, the same for all, in words that can be printed.
+"""The prior of ratings: one virtual drawn match for each player.
 
-Each player has one virtual match, a draw, shared out evenly among those that it has met. So whoever never lost a match
-has a finite rating. A virtual draw for each *pairing* would be simpler to say, and wrong: of players that are far apart
-it says that the weaker one wins now and then, and ten players have 45 pairings, so it presses long ladders together.
+The virtual match is split evenly among the opponents that the player has met, so a player who never lost has a finite
+rating. A virtual draw for each *pairing* would compress long ladders: it claims that a far weaker player wins now and
+then, and ten players have 45 pairings.
 
-In each sample of the bootstrap the virtual match is against one of those met, at random, with a weight and a share of
-its own. For two players that makes intervals as Jeffreys' prior does, which hold what they promise even where all
-matches were won (Brown, Cai and DasGupta, 2001, Interval Estimation for a Binomial Proportion).
+In each bootstrap sample the virtual match is against one random opponent, with a random weight and a random share of
+its points. For two players this gives the intervals of Jeffreys' prior, whose coverage is right even if all matches
+were won (Brown, Cai and DasGupta, 2001, Interval Estimation for a Binomial Proportion).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ VIRTUAL = 1.0
 """Virtual matches for each player."""
 
 _LEAST = 0.01
-"""The part of the virtual matches that is shared out evenly in samples too, so that each has a finite fit."""
+"""Fraction of the virtual matches that is split evenly in the samples too, so that each has a finite fit."""
 
 
 def expected(met: NDArray[np.bool_]) -> Floats:
-    """Shape (n, n): virtual points of the row's player against the column's. `met`, of the same shape, says who has met
-    whom."""
+    """Virtual points of the row's player against the column's, shape (n, n). `met`, of the same shape, is True for
+    players who have met."""
     mine = met / np.maximum(met.sum(axis=1, keepdims=True), 1)
     return np.asarray(0.5 * VIRTUAL * (mine + mine.T))
 
 
 def drawn(met: NDArray[np.bool_], samples: int, rng: np.random.Generator) -> Floats:
-    """Shape (samples, n, n): the same, drawn anew for each sample."""
+    """Virtual points drawn for each bootstrap sample, shape (samples, n, n)."""
     n = len(met)
     found = np.zeros((samples, n, n))
     rows = np.arange(samples)

@@ -22,7 +22,7 @@ Above = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankedPlace:
     """Where a player stands."""
 
     rank: int
@@ -67,15 +67,15 @@ def surely(differences: Floats) -> NDArray[np.int_]:
     return sure
 
 
-def places(values: Sequence[float], above: Above) -> list[Place | None]:
+def places(values: Sequence[float], above: Above) -> list[RankedPlace | None]:
     """The places of players with these values; None where the value is NaN. Equal values stand in the order given."""
     rated = sorted((i for i, value in enumerate(values) if not math.isnan(value)), key=lambda i: -values[i])
     letters = _letters(rated, above)
-    found: list[Place | None] = [None] * len(values)
+    found: list[RankedPlace | None] = [None] * len(values)
     for rank, i in enumerate(rated, start=1):
         best = 1 + int(above[rated, i].sum())
         worst = len(rated) - int(above[i, rated].sum())
-        found[i] = Place(rank, best, worst, letters[i])
+        found[i] = RankedPlace(rank, best, worst, letters[i])
     return found
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gymposium.arena.outcomes import Outcome
+from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.comparisons import Floats
 from gymposium.scores import Bounds, constant_interval
 
 
 @dataclass(frozen=True, slots=True)
-class Returns:
+class GameReturns:
     """What n players were paid on some deals."""
 
     players: tuple[str, ...]
@@ -49,7 +49,7 @@ class Means:
     """Shape (samples, n)."""
 
 
-def returns_of(outcomes: Iterable[Outcome], players: Sequence[str]) -> Returns:
+def returns_of(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> GameReturns:
     """The outcomes of one game, for `players` in this order."""
     told = list(outcomes)
     deals = tuple(sorted({outcome.group for outcome in told}))
@@ -65,10 +65,10 @@ def returns_of(outcomes: Iterable[Outcome], players: Sequence[str]) -> Returns:
             for other in set(sitting[:seat] + sitting[seat + 1 :]):
                 paid_with[one, other] += utility
                 seats_with[one, other] += 1.0
-    return Returns(tuple(players), deals, paid, seats, paid_with, seats_with)
+    return GameReturns(tuple(players), deals, paid, seats, paid_with, seats_with)
 
 
-def means_of(returns: Returns, weights: Floats, bounds: Bounds) -> Means:
+def means_of(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
     """Mean returns with intervals, in a game that pays within `bounds`. `weights` of deals has the shape (samples,
     deals)."""
     values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))

@@ -6,19 +6,43 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gymposium.arena.outcomes import Outcome
+from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator
 from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium.arena.ratings.evidence import of_one_game, of_several
+from gymposium.arena.ratings.evidence import EACH_GAME, of_one_game, of_several
 from gymposium.arena.ratings.fit import anchor_of, rate
 from gymposium.arena.ratings.payoff import Payoff, over_games, payoff_of
+from gymposium.arena.ratings.prior import VIRTUAL
 from gymposium.arena.ratings.returns import means_of, returns_of
-from gymposium.arena.results.boards import board_of, means_of_players, table_of
-from gymposium.arena.results.model import Board, Contender, GameResult, Kind, Model, Results, SuiteResult, Yardsticks
-from gymposium.arena.results.tally import Tally
-from gymposium.arena.results.told import method_of
+from gymposium.arena.ratings.scale import CONFIDENCE
+from gymposium.arena.results.model import (
+    Contender,
+    GameResult,
+    Kind,
+    Method,
+    Model,
+    RatedBoard,
+    Results,
+    SuiteResult,
+    Yardsticks,
+)
+from gymposium.arena.results.standings import board_of, means_of_players, table_of
+from gymposium.arena.results.tally import BoardTally
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+
+_NOTES = """
+Ratings are Elo points above {anchor}, who is rated 0: a difference of 400 is odds of ten to one.
+They are fitted to all matches at once, by the model of Bradley and Terry where two play, of Plackett and Luce where \
+more do. A draw is half a win for each, a forfeit a loss.
+Prior: each player has {virtual:g} virtual match, drawn, shared out evenly among those that it has met.
+On the joint board each game counts alike: for each pairing as {each:g} matches, however many were played, won by the \
+share of points that was won. Only who has played all of these games is on it.
+Intervals hold {confidence:.0%}, by {samples} bootstrap samples: all matches on one deal are drawn together.
+Players that share a letter cannot be told apart. Rank 3 (2–4): one player is surely above, and 4 are not surely \
+below. All that is said of who is above whom is right together on {confidence:.0%} of boards.
+≥ and ≤: who never lost a point to those below, or never won one from those above, is that far from {anchor} or farther.
+"""
 
 SEED = 0
 """Of the bootstrap: fixed, so that nobody draws until an interval is to their liking."""
@@ -38,7 +62,7 @@ def make_results(
     suite: SuiteResult,
     entrants: Sequence[Entrant],
     games: Sequence[str],
-    tally: Tally,
+    tally: BoardTally,
     yardsticks: Mapping[str, Yardsticks],
     *,
     unreadable: int = 0,
@@ -61,7 +85,7 @@ def make_results(
     complete = [player for player in players if player not in lacks]
     return Results(
         suite=suite,
-        method=method_of(anchor_of(players), samples, SEED),
+        method=_method(anchor_of(players), samples, SEED),
         players=[
             Contender(
                 player=one.player,
@@ -80,6 +104,21 @@ def make_results(
     )
 
 
+def _method(anchor: str, samples: int, seed: int) -> Method:
+    """How the results of a board with this anchor are made, with notes in sentences."""
+    notes = _NOTES.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
+    return Method(
+        scale="Elo points",
+        anchor=anchor,
+        confidence=CONFIDENCE,
+        samples=samples,
+        seed=seed,
+        virtual_matches=VIRTUAL,
+        each_game=EACH_GAME,
+        notes=notes.strip().splitlines(),
+    )
+
+
 def kind_of(game: Game) -> Kind:
     """What a game's players can be compared by."""
     if game.seats == 1:
@@ -93,12 +132,12 @@ def kind_of(game: Game) -> Kind:
 class _Rivals:
     """One game's part in the joint board."""
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[MatchOutcome]
     matches: Counter[str]
     samples: int
     game: str
 
-    def between(self, players: Sequence[str]) -> list[Outcome]:
+    def between(self, players: Sequence[str]) -> list[MatchOutcome]:
         """Matches in which only these sat."""
         return [outcome for outcome in self.outcomes if set(players).issuperset(outcome.players)]
 
@@ -114,7 +153,7 @@ def _weights(game: str, deals: Sequence[str], samples: int) -> Floats:
 
 
 def _game(
-    game: Game, everybody: Sequence[str], tally: Tally, yardsticks: Yardsticks, samples: int
+    game: Game, everybody: Sequence[str], tally: BoardTally, yardsticks: Yardsticks, samples: int
 ) -> tuple[GameResult, _Rivals | None]:
     told, kind = tally.game(game.name), kind_of(game)
     matches = Counter(player for outcome in told.outcomes for player in set(outcome.players))
@@ -122,7 +161,7 @@ def _game(
     returns = returns_of(told.outcomes, players)
     means = means_of(returns, _weights(game.name, returns.deals, samples), game.utility_range) if players else None
     between: _Rivals | None = None
-    board: Board | None = None
+    board: RatedBoard | None = None
     model: Model | None = None
     if kind == "versus":
         between = _Rivals(told.outcomes, matches, samples, game.name)
@@ -150,7 +189,7 @@ def _game(
     ), between
 
 
-def _joint(players: Sequence[str], games: Sequence[_Rivals]) -> Board:
+def _joint(players: Sequence[str], games: Sequence[_Rivals]) -> RatedBoard:
     parts = [game.among(players) for game in games]
     evidence = of_several([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
     matches = Counter(player for game in games for outcome in game.between(players) for player in set(outcome.players))

@@ -102,7 +102,7 @@ class Pairing(_Plain):
     losses: int
 
 
-class Board(_Plain):
+class RatedBoard(_Plain):
     """Players rated against each other."""
 
     standings: list[Standing] = Field(description="Best first; those that are not rated last.")
@@ -164,7 +164,7 @@ class GameResult(_Plain):
     duplicates: int = Field(description="Matches that were the same as another, which count once.")
     errors: int = Field(description="Matches that broke off, by nobody's fault. They are not in `matches`.")
     forfeits: int
-    board: Board | None = Field(description="Of a game between rivals.")
+    board: RatedBoard | None = Field(description="Of a game between rivals.")
     means: list[Mean] | None = Field(description="Best first; of the other games.")
     returns: list[list[float | None]] | None = Field(
         description="Mean return of the row's player in matches with the column's, in the order of `players`; null in "
@@ -188,7 +188,7 @@ class Results(_Plain):
     suite: SuiteResult
     method: Method
     players: list[Contender] = Field(description="In the order of their entries.")
-    joint: Board | None = Field(
+    joint: RatedBoard | None = Field(
         description="Over all games between rivals, each of equal weight, for players that have played all of them."
     )
     joint_games: list[str]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gymposium.arena.outcomes import Outcome, distinct, outcomes_of
+from gymposium.arena.outcomes import MatchOutcome, distinct, outcomes_of
 from gymposium.arena.results.model import Conduct
 from gymposium.ending import FAILURES, EndingKind
 from gymposium.reading import KINDS
@@ -41,19 +41,19 @@ class PlayerTally:
 class GameTally:
     """What became of one game's matches."""
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[MatchOutcome] = field(default_factory=list)
     """Each match once."""
     duplicates: int = 0
     errors: int = 0
     """Matches that broke off and were not played again since."""
 
 
-class Tally:
+class BoardTally:
     """Everything so far."""
 
     def __init__(self) -> None:
         self.players: dict[str, PlayerTally] = {}
-        self._outcomes: dict[str, list[Outcome]] = {}
+        self._outcomes: dict[str, list[MatchOutcome]] = {}
         self._broken: dict[str, set[str]] = {}
         self._played: dict[str, set[str]] = {}
 

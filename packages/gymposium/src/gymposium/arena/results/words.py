@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gymposium.arena.results.model import Board, GameResult, Interval, Measured, Place, Standing, Yardsticks
+    from gymposium.arena.results.model import GameResult, Interval, Measured, Place, RatedBoard, Standing, Yardsticks
 
 
 def names(labels: Mapping[str, str]) -> dict[str, str]:
@@ -55,7 +55,7 @@ def mean(found: Interval | None) -> str:
     return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
-def paid_less(board: Board) -> dict[str, list[str]]:
+def paid_less(board: RatedBoard) -> dict[str, list[str]]:
     """Players that are rated above others who were surely paid more by the game, with those. In poker, say, who takes
     many small pots and pays for a few large ones wins most matches and loses."""
     rows = [(row.player, row.returned) for row in board.standings if row.place is not None]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import read_results, results_file
+from gymposium.arena.results.file import read_results, results_file
 from gymposium.arena.site import pages
 from gymposium.arena.site.choice import Expected, choose
 from gymposium.arena.site.downloads import ARCHIVE, FORMAT, INDEX, copy_board, write_index

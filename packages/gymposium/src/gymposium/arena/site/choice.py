@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gymposium.arena.results.model import GameResult, Results
-from gymposium.arena.site.played import Lineup, Match
+from gymposium.arena.site.played import PlayedLineup, PlayedMatch
 
 LOSSES = 12
 """Of each player, so many of its worst losses."""
@@ -18,7 +18,7 @@ class Loss:
     """A match that a player lost."""
 
     game: str
-    match: Match
+    match: PlayedMatch
     seat: int
     share: float
     """Of the points, what it mostly takes from these opponents: the higher, the less was it to be expected."""
@@ -35,7 +35,7 @@ class Expected:
     def __init__(self, results: Results) -> None:
         self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}
 
-    def share(self, match: Match, game: str, seat: int) -> float:
+    def share(self, match: PlayedMatch, game: str, seat: int) -> float:
         """Of a seat's player against all others of the match."""
         shares, mine = self._shares[game], match.players[seat]
         return fmean(shares.get((mine, other), 0.5) for s, other in enumerate(match.players) if s != seat)
@@ -52,7 +52,7 @@ def _shares(game: GameResult) -> dict[tuple[str, str], float]:
     }
 
 
-def choose(players: Sequence[str], lineups: Sequence[Lineup], expected: Expected, most: int) -> list[str]:
+def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Expected, most: int) -> list[str]:
     """The ids of at most so many matches of each lineup, those first that tell most, and of each player's worst losses;
     of none where `most` is 0."""
     chosen = [match for lineup in lineups for match in _telling(lineup, expected)[:most]]
@@ -62,13 +62,13 @@ def choose(players: Sequence[str], lineups: Sequence[Lineup], expected: Expected
     return list(dict.fromkeys(match.id for match in chosen))
 
 
-def _telling(lineup: Lineup, expected: Expected) -> list[Match]:
+def _telling(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
     """A lineup's matches, those first that tell most. Between rivals that is one of each kind in turn: forfeits, losses
     by who mostly wins, losses by who mostly loses; draws come last. Alone it is forfeits, then what paid least."""
     once = [match for match in lineup.matches if match.counts]
     if len(lineup.players) == 1:
         return sorted(once, key=lambda match: (match.ending.seat is None, fmean(match.returns)))
-    kinds: dict[tuple[bool, bool, float], list[Match]] = {}
+    kinds: dict[tuple[bool, bool, float], list[PlayedMatch]] = {}
     for match in once:
         lost = [expected.share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"]
         kind = (not lost, match.ending.seat is None, -max(lost, default=0.0))
@@ -77,7 +77,7 @@ def _telling(lineup: Lineup, expected: Expected) -> list[Match]:
     return [match for *_, match in sorted(turns, key=lambda one: one[:3])]
 
 
-def worst_losses(player: str, lineups: Sequence[Lineup], expected: Expected) -> list[Loss]:
+def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expected) -> list[Loss]:
     """What this player lost to those from whom it mostly takes most. A forfeit is a loss like any."""
     found = []
     for lineup in lineups:

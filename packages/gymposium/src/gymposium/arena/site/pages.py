@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from gymposium.arena.entries import Entry
-from gymposium.arena.results.model import Board, GameResult, Pairing, Standing
+from gymposium.arena.results.model import GameResult, Pairing, RatedBoard, Standing
 from gymposium.arena.site.charts import Chart, means_chart, ratings_chart, shares_chart
 from gymposium.arena.site.choice import LOSSES, worst_losses
 from gymposium.arena.site.downloads import Download
-from gymposium.arena.site.played import Lineup, Match
+from gymposium.arena.site.played import PlayedLineup, PlayedMatch
 from gymposium.arena.site.site import Site
 
 MOVES: Mapping[str | None, str] = {
     "quickly": "are made again, all of them, when the board is verified",
     "slowly": "are made again, in a sample, when the board is verified",
-    "nearly": "can be made again but for rounding, by leaderboard verify --rerun",
+    "up_to_rounding": "can be made again but for rounding, by leaderboard verify --rerun",
     None: "are attested: they stand on the word of whoever let it play",
 }
 """How it can be known that a player's moves are its own, by what the player says of itself."""
@@ -144,14 +144,14 @@ def pairing_page(site: Site, one: str, other: str) -> str:
 class Rated:
     """A board of rivals with its drawings."""
 
-    board: Board
+    board: RatedBoard
     chart: Chart
     order: Sequence[str]
     """Best first, those last that are not rated."""
     payoff: Mapping[str, Mapping[str, Pairing]]
 
     @classmethod
-    def of(cls, board: Board) -> Rated:
+    def of(cls, board: RatedBoard) -> Rated:
         """Of a board."""
         order = [row.player for row in board.standings]
         return cls(board, ratings_chart(_rows(board)), order, {player: _against(board, player) for player in order})
@@ -174,13 +174,13 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GroupLine:
     """One match group of two players."""
 
     group: str
     others: Sequence[str]
     """Who else sat there."""
-    cells: Sequence[tuple[Match, int, int]]
+    cells: Sequence[tuple[PlayedMatch, int, int]]
     """Each match with the seats of the two."""
 
 
@@ -193,7 +193,7 @@ class Meeting:
     returns: tuple[float, float] | None
     """The mean return of each in matches with the other, in games without winners."""
     chart: Chart
-    lines: Sequence[Line]
+    lines: Sequence[GroupLine]
     pages: Pages
 
 
@@ -204,11 +204,11 @@ def order_of(site: Site) -> list[str]:
     return [*first, *(player for player in site.entries if player not in first)]
 
 
-def _rows(board: Board) -> dict[str, Standing]:
+def _rows(board: RatedBoard) -> dict[str, Standing]:
     return {row.player: row for row in board.standings}
 
 
-def _against(board: Board, player: str) -> dict[str, Pairing]:
+def _against(board: RatedBoard, player: str) -> dict[str, Pairing]:
     """A player's row of the pay-off matrix, in the order of the standings."""
     row = board.payoff[board.players.index(player)] if player in board.players else []
     found = {other: one for other, one in zip(board.players, row) if one is not None}
@@ -223,15 +223,15 @@ def _returns(game: GameResult, one: str, other: str) -> tuple[float, float] | No
     return None if mine is None or theirs is None else (mine, theirs)
 
 
-def _lines(lineups: Sequence[Lineup], one: str, other: str) -> Iterator[Line]:
+def _lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[GroupLine]:
     for lineup in lineups:
         others = [player for player in lineup.players if player not in (one, other)]
         for group in lineup.groups:
             seated = [(match, match.players.index(one), match.players.index(other)) for match in group]
-            yield Line(group[0].group, others, sorted(seated, key=lambda cell: cell[1:]))
+            yield GroupLine(group[0].group, others, sorted(seated, key=lambda cell: cell[1:]))
 
 
-def _pages_of(site: Site, lineups: Sequence[Lineup]) -> Pages:
+def _pages_of(site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
     matches = [match for lineup in lineups for match in lineup.matches]
     lost = [match for match in matches if "loss" in match.results]
     return Pages(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.arena.board import Board
-from gymposium.arena.outcomes import Outcome, outcomes_of
+from gymposium.arena.outcomes import MatchOutcome, outcomes_of
 from gymposium.arena.results.model import Conduct, Results
-from gymposium.arena.results.tally import Tally
+from gymposium.arena.results.tally import BoardTally
 from gymposium.ending import FAILURES, Ending, EndingKind
 from gymposium.errors import BadRecord
 from gymposium.reading import KINDS
@@ -18,7 +18,7 @@ from gymposium.records import Problem, Record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Match:
+class PlayedMatch:
     """A match that came to an end."""
 
     id: str
@@ -41,7 +41,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lineup:
+class PlayedLineup:
     """Everything that these players played in a game: one file of matches."""
 
     game: str
@@ -49,10 +49,10 @@ class Lineup:
     """Below the board's directory."""
     players: tuple[str, ...]
     """In the order of their entries; one where it plays alone."""
-    groups: list[list[Match]]
+    groups: list[list[PlayedMatch]]
 
     @property
-    def matches(self) -> list[Match]:
+    def matches(self) -> list[PlayedMatch]:
         """All of them."""
         return [match for group in self.groups for match in group]
 
@@ -82,7 +82,7 @@ class Spent:
 class Played:
     """All that was played on a board."""
 
-    lineups: list[Lineup]
+    lineups: list[PlayedLineup]
     """Game by game, in the order of the suite, then of the entries."""
     conduct: Mapping[str, Mapping[str, Conduct]]
     """How each player behaved in each game."""
@@ -131,8 +131,8 @@ def total(parts: Iterable[Conduct]) -> Conduct:
 class _Gathering:
     """What was read so far."""
 
-    tallies: dict[str, Tally]
-    files: dict[str, list[Match]] = field(default_factory=lambda: defaultdict(list))
+    tallies: dict[str, BoardTally]
+    files: dict[str, list[PlayedMatch]] = field(default_factory=lambda: defaultdict(list))
     lineup_of: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     spent: dict[str, Spent] = field(default_factory=lambda: defaultdict(Spent))
     versions: set[tuple[str, str]] = field(default_factory=set)
@@ -149,7 +149,7 @@ class _Gathering:
         (outcome,) = outcomes_of([record])
         self.files[file].append(_match(record, self._is_first(outcome)))
 
-    def _is_first(self, outcome: Outcome) -> bool:
+    def _is_first(self, outcome: MatchOutcome) -> bool:
         key = (outcome.game, outcome.players, outcome.digest)
         first = key not in self.seen
         self.seen.add(key)
@@ -160,7 +160,7 @@ def read_played(board: Board) -> Played:
     """Read a board's records. Lines that are none are left out; results count them."""
     players = [entry.player for entry in board.entries()]
     games = [game.name for game in board.suite.games]
-    found = _Gathering({game: Tally() for game in games})
+    found = _Gathering({game: BoardTally() for game in games})
     for path, record in board.records():
         if isinstance(record, Problem):
             continue
@@ -171,7 +171,7 @@ def read_played(board: Board) -> Played:
             )
         found.add(path.relative_to(board.path).as_posix(), record)
     lineups = [
-        Lineup(game, file, tuple(player for player in players if player in sat), _groups(found.files[file]))
+        PlayedLineup(game, file, tuple(player for player in players if player in sat), _groups(found.files[file]))
         for file, (game, sat) in found.lineup_of.items()
     ]
     place = {player: number for number, player in enumerate(players)}
@@ -184,16 +184,16 @@ def read_played(board: Board) -> Played:
     )
 
 
-def _groups(matches: Iterable[Match]) -> list[list[Match]]:
+def _groups(matches: Iterable[PlayedMatch]) -> list[list[PlayedMatch]]:
     """Matches on the same deal, in the order in which they stand."""
-    groups: dict[int, list[Match]] = {}
+    groups: dict[int, list[PlayedMatch]] = {}
     for match in matches:
         groups.setdefault(match.seed, []).append(match)
     return [*groups.values()]
 
 
-def _match(record: Record, counts: bool) -> Match:
-    return Match(
+def _match(record: Record, counts: bool) -> PlayedMatch:
+    return PlayedMatch(
         record.id,
         record.seed,
         tuple(record.players),

@@ -11,7 +11,7 @@ from gymposium.arena.entries import Entry
 from gymposium.arena.results import words
 from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.site.choice import Expected
-from gymposium.arena.site.played import Lineup, Played
+from gymposium.arena.site.played import Played, PlayedLineup
 from gymposium.arena.slugs import joint_slug, slug
 from gymposium.viewer.pages import Tab, render
 
@@ -63,11 +63,11 @@ class Site:
         pair = sorted((self.entries[one], self.entries[other]), key=lambda entry: entry.number)
         return f"pairings/{joint_slug(entry.slug for entry in pair)}.html"
 
-    def lineup_path(self, lineup: Lineup) -> str:
+    def lineup_path(self, lineup: PlayedLineup) -> str:
         """The page that lists a lineup's matches: of its player where it plays alone, else of its first two."""
         first, *others = lineup.players
         return self.pairing_path(first, others[0]) if others else self.player_path(first)
 
-    def lineups_of(self, game: str, *players: str) -> Sequence[Lineup]:
+    def lineups_of(self, game: str, *players: str) -> Sequence[PlayedLineup]:
         """Those of a game in which all these players sit."""
         return [one for one in self.played.lineups if one.game == game and set(players) <= set(one.players)]

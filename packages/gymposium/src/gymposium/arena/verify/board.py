@@ -64,7 +64,7 @@ def verify_board(
             board.path,
             board.matches_file(lineup),
             board.suite.at_once,
-            {"slowly": sample, "nearly": rerun},
+            {"slowly": sample, "up_to_rounding": rerun},
             secrets.randbits(48) if seed is None else seed,
         )
         for lineup in lineups(board.suite, entries)
@@ -200,7 +200,7 @@ def _check_exact(found: Verification, board: Board, entries: Sequence[Entry], re
         if not exact_path(board, entry).exists():
             continue
         again, findings = False, list[Finding]()
-        if entry.repeats in ("quickly", "slowly") or (entry.repeats == "nearly" and rerun):
+        if entry.repeats in ("quickly", "slowly") or (entry.repeats == "up_to_rounding" and rerun):
             again, findings = check_exact(board, entry, pool)
         found.add([*findings, *pool.findings])
         if not again and not findings:

@@ -56,7 +56,7 @@ class PlayerVerified:
             return "all asked for again"
         if self.asked:
             return "a sample asked for again"
-        how = {"quickly": "", "slowly": " (--sample N asks for some)", "nearly": " (--rerun N asks for some)"}
+        how = {"quickly": "", "slowly": " (--sample N asks for some)", "up_to_rounding": " (--rerun N asks for some)"}
         return f"follow from its seed; not asked for again{how[self.repeats]}"
 
 

@@ -34,7 +34,7 @@ class Check:
     file: Path
     at_once: int
     samples: Mapping[Repeats, int]
-    """How many matches players are asked again in that do so `slowly` or `nearly`."""
+    """How many matches players are asked again in that do so `slowly` or `up_to_rounding`."""
     seed: int
     """What those are drawn from."""
 

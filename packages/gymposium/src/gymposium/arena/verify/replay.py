@@ -60,7 +60,7 @@ class AskingScripts(Scripts):
             return
         answers = _GUARD.answers(player, [ask for ask, _ in pairs])
         for (ask, answer), now in zip(pairs, answers, strict=True):
-            if isinstance(now, PlayerFailure) and not now.own and getattr(player, "repeats", None) == "nearly":
+            if isinstance(now, PlayerFailure) and not now.own and getattr(player, "repeats", None) == "up_to_rounding":
                 self.unreachable[player.name] = now.text  # a server is gone
                 return
             self.asked[player.name] += 1

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from gymposium.arena.board import Board
-from gymposium.arena.results.board import read_results, results_file, results_of
+from gymposium.arena.results.file import read_results, results_file, results_of
 from gymposium.arena.verify.files import read_plain
 from gymposium.arena.verify.findings import Finding, ResultsState
 from gymposium.errors import GymposiumError

@@ -20,14 +20,14 @@ from gymposium.extras import needs_extra
 from gymposium.visible import visible
 
 if TYPE_CHECKING:
-    from gymposium.arena.board import Board as BoardDirectory
-    from gymposium.arena.results.model import Board, GameResult, Results
+    from gymposium.arena.board import Board
+    from gymposium.arena.results.model import GameResult, RatedBoard, Results
 
 
 def _print_schema(wanted: bool) -> None:
     if not wanted:
         return
-    with needs_extra("Rating", "arena", "choix", "pydantic"):
+    with needs_extra("Rating", "arena", "pydantic"):
         from gymposium.arena.results.model import Results
     print(json.dumps(Results.model_json_schema(), indent=2))
     raise typer.Exit
@@ -67,8 +67,8 @@ def rate(
         gymposium leaderboard rate boards/classic --exact lm:runs/tuned
         gymposium leaderboard rate boards/quick --json > board.json
     """
-    with needs_extra("Rating", "arena", "choix", "pydantic"):
-        from gymposium.arena.results.board import results_of, results_text, write_results
+    with needs_extra("Rating", "arena", "pydantic"):
+        from gymposium.arena.results.file import results_of, results_text, write_results
     from gymposium.arena.board import Board
 
     opened = Board(board)
@@ -87,7 +87,7 @@ def rate(
     note(f"Written: {path}")
 
 
-def _measure(board: BoardDirectory, player: str) -> None:
+def _measure(board: Board, player: str) -> None:
     from gymposium.arena.exact_file import write_exact
 
     for entry in board.entries():
@@ -126,7 +126,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
 
 
 def _print_board(
-    line: Callable[[str], None], console: Console, board: Board, labels: Mapping[str, str], payoff: bool
+    line: Callable[[str], None], console: Console, board: RatedBoard, labels: Mapping[str, str], payoff: bool
 ) -> None:
     console.print(_board_table(board, labels))
     for ring in board.cycles:
@@ -143,7 +143,7 @@ def _print_board(
         console.print(_payoff_table(board, labels))
 
 
-def _board_table(board: Board, labels: Mapping[str, str]) -> Table:
+def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     paid = any(row.returned is not None for row in board.standings)
     table = _table("rank", "player", "group", "rating", "matches", *(["mean return"] if paid else []))
     for row in board.standings:
@@ -172,7 +172,7 @@ def _means_table(game: GameResult, labels: Mapping[str, str]) -> Table:
     return table
 
 
-def _payoff_table(board: Board, labels: Mapping[str, str]) -> Table:
+def _payoff_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     table = _table("", *(str(number) for number in range(1, len(board.players) + 1)))
     for number, (player, row) in enumerate(zip(board.players, board.payoff, strict=True), start=1):
         table.add_row(

@@ -30,7 +30,7 @@ _SHOWN = 12
 def _print_schema(wanted: bool) -> None:
     if not wanted:
         return
-    with needs_extra("Verifying", "arena", "choix", "pydantic"):
+    with needs_extra("Verifying", "arena", "pydantic"):
         from gymposium.arena.entries import Entry
     print(json.dumps(Entry.model_json_schema(), indent=2))
     raise typer.Exit
@@ -91,7 +91,7 @@ def verify(
         gymposium leaderboard verify boards/classic --rerun 2
         gymposium leaderboard verify boards/quick --json > verified.json
     """
-    with needs_extra("Verifying", "arena", "choix", "pydantic"):
+    with needs_extra("Verifying", "arena", "pydantic"):
         from gymposium.arena.board import Board
         from gymposium.arena.verify import verify_board
         from gymposium.arena.verify.board import SAMPLE

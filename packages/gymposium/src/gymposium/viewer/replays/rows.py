@@ -23,7 +23,7 @@ _FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut o
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lineup:
+class RowLineup:
     """What was played, and by whom; one for all rows of a file that share it."""
 
     game: str
@@ -50,7 +50,7 @@ class Row:
     size: int
     id: str
     seed: int
-    lineup: Lineup
+    lineup: RowLineup
     result: RowResult
     replies: int
     illegal: int = 0
@@ -73,7 +73,7 @@ class RowReader:
     """Makes the rows of one file."""
 
     file: str
-    _lineups: dict[bytes, Lineup] = field(default_factory=dict)
+    _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
     _results: dict[bytes, RowResult] = field(default_factory=dict)
 
     def row(self, line: bytes, number: int, offset: int) -> Row:
@@ -137,11 +137,11 @@ class RowReader:
         )
 
 
-def _lineup(data: dict[str, Any]) -> Lineup:
+def _lineup(data: dict[str, Any]) -> RowLineup:
     game, players = data["game"], tuple(data["players"])
     if not all(isinstance(text, str) for text in (game, *players)):
         raise BadRecord("the game and the players are not text")
-    return Lineup(game, players)
+    return RowLineup(game, players)
 
 
 def _result(data: dict[str, Any], ending: Ending) -> RowResult:

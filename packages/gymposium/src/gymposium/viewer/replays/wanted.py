@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
-from gymposium.viewer.replays.rows import Lineup, Row, RowResult
+from gymposium.viewer.replays.rows import Row, RowLineup, RowResult
 from gymposium.visible import visible
 
 ENDED = {
@@ -94,7 +94,7 @@ def facts_of(row: Row, long: Callable[[str], int]) -> frozenset[str]:
 
 @lru_cache(maxsize=100_000)
 def _facts(
-    lineup: Lineup, result: RowResult, illegal: bool, unparsable: bool, cut_off: bool, long: bool
+    lineup: RowLineup, result: RowResult, illegal: bool, unparsable: bool, cut_off: bool, long: bool
 ) -> frozenset[str]:
     # as a page shows them, so that what a form sends back is the same
     players = [visible(player) for player in lineup.players]

@@ -1,8 +1,8 @@
-"""The worker processes of a tournament, supervised: whoever hangs or dies is replaced, and the rest goes on.
+"""The supervisor of a tournament's worker processes, which replaces those that hang or die.
 
-A thread cannot be stopped and shares its process's fate, so players are asked in processes. Where a player does not
-answer in its time, or its process dies, the batch of matches is played again one by one in a new process. There the
-ask is known, and with that knowledge the match is played to its end, which is a forfeit.
+Players are asked in worker processes, since a thread cannot be stopped. If a player does not answer in time, or its
+process dies, the batch of matches is played again one by one in a new process. This finds the ask that failed; the
+match is then played to its end with that ask counted as a failure, which is a forfeit.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from pathlib import Path
 from time import monotonic
 
 from gymposium.arena.schedule import Lineup
-from gymposium.arena.worker import Asking, Ended, Message, Progress, Task, work
+from gymposium.arena.worker import Message, PlayerAsked, Progress, Task, TaskEnded, work
 
 _SPAWN = get_context("spawn")
-"""Each process from its own start: a fork of one with threads, or with torch, is not sound."""
+"""Workers are spawned: forking a process with threads, or with torch, is not safe."""
 
 
 def play_tasks(
     tasks: Iterable[Task], workers: int, plugins: Sequence[Path] = ()
-) -> Iterator[tuple[Lineup, Progress | Ended]]:
-    """Plays all tasks in so many processes, and yields what becomes of each lineup as it does. Where it is closed, or
-    something is raised while it waits, every process is ended at once."""
-    waiting, crew = deque(tasks), list[_Worker]()
+) -> Iterator[tuple[Lineup, Progress | TaskEnded]]:
+    """Play all tasks in `workers` processes and yield the progress of each lineup as it is reported. If the generator
+    is closed or raises, every process is ended at once."""
+    waiting, running = deque(tasks), list[_Worker]()
     try:
-        while waiting or crew:
-            while waiting and len(crew) < workers:
-                crew.append(_Worker(plugins, waiting.popleft()))
-            _sleep(crew)
-            for worker in [*crew]:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.append(_Worker(plugins, waiting.popleft()))
+            _sleep(running)
+            for worker in [*running]:
                 for message in worker.listen():
-                    if isinstance(message, Progress | Ended):
+                    if isinstance(message, Progress | TaskEnded):
                         yield worker.lineup, message
                 if worker.lost or worker.overdue:
-                    crew.remove(worker)
+                    running.remove(worker)
                     again = worker.replaced()
                     if isinstance(again, Task):
                         waiting.appendleft(again)
@@ -49,41 +49,41 @@ def play_tasks(
                 elif worker.idle and waiting:
                     worker.give(waiting.popleft())
                 elif worker.idle:
-                    crew.remove(worker)
+                    running.remove(worker)
                     worker.end()
     finally:
-        for worker in crew:
+        for worker in running:
             worker.end()
 
 
-def _sleep(crew: Sequence[_Worker]) -> None:
-    """Until somebody says something, or somebody's time is over."""
-    deadlines = [worker.deadline for worker in crew if worker.deadline is not None]
-    wait([worker.connection for worker in crew], max(0.0, min(deadlines) - monotonic()) if deadlines else None)
+def _sleep(running: Sequence[_Worker]) -> None:
+    """Wait for the next message or deadline of any worker."""
+    deadlines = [worker.deadline for worker in running if worker.deadline is not None]
+    wait([worker.connection for worker in running], max(0.0, min(deadlines) - monotonic()) if deadlines else None)
 
 
 class _Worker:
-    """One process, and what it does now."""
+    """One worker process and its current task."""
 
     def __init__(self, plugins: Sequence[Path], task: Task) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=work, args=(theirs, [*plugins]), name="tournament worker")
-        # Ctrl-C reaches every process of a terminal; this one is to end the others, from their first moment on
+        # Ctrl-C reaches every process of the terminal, but only this one handles it, by ending the others
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._process.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # so that the connection ends with the process
         self.lost = False
-        """Whether the process has ended."""
+        """True once the process has ended."""
         self.give(task)
 
     def give(self, task: Task) -> None:
-        """Have it play this."""
+        """Send it a task."""
         self._task, self.idle = task, False
-        self._asking: Asking | None = None
+        self._asking: PlayerAsked | None = None
         self.deadline: float | None = None
-        """When the player that it asks must have answered."""
-        with suppress(OSError):  # it has died already, which is heard when it is listened to
+        """When the player being asked must have answered; None if no player is being asked."""
+        with suppress(OSError):  # it has died already, which `listen` notices
             self.connection.send(task)
 
     @property
@@ -95,19 +95,19 @@ class _Worker:
         return self.deadline is not None and self.deadline <= monotonic()
 
     def listen(self) -> Iterator[Message]:
-        """All that it has said by now."""
+        """Yield the messages that have arrived."""
         try:
             while self.connection.poll():
                 message: Message = self.connection.recv()
-                self._asking = message if isinstance(message, Asking) else None
+                self._asking = message if isinstance(message, PlayerAsked) else None
                 self.deadline = None if self._asking is None else monotonic() + self._asking.seconds
-                self.idle = isinstance(message, Ended)
+                self.idle = isinstance(message, TaskEnded)
                 yield message
         except (EOFError, OSError):
             self.lost = True
 
     def end(self) -> str:
-        """Stop the process, whatever it does. How it had ended, where it had already."""
+        """Stop the process. Returns how it ended, if it had already."""
         self._process.join(5 if self.lost else 0)
         code = self._process.exitcode
         self._process.kill()
@@ -115,11 +115,11 @@ class _Worker:
         self.connection.close()
         return f"exit code {code}" if code is None or code >= 0 else signal.Signals(-code).name
 
-    def replaced(self) -> Task | Ended:
-        """End it. What is to be played in its stead, with what is known now; or why that cannot be."""
+    def replaced(self) -> Task | TaskEnded:
+        """End the process. Returns the task to play instead, with the failed ask noted, or why it cannot be played."""
         how, task, asking = self.end(), self._task, self._asking
         if asking is None:
-            return Ended(f"the process that played it ended ({how}) while no player was asked")
+            return TaskEnded(f"the process that played it ended ({how}) while no player was asked")
         if asking.which is None:
             return replace(task, careful=task.careful | {asking.batch})
         verdict = f"its process ended ({how})" if self.lost else None

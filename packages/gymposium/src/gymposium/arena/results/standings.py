@@ -10,14 +10,14 @@ from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.cycles import cycles
 from gymposium.arena.ratings.fit import Ratings, anchor_of
 from gymposium.arena.ratings.payoff import Payoff
-from gymposium.arena.ratings.ranks import Place as Ranked, places, surely_above
-from gymposium.arena.ratings.returns import Means, Returns
-from gymposium.arena.results.model import Board, Interval, Mean, Pairing, Place, Standing
+from gymposium.arena.ratings.ranks import RankedPlace, places, surely_above
+from gymposium.arena.ratings.returns import GameReturns, Means
+from gymposium.arena.results.model import Interval, Mean, Pairing, Place, RatedBoard, Standing
 
 _Row = TypeVar("_Row", Mean, Standing)
 
 
-def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means: Means | None = None) -> Board:
+def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means: Means | None = None) -> RatedBoard:
     """A board of rivals. `matches` says how many each of them has played."""
     low, high = interval(ratings.samples)
     ranked = places(ratings.values.tolist(), surely_above(ratings.samples))
@@ -37,7 +37,7 @@ def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means
             )
         )
     n = range(len(ratings.players))
-    return Board(
+    return RatedBoard(
         standings=_in_order(standings),
         players=list(ratings.players),
         payoff=[[_pairing(payoff, one, other) for other in n] for one in n],
@@ -45,7 +45,7 @@ def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means
     )
 
 
-def means_of_players(returns: Returns, means: Means, matches: Mapping[str, int]) -> list[Mean]:
+def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, int]) -> list[Mean]:
     """The players of a game without winners, best first."""
     anchor = returns.players.index(anchor_of(returns.players))
     ranked = places(means.values.tolist(), surely_above(means.samples))
@@ -65,7 +65,7 @@ def means_of_players(returns: Returns, means: Means, matches: Mapping[str, int])
     return _in_order(found)
 
 
-def table_of(returns: Returns) -> list[list[float | None]]:
+def table_of(returns: GameReturns) -> list[list[float | None]]:
     """The mean return of each player in matches with each other."""
     return [[_figure(value, 4) for value in row] for row in returns.table()]
 
@@ -87,7 +87,7 @@ def _pairing(payoff: Payoff, one: int, other: int) -> Pairing | None:
     )
 
 
-def _place(ranked: Ranked | None) -> Place | None:
+def _place(ranked: RankedPlace | None) -> Place | None:
     if ranked is None:
         return None
     return Place(rank=ranked.rank, best=ranked.best, worst=ranked.worst, group=ranked.group)

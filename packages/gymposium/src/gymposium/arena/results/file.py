@@ -14,7 +14,7 @@ from gymposium.arena.exact_file import read_exact
 from gymposium.arena.ratings.bootstrap import SAMPLES
 from gymposium.arena.results.make import Entrant, make_results
 from gymposium.arena.results.model import Results, SuiteResult
-from gymposium.arena.results.tally import Tally
+from gymposium.arena.results.tally import BoardTally
 from gymposium.arena.yardsticks import yardsticks_of
 from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
@@ -26,7 +26,7 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     Raises `BadRecord` where a match is of a game or a player that the board does not have."""
     suite, entries = board.suite, board.entries()
     players, games = [entry.player for entry in entries], [game.name for game in suite.games]
-    tally, unreadable = Tally(), 0
+    tally, unreadable = BoardTally(), 0
 
     def readable() -> Iterator[Record]:
         nonlocal unreadable
