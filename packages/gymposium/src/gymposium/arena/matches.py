@@ -1,4 +1,4 @@
-"""A file of matches, as a tournament writes it: whole lines, in the order in which the matches were planned."""
+"""The record file of a lineup, which a tournament appends to in the order in which the matches were planned."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from gymposium.records import FORMAT, Record
 
 
 class MatchesFile:
-    """One lineup's file, open for one worker; another one waits until it is closed. What a killed one left of a line is
-    cut away when it is opened, so that the match is played again."""
+    """The record file of one lineup, open for one worker; other workers wait until it is closed.
+
+    Opening it removes an incomplete last line, which a killed worker leaves, so that its match is played again."""
 
     def __init__(self, path: Path) -> None:
-        # the worker of a tournament that was killed may still be about to write
+        # a worker of a killed tournament may still be writing
         self._lines = LineWriter(path, wait=True)
         self.torn = self._lines.torn
-        """Whether there was such a rest of a line."""
+        """True if an incomplete last line was removed."""
         self.finished = set(_finished(path))
-        """Ids of the matches that have come to an end; those that broke off have not."""
+        """Ids of the matches that have a result; those that broke off have none."""
 
     def append(self, records: Iterable[Record]) -> None:
-        """All of these at once."""
+        """Append all of these records in one write."""
         self._lines.write(*(record.line() for record in records))
 
     def __enter__(self) -> Self:
@@ -40,14 +41,14 @@ class MatchesFile:
 def _finished(path: Path) -> Iterable[str]:
     with open(path, "rb") as file:
         for line in file:
-            found = _parsed(line)
-            if found.get("format") == FORMAT and found.get("error") is None and isinstance(found.get("id"), str):
-                yield found["id"]
+            match _parsed(line):
+                case {"format": format, "id": str(match_id), "ending": {"kind": kind}} if format == FORMAT:
+                    if kind != "broke off":
+                        yield match_id
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parsed(line: bytes) -> Any:
     try:
-        found = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return None
