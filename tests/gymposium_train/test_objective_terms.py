@@ -11,8 +11,13 @@ from hypothesis import given, strategies as st
 from torch import Tensor
 
 from gymposium.errors import BadOption
-from gymposium_train.objective.diagnostics import approx_kl, clipped, explained_variance
+from gymposium_train.objective.cispo import Cispo, CispoSettings
+from gymposium_train.objective.diagnostics import approx_kl, explained_variance
+from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl, truncated
+from gymposium_train.objective.pg import Pg, PgSettings
+from gymposium_train.objective.ppo import Ppo, PpoSettings
+from gymposium_train.objective.protocol import PolicyTokens
 from gymposium_train.objective.terms import entropy, k1, k2, k3, k3_straight_through, nll, value_loss
 
 scores = st.lists(st.floats(-3, 3), min_size=5, max_size=5)
@@ -108,7 +113,6 @@ def test_weights_and_what_is_reported_carry_no_gradient() -> None:
         masked_turns(OLD, ENGINE, TURN, 0.5, 5.0),
         mismatch_kl(OLD, ENGINE),
         approx_kl(OLD, ENGINE),
-        clipped(OLD, ENGINE, 0.2, 0.2),
     ):
         assert not found.requires_grad
 
@@ -123,8 +127,11 @@ def test_kls_are_of_the_policy_that_sampled(policy: list[float], sampler: list[f
 
 def test_what_is_clipped() -> None:
     """Ratios 4, 1/4, 1 and 1/2: inside are those from 0.4 to 3. The turns' are 1 and about 0.71."""
-    assert clipped(OLD, ENGINE, 0.6, 2.0).tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert clipped(OLD, ENGINE, 0.2, 0.2, TURN).tolist() == [0.0, 0.0, 1.0, 1.0]
+    tokens = PolicyTokens(OLD, ENGINE, torch.ones(4), TURN)
+    assert Ppo(PpoSettings(clip_low=0.6, clip_high=2.0)).clipped(tokens).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert Cispo(CispoSettings(clip_low=0.6, clip_high=2.0)).clipped(tokens).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert Gspo(GspoSettings(clip_low=0.2, clip_high=0.2)).clipped(tokens).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert Pg(PgSettings(cap=3.0)).clipped(tokens).tolist() == [1.0, 0.0, 0.0, 0.0]  # weights have no lower bound
 
 
 def test_explained_variance_by_hand() -> None:
