@@ -41,9 +41,10 @@ class Tensor:
 
 def compare(old: Path, new: Path) -> Comparison:
     """Compare two run directories."""
-    figures = [{**_metrics(run), **_results(run)} for run in (old, new)]
+    metrics = [_metrics(run) for run in (old, new)]
     weights = [_tensors(run) for run in (old, new)]
-    differences = [*_differing_figures(*figures), *_differing_tensors(*weights)]
+    figures = [{**found, **_results(run)} for found, run in zip(metrics, (old, new), strict=True)]
+    differences = [*_idle_steps(metrics[0]), *_differing_figures(*figures), *_differing_tensors(*weights)]
     return Comparison(len(figures[0]), len(weights[0]), tuple(differences))
 
 
@@ -57,6 +58,13 @@ def _metrics(run: Path) -> dict[str, str]:
             if not name.startswith(TIMES):
                 figures[f"{where}, metric {name}"] = json.dumps(value)
     return figures
+
+
+def _idle_steps(metrics: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each step that had no rows to learn from: a case with such a step compares too little."""
+    for name, value in metrics.items():
+        if name.endswith(", metric train/rows") and value == "0":
+            yield f"{name}: 0 in OLD, so this step learned nothing; change the case"
 
 
 def _results(run: Path) -> dict[str, str]:

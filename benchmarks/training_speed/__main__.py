@@ -11,16 +11,16 @@ Without a name: the first three.
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
 
 import torch
-from transformers.utils import logging as transformers_logging
 
 from benchmarks.report import RESULTS, write
-from benchmarks.training_speed import gpu, main_job, memory, step
-from benchmarks.training_speed.scale import Scale
 
-TABLES = {module.NAME: module.measure for module in (step, main_job, memory, gpu)}
+TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "gpu": "gpu"}
+"""The module of each table, which is imported for that table alone: they take seconds."""
+GPU = "gpu"
 
 
 def main() -> None:
@@ -34,15 +34,21 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="all as small as can be, to see that it runs")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
-    wanted = given.tables or [name for name in TABLES if name != gpu.NAME]
+    wanted = given.tables or [name for name in TABLES if name != GPU]
     if strange := set(wanted) - TABLES.keys():
         parser.error(f"There is no table {', '.join(sorted(strange))}; there are {', '.join(TABLES)}.")
-    if gpu.NAME in wanted and not (given.tiny or torch.cuda.is_available()):
+    if GPU in wanted and not (given.tiny or torch.cuda.is_available()):
         parser.error("There is no CUDA here, and the table gpu is about a GPU. With --tiny it runs on the CPU.")
+    from transformers.utils import logging as transformers_logging
+
+    from benchmarks.training_speed.scale import Scale
+
     torch.set_num_threads(1)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     for name in wanted:
-        data, text = TABLES[name](Scale(given.repeats, given.tiny))
+        data, text = import_module(f"benchmarks.training_speed.{TABLES[name]}").measure(
+            Scale(given.repeats, given.tiny)
+        )
         write(given.out, f"training_speed-{name}", data, text)
 
 

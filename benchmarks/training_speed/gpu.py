@@ -29,7 +29,6 @@ from gymposium_train.config import TrainConfig
 
 T = TypeVar("T")
 
-NAME = "gpu"
 PARTS = ("play", "learn", "publish")
 
 

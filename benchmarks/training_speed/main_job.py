@@ -34,7 +34,6 @@ from gymposium_train.cold_start import Pair, batches, imitate, random_games, tex
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 
-NAME = "main-job"
 SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
 
 

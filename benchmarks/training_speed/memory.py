@@ -29,7 +29,6 @@ from gymposium_train.learner import LocalLearner
 from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.rows import Row, Span
 
-NAME = "memory"
 ROWS, REPLY = 8, 4
 PROMPTS = (128, 512)
 VOCABULARIES = (1_000, 16_000)

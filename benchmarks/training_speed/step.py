@@ -35,7 +35,6 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import Sampling
 from gymposium_train.config import TrainConfig
 
-NAME = "step"
 TARGET = 1.25
 SAMPLING = Sampling(1.0, 4)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from scipy.stats import multinomial
@@ -120,6 +121,26 @@ def test_a_score_counts_each_seat_it_is_given() -> None:
     assert plain["counts"]["results"] == one.results
     assert plain["results"]["draw"][1] <= plain["results"]["draw"][0] <= plain["results"]["draw"][2]
     assert one.forfeits == 0
+
+
+class Fired:
+    """A watchdog whose time is over at once for the player of seat 1."""
+
+    def act(self, player: Silent, asks: Sequence[Ask]) -> list[Reply] | None:
+        return None if asks[0].seat else [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
+
+
+def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties() -> None:
+    job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
+    [played] = play([job], watchdog=Fired())  # type: ignore[arg-type]
+    scores = [Score(), Score()]
+    for seat, score in enumerate(scores):
+        score.add(played, seat)
+    assert [score.as_dict()["counts"]["timed_out"] for score in scores] == [0, 1]
+    assert [score.forfeits for score in scores] == [0, 1]
+    [played] = play([replace(job, on_illegal=FailurePolicy.parse("penalty(0.5,3)"))])
+    scores[0].add(played, 0)
+    assert scores[0].bounds == (-2 - 3 * 0.5, 2)  # a forfeit behind three penalties
 
 
 def test_a_score_of_records_is_that_of_the_matches() -> None:

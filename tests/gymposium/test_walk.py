@@ -31,6 +31,8 @@ def test_everything_comes_once_and_in_order(game: str, policy: str) -> None:
                 accepted = [reply.turn.reading == "move" for reply in heard]
                 if decision.moves and policy != "random":
                     assert accepted == [False] * (len(heard) - 1) + [True]
+                elif decision.moves:  # a move followed at once, whatever the reply was
+                    assert len(heard) == 1
         assert events == record.events
         for seat, heard in replies.items():
             assert heard == [(turn["reading"], turn["text"]) for turn in record.turns if turn["seat"] == seat]

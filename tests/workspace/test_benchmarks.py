@@ -259,7 +259,7 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
 
 def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Path) -> None:
     """So little training misses what must be reached, and it says so."""
-    settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.group_size=4 checkpoints.every=1".split()
+    settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.groups=16 checkpoints.every=1".split()
     options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
     options += [part for setting in settings for part in ("--set", setting)]
     run("learning", *options, status=1)

@@ -286,6 +286,14 @@ def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
     assert len(slow.turns) == 4
 
 
+def test_both_seats_that_failed_are_asked_again_in_a_joint_decision() -> None:
+    players = bad_at(0), bad_at(0)
+    played = one(DESCENDING, *players, policy="retry(1)")
+    assert played.forfeit is None
+    assert [len(player.turns) for player in players] == [4, 4]
+    assert [player.reasons[1] is not None for player in players] == [True, True]
+
+
 @pytest.mark.parametrize("policy", ["forfeit", "retry(3)", "penalty(0.1,3)", "random"])
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_hostile_replies_never_crash(policy: str, reader: str) -> None:

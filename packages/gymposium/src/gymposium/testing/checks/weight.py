@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache, partial
 from pathlib import Path
 
 from gymposium.plugins.host import Plugin, host
@@ -18,22 +19,44 @@ HEAVY = frozenset(
 _PROGRAM = """
 import json, random, sys
 import gymposium
-from gymposium.plugins.host import Plugin, host
+from gymposium.plugins.host import host
 from gymposium.testing.walk import play_out
-file, name = json.loads(sys.argv[1])
+file, names, heavy = json.loads(sys.argv[1])
 if file:
     host().load_file(file)
-spec = host().game(name)
-module = spec.entry_point.partition(":")[0]
-early = module in sys.modules and not file
-game = host().make_game(name, {})
-play_out(game.new(0), random.Random(0))
-print(json.dumps([early and not module.startswith("gymposium."), sorted({m.partition(".")[0] for m in sys.modules})]))
+modules = {name: host().game(name).entry_point.partition(":")[0] for name in names}
+early = {name for name, module in modules.items() if module in sys.modules and not file}
+reports = {}
+for name, module in modules.items():
+    before, error = set(sys.modules), None
+    try:
+        play_out(host().make_game(name, {}).new(0), random.Random(0))
+    except Exception as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    new = {imported.partition(".")[0] for imported in (set(sys.modules) - before if reports else sys.modules)}
+    reports[name] = [error, name in early and not module.startswith("gymposium."), sorted(new & set(heavy))]
+print(json.dumps(reports))
 """
 
 
 def _games(plugin: Plugin) -> list[GameSpec]:
     return [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
+
+
+def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
+    """For each game, played one after the other in a fresh process: what it raised, whether its module was imported
+    before, and the heavy libraries that it was the first to import."""
+    command = [sys.executable, "-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = " ".join(done.stderr.strip().splitlines()[-1:])
+        return dict.fromkeys(names, (said, False, []))
+    reports: dict[str, tuple[str | None, bool, list[str]]] = json.loads(done.stdout.splitlines()[-1])
+    return reports
+
+
+_installed_reports = cache(partial(_reports, None))
+"""Installed code does not change while a process runs, so a plugin's games are played in one process, once."""
 
 
 def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -43,19 +66,20 @@ def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NO
     owner = next((p for p in host().plugins if named in [(s.name, s.entry_point) for s in _games(p)]), None)
     if owner is None:
         raise NotApplicable("the game is not on offer by a plugin, so a fresh process cannot make it")
-    file = owner.source if Path(owner.source).suffix == ".py" and Path(owner.source).is_file() else None
-    command = [sys.executable, "-c", _PROGRAM, json.dumps([file, spec.name])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
+    if Path(owner.source).suffix == ".py" and Path(owner.source).is_file():
+        reports = _reports(owner.source, (spec.name,))
+    else:
+        reports = _installed_reports(tuple(game.name for game in _games(owner)))
+    error, early, heavy = reports[spec.name]
+    if error is not None:
         raise CheckFailed(
-            f"in a fresh process it does not play: {short(done.stderr.strip().splitlines()[-1:])}",
+            f"in a fresh process it does not play: {short(error)}",
             where=spec.name,
             do="run  gymposium play  with it and read the error.",
         )
-    early, modules = json.loads(done.stdout.splitlines()[-1])
-    if heavy := HEAVY & set(modules):
+    if heavy:
         raise CheckFailed(
-            f"playing it imports {', '.join(sorted(heavy))}.",
+            f"playing it imports {', '.join(heavy)}.",
             where=spec.name,
             do="import heavy libraries inside the functions that use them, or let another plugin bring them.",
         )

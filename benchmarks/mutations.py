@@ -1,0 +1,196 @@
+"""Plant defects in the code one by one, and see whether the tests of the defect's own room catch each.
+
+`mutations.toml` lists them: a file, a piece of one of its lines, what stands there instead, and the tests of its room.
+Each is planted in a copy of the working tree, where only those tests run. A survivor is named. The exit status is 1 if
+fewer than 38 of the 40 are caught, or a line is no longer in its file: then mend the list.
+
+    python -m benchmarks.mutations                      # all, half an hour of CPU time at most
+    python -m benchmarks.mutations --room credit        # those of a room
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.report import RESULTS, about, table, write
+
+ROOT = Path(__file__).resolve().parents[1]
+LIST = Path(__file__).with_suffix(".toml")
+MAY_SURVIVE = 2
+SECONDS = 300
+"""A mutated test run that takes longer counts as caught: the mutation made something wait for ever."""
+
+
+class BadList(Exception):
+    """An entry of the list that cannot be planted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One planted defect."""
+
+    room: str
+    file: str
+    old: str
+    """A piece of exactly one line of the file."""
+    new: str
+    tests: tuple[str, ...]
+    """Test files or folders of the room."""
+
+    def planted(self, text: str) -> str:
+        """The file's text with the defect. Raises `BadList` if the line is not there, or not once."""
+        if (count := text.count(self.old)) != 1:
+            raise BadList(f"{self.file} holds {self.old!r} {count} times; mend {LIST.name}, so that it is there once.")
+        return text.replace(self.old, self.new)
+
+
+def read_list() -> list[Mutation]:
+    """All mutations. Raises `BadList` for one whose file, line or tests are gone."""
+    mutations = []
+    for room in tomllib.loads(LIST.read_text(encoding="utf-8"))["room"]:
+        for entry in room["mutations"]:
+            mutation = Mutation(room["name"], entry["file"], entry["old"], entry["new"], tuple(room["tests"]))
+            for path in (mutation.file, *mutation.tests):
+                if not (ROOT / path).exists():
+                    raise BadList(f"{path} of the room {mutation.room} is gone; mend {LIST.name}.")
+            mutation.planted((ROOT / mutation.file).read_text(encoding="utf-8"))
+            mutations.append(mutation)
+    return mutations
+
+
+def copy_tree(folder: Path) -> Path:
+    """A copy of the working tree, without what git ignores."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+    return folder
+
+
+def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
+    """Whether these tests pass in a copy of the tree, and the end of what pytest said. Exits if they cannot run."""
+    sources = [*folder.glob("packages/*/src"), *folder.glob("plugins/*/src")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, sources)),
+        "PYTHONDONTWRITEBYTECODE": "1",  # else a mutation of the same size and second could run from an older one's
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", *tests]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"no end within {SECONDS} seconds"
+    said = done.stdout.strip().splitlines()[-8:]
+    if done.returncode not in (0, 1, 2):  # 2: the mutated module could not even be imported
+        sys.exit(f"pytest {' '.join(tests)} ended with status {done.returncode}:\n" + "\n".join(said) + done.stderr)
+    return done.returncode == 0, "\n".join(said)
+
+
+def try_out(mutation: Mutation, copies: SimpleQueue[Path]) -> bool:
+    """Plant a defect in a copy that is free, run its room's tests, and take it out again. Whether it was caught."""
+    folder = copies.get()
+    file = folder / mutation.file
+    text = file.read_text(encoding="utf-8")
+    try:
+        file.write_text(mutation.planted(text), encoding="utf-8")
+        passed, _ = run_tests(folder, mutation.tests)
+    finally:
+        file.write_text(text, encoding="utf-8")
+        copies.put(folder)
+    return not passed
+
+
+def check_loaded(folder: Path) -> None:
+    """Exit unless the tests of a copy test the copy."""
+    program = "import gymposium, gymposium_train; print(gymposium.__file__, gymposium_train.__file__)"
+    sources = os.pathsep.join(map(str, folder.glob("packages/*/src")))
+    command, environment = [sys.executable, "-c", program], {**os.environ, "PYTHONPATH": sources}
+    said = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True).stdout
+    if not all(Path(file).resolve().is_relative_to(folder.resolve()) for file in said.split()):
+        sys.exit(f"Tests of the copy in {folder} would run other code: {said.strip()}")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--room", action="append", metavar="NAME", help="only the mutations of this room; repeatable")
+    parser.add_argument("--check", action="store_true", help="only check that every line of the list is in its file")
+    parser.add_argument("--jobs", type=int, default=2, help="mutations tried at once (default: 2)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    options = parser.parse_args()
+    try:
+        listed = read_list()
+    except BadList as error:
+        sys.exit(str(error))
+    rooms = list(dict.fromkeys(mutation.room for mutation in listed))
+    if unknown := set(options.room or ()) - set(rooms):
+        parser.error(f"no such room: {', '.join(sorted(unknown))}. There are {', '.join(rooms)}.")
+    mutations = [mutation for mutation in listed if mutation.room in (options.room or rooms)]
+    if options.check:
+        print(f"All {len(mutations)} lines are in their files.")
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    copies: SimpleQueue[Path] = SimpleQueue()
+    with tempfile.TemporaryDirectory() as scratch, Progress(*columns, console=Console(stderr=True)) as bar:
+        folders = [copy_tree(Path(scratch) / str(number)) for number in range(options.jobs)]
+        check_loaded(folders[0])
+        tests = tuple(dict.fromkeys(path for mutation in mutations for path in mutation.tests))
+        task = bar.add_task("tests without a mutation", total=None)
+        passed, said = run_tests(folders[0], tests)
+        if not passed:
+            sys.exit(f"The tests fail without any mutation:\n{said}")
+        bar.update(task, description="mutations", total=len(mutations))
+        for folder in folders:
+            copies.put(folder)
+
+        def try_one(mutation: Mutation) -> bool:
+            caught = try_out(mutation, copies)
+            bar.advance(task)
+            return caught
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            caught = dict(zip(mutations, pool.map(try_one, mutations), strict=True))
+    survivors = [mutation for mutation in mutations if not caught[mutation]]
+    data = {
+        "about": about("gymposium", "pytest"),
+        "mutations": [
+            {"room": m.room, "file": m.file, "old": m.old, "new": m.new, "caught": caught[m]} for m in mutations
+        ],
+    }
+    rows = []
+    for room in dict.fromkeys(mutation.room for mutation in mutations):
+        verdicts = [caught[mutation] for mutation in mutations if mutation.room == room]
+        rows.append([room, str(len(verdicts)), str(sum(verdicts))])
+    named = "".join(f"- {m.file}: `{m.old}` became `{m.new}`\n" for m in survivors)
+    enough = len(survivors) <= MAY_SURVIVE
+    verdict = f"{len(mutations) - len(survivors)} of {len(mutations)} caught in their own room, "
+    verdict += f"{'within' if enough else 'BELOW'} what must be: at most {MAY_SURVIVE} may survive.\n"
+    if named:
+        verdict += f"\nSurvivors:\n\n{named}"
+    write(options.out, "mutations", data, f"{table(['room', 'planted', 'caught'], rows)}\n{verdict}")
+    sys.exit(not enough)
+
+
+if __name__ == "__main__":
+    main()

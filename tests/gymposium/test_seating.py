@@ -1,0 +1,53 @@
+"""Who sits where: with swapped seats every player gets every deal; streams of players differ from match to match."""
+
+from __future__ import annotations
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.failures import FailurePolicy
+from gymposium.seating import planned, seated_jobs
+
+POLICY = FailurePolicy("forfeit")
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "hearts"])
+def test_with_swapped_seats_every_player_gets_every_deal(game: str) -> None:
+    played = load_game(game)
+    players = [make_player("random") for _ in range(played.seats)]
+    jobs = [*seated_jobs(played, players, 2 * played.seats, seed=5, swap=True, tag="m", on_illegal=POLICY)]
+    rounds = [jobs[: played.seats], jobs[played.seats :]]
+    deals = [{job.seed for job, _ in matches} for matches in rounds]
+    assert [len(seeds) for seeds in deals] == [1, 1]
+    assert deals[0] != deals[1]
+    for matches in rounds:
+        for seat in range(played.seats):
+            assert {order[seat] for _, order in matches} == set(range(played.seats))
+    for job, order in jobs:
+        assert [*job.players] == [players[index] for index in order]
+
+
+def test_without_swapping_everybody_stays_and_each_match_has_a_deal_of_its_own() -> None:
+    players = [make_player("random"), make_player("random")]
+    jobs = [*seated_jobs(load_game("kuhn_poker"), players, 8, seed=5, swap=False, tag="m", on_illegal=POLICY)]
+    assert [order for _, order in jobs] == [[0, 1]] * 8
+    assert len({job.seed for job, _ in jobs}) == 8
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
+    game, players = load_game("kuhn_poker"), [make_player("random"), make_player("random")]
+
+    def seeds(seed: int) -> list[int | None]:
+        jobs = seated_jobs(game, players, 8, seed=seed, swap=swap, tag="m", on_illegal=POLICY)
+        return [job.player_seed for job, _ in jobs]
+
+    assert len(set(seeds(5))) == 8
+    assert seeds(5) == seeds(5)
+    assert not set(seeds(5)) & set(seeds(6))
+
+
+def test_ids_have_the_tag_and_the_number() -> None:
+    players = [make_player("random"), make_player("random")]
+    jobs = [*seated_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
+    assert {job.id: number for number, (job, _) in enumerate(jobs)} == planned("m", 3)
