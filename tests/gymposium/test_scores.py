@@ -136,7 +136,7 @@ def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties()
     scores = [Score(), Score()]
     for seat, score in enumerate(scores):
         score.add(played, seat)
-    assert [score.as_dict()["counts"]["timed_out"] for score in scores] == [0, 1]
+    assert [score.failures["timed out"] for score in scores] == [0, 1]
     assert [score.forfeits for score in scores] == [0, 1]
     [played] = play([replace(job, on_illegal=FailurePolicy.parse("penalty(0.5,3)"))])
     scores[0].add(played, 0)

@@ -289,7 +289,7 @@ def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
 def test_both_seats_that_failed_are_asked_again_in_a_joint_decision() -> None:
     players = bad_at(0), bad_at(0)
     played = one(DESCENDING, *players, policy="retry(1)")
-    assert played.forfeit is None
+    assert played.ending.seat is None
     assert [len(player.turns) for player in players] == [4, 4]
     assert [player.reasons[1] is not None for player in players] == [True, True]
 
