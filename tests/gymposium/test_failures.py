@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from gymposium import load_game
+from gymposium.ending import Ending
 from gymposium.errors import BadOption
-from gymposium.failures import FailurePolicy, Tally, forfeit_returns
+from gymposium.failures import FailurePolicy, Tally, forfeit_returns, forfeited
 
 policies = st.one_of(
     st.sampled_from([FailurePolicy("forfeit"), FailurePolicy("random")]),
@@ -76,3 +77,12 @@ def test_who_forfeits_gets_the_least_and_the_others_share_it() -> None:
     assert forfeit_returns(three, 1, (0.0, 0.0, 0.0)) == (1.0, -2.0, 1.0)
     pd = load_game("openspiel:matrix_pd")  # not zero-sum: the other keeps what it has
     assert forfeit_returns(pd, 0, (0.0, 3.0)) == (pd.utility_range[0], 3.0)
+
+
+def test_of_several_failing_seats_one_drawn_from_the_seed_forfeits() -> None:
+    failures = [Ending("no legal move", 0), Ending("timed out", 1), Ending("no legal move", 2)]
+    endings = [forfeited(failures, seed) for seed in range(60)]
+    assert {ending.seat for ending in endings} == {0, 1, 2}
+    assert endings == [forfeited(failures, seed) for seed in range(60)]
+    assert all({failure.seat for failure in ending.failures} == {0, 1, 2} for ending in endings)
+    assert forfeited(failures[1:2], 0) == failures[1]

@@ -73,6 +73,13 @@ def test_whatever_was_played_verifies(game: str, policy: str, reader: str) -> No
         assert first_difference(parsed(played)) is None
 
 
+def test_the_number_of_random_plies_is_recorded_and_verifies() -> None:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Clumsy(0.0)] * 2, 1, opening=2)])
+    record = parsed(played)
+    assert (record.opening, len(record.events) - len(record.turns)) == (2, 2)
+    assert first_difference(record) is None
+
+
 def test_joint_failures_verify_under_every_policy() -> None:
     """Both seats of a joint decision fail often; some matches end by it."""
     for policy in POLICIES:
@@ -167,6 +174,8 @@ def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None],
         (put("penalties", {"0": "much"}), "penalties"),
         (put("returns", [True, False]), "returns"),
         (put("turns", 0, "seat", -1), "turns"),
+        (lambda data: data["turns"][0].update(seconds=-0.5), "turns"),
+        (lambda data: data["turns"][0].update(cost=-1), "turns"),
         (put("prompts", 0, "version", -1), "prompts"),
         (put("prompts", 0, "hash", None), "prompts"),
         (put("prompts", 0, "style", 3), "prompts"),

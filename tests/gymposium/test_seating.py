@@ -6,7 +6,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.failures import FailurePolicy
-from gymposium.seating import planned, seated_jobs
+from gymposium.seating import MatchPlan, Series, seated_jobs
 
 POLICY = FailurePolicy("forfeit")
 
@@ -47,7 +47,8 @@ def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
     assert not set(seeds(5)) & set(seeds(6))
 
 
-def test_ids_have_the_tag_and_the_number() -> None:
+def test_a_plan_numbers_the_matches_by_their_ids() -> None:
     players = [make_player("random"), make_player("random")]
     jobs = [*seated_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
-    assert {job.id: number for number, (job, _) in enumerate(jobs)} == planned("m", 3)
+    plan = MatchPlan((Series("m", "kuhn_poker", ("random", "random"), 3, 5, True, "forfeit"),))
+    assert {job.id: number for number, (job, _) in enumerate(jobs)} == plan.numbers()

@@ -53,6 +53,7 @@ BROKEN = {
     "same_id": (one_game("tic__tac_toe"), "TextTicTacToe-v0, which 'tic_tac_toe' of builtin has"),
     "twice": (one_game("again", more="yield from gymposium_games()"), "'again', which this plugin has"),
     "wrong_api": ("GYMPOSIUM_API = 99\n" + one_game("future"), f"plugin API 99, but this gymposium has {API_VERSION}"),
+    "older_api": ("GYMPOSIUM_API = 0\n" + one_game("past"), f"plugin API 0, but this gymposium has {API_VERSION}"),
     "not_a_spec": (one_game("before", more="yield 'chess'"), "must yield GameSpec, not 'chess'"),
     "nothing": (HEAD + "@hookimpl\ndef gymposium_games():\n    pass", "returned None; it must yield GameSpec"),
     "bad_spec": (one_game("Bad Name"), "game name 'Bad Name' must be lower-case"),
