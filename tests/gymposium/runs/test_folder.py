@@ -14,7 +14,7 @@ from gymposium import load_game, make_player
 from gymposium.driver import FORFEIT, MatchResult, play
 from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption
-from gymposium.records import Verification, match_files, verify_file
+from gymposium.records import FileVerification, match_files, verify_file
 from gymposium.runs.folder import RunFolder, RunMatches, new_folder
 from gymposium.seating import MatchPlan, Series, seated_jobs
 from gymposium.writable import check_writable
@@ -126,7 +126,7 @@ def finished(folder: Path) -> tuple[Path, list[str]]:
     return file, file.read_text().splitlines()
 
 
-def verified(file: Path, lines: list[str]) -> Verification:
+def verified(file: Path, lines: list[str]) -> FileVerification:
     file.write_text("".join(f"{line}\n" for line in lines))
     return verify_file(file)
 

@@ -7,12 +7,13 @@ with its reading, and the returns. `replay` shows them, `verify` plays them agai
 from gymposium.records.files import Problem, RecordWriter, ends_line, no_records, read_records, recorded
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
-from gymposium.records.verify import Verification, first_difference, match_files, verify_file
+from gymposium.records.verify import FileVerification, first_difference, match_files, verify_file
 from gymposium.records.walk import Decision, RecordedReply, walk
 
 __all__ = [
     "FORMAT",
     "Decision",
+    "FileVerification",
     "Problem",
     "Record",
     "RecordWriter",
@@ -20,7 +21,6 @@ __all__ = [
     "Script",
     "ScriptedPlayer",
     "Scripts",
-    "Verification",
     "difference",
     "ends_line",
     "first_difference",

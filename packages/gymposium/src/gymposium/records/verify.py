@@ -17,7 +17,7 @@ from gymposium.records.replay import replay_difference
 
 
 @dataclass(slots=True)
-class Verification:
+class FileVerification:
     """What `verify` found in a file."""
 
     matches: int = 0
@@ -31,12 +31,12 @@ class Verification:
     """True if the manifest has the digest of the finished file."""
 
 
-def verify_file(path: str | Path) -> Verification:
+def verify_file(path: str | Path) -> FileVerification:
     """Play every record again, and compare the records with the file's manifest if it has one.
 
     Each broken or differing line gives one problem, its first difference. A file that holds no record at all gives
     one."""
-    found = Verification()
+    found = FileVerification()
     records: list[tuple[int, Record]] = []
     for number, record in read_records(path):
         if isinstance(record, Problem):
@@ -55,7 +55,7 @@ def verify_file(path: str | Path) -> Verification:
     return found
 
 
-def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], found: Verification) -> None:
+def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], found: FileVerification) -> None:
     """Add the differences between a file and its manifest; a changed digest alone, if nothing else is wrong."""
     try:
         manifest = Manifest.beside(path)

@@ -21,7 +21,7 @@ from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.files import check_files
 from gymposium.arena.verify.findings import Finding, PlayerVerified, Verification
-from gymposium.arena.verify.lineup import Check, Checked, check_lineup
+from gymposium.arena.verify.lineup import Checked, LineupCheck, check_lineup
 from gymposium.arena.verify.no_answer_claims import check_claim
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.results import check_results
@@ -58,7 +58,7 @@ def verify_board(
         findings = [one for one in findings if one.where.startswith(f"entries/{only}/") or one.where == "entries"]
     found.add(findings)
     checks = [
-        Check(
+        LineupCheck(
             lineup,
             {entry.player: entry for entry in entries if entry.player in lineup.players},
             board.path,
@@ -118,7 +118,7 @@ class _Crew:
         """Have something done; what is returned waits for it."""
         return partial(work, board) if self._pool is None else self._pool.submit(work, board).result
 
-    def check(self, checks: Sequence[Check]) -> Iterator[tuple[int, Checked]]:
+    def check(self, checks: Sequence[LineupCheck]) -> Iterator[tuple[int, Checked]]:
         """Verify these lineups; each comes with its number as soon as it is done."""
         if self._pool is None:
             pool = PlayerPool()
@@ -141,7 +141,7 @@ def _begin(plugins: Sequence[Path]) -> None:
         host().load_file(file)
 
 
-def _check(check: Check) -> Checked:
+def _check(check: LineupCheck) -> Checked:
     return check_lineup(check, _pool())
 
 
@@ -166,7 +166,7 @@ def _add(found: Verification, players: Mapping[str, PlayerVerified], checked: Ch
 
 
 def _claims(
-    check: Check, checked: Checked, sample: int, players: Mapping[str, PlayerVerified]
+    check: LineupCheck, checked: Checked, sample: int, players: Mapping[str, PlayerVerified]
 ) -> Sequence[tuple[str, int, str]]:
     """Those that are looked at; the others stand on somebody's word."""
     claims = checked.claims

@@ -24,7 +24,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class LineupCheck:
     """A lineup to be verified."""
 
     lineup: Lineup
@@ -63,7 +63,7 @@ class Checked:
     """Matches that something else played than what was there when the last of its players was entered."""
 
 
-def check_lineup(check: Check, pool: PlayerPool) -> Checked:
+def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
     """Verify a lineup's matches, with the players of this process."""
     found = Checked()
     planned = {job.id: job for job in planned_jobs(check, pool)}
@@ -86,7 +86,7 @@ def check_lineup(check: Check, pool: PlayerPool) -> Checked:
     return found
 
 
-def planned_jobs(check: Check, pool: PlayerPool) -> list[MatchJob]:
+def planned_jobs(check: LineupCheck, pool: PlayerPool) -> list[MatchJob]:
     """The lineup's matches, with seats in which nobody is asked again."""
     seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
     return jobs(check.lineup, seats)
@@ -95,7 +95,7 @@ def planned_jobs(check: Check, pool: PlayerPool) -> list[MatchJob]:
 class _Asking:
     """Who is asked again in which match."""
 
-    def __init__(self, check: Check, pool: PlayerPool, ids: Sequence[str]) -> None:
+    def __init__(self, check: LineupCheck, pool: PlayerPool, ids: Sequence[str]) -> None:
         self._entries, self._pool = check.entries, pool
         self._chosen = {
             repeats: frozenset(stream(check.seed, repeats, check.lineup.id).sample(ids, min(count, len(ids))))
@@ -118,7 +118,7 @@ class _Asking:
         return self._entries[player].repeats in ("quickly", "slowly") and player not in self._pool.why_not
 
 
-def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> dict[str, tuple[str, Record]]:
+def _matches(check: LineupCheck, planned: Mapping[str, MatchJob], found: Checked) -> dict[str, tuple[str, Record]]:
     """Where they stand, and the records of those that came to an end as the schedule has them. What else there is, and
     what there is not, is told."""
     matches: dict[str, tuple[str, Record]] = {}
@@ -159,18 +159,18 @@ def _matches(check: Check, planned: Mapping[str, MatchJob], found: Checked) -> d
     return matches
 
 
-def _is_its_own(check: Check) -> bool:
+def _is_its_own(check: LineupCheck) -> bool:
     """Whether the file is there, and on the board itself: no link leads to it or to one of its folders."""
     return check.file.is_file() and check.file.resolve() == check.board.resolve() / check.where
 
 
-def _empty_lines(check: Check, raw: Sequence[bytes]) -> list[Finding]:
+def _empty_lines(check: LineupCheck, raw: Sequence[bytes]) -> list[Finding]:
     """Lines that hold nothing; the last one ends the file."""
     empty = [number for number, line in enumerate(raw[:-1], start=1) if not line.strip()]
     return [Finding("file", f"{check.where}:{number}", "the line is empty") for number in empty]
 
 
-def _out_of_order(check: Check, played: Sequence[str], planned: Sequence[str]) -> list[Finding]:
+def _out_of_order(check: LineupCheck, played: Sequence[str], planned: Sequence[str]) -> list[Finding]:
     """The first match that stands before one that was played earlier. Those that had broken off were played again, and
     may stand anywhere behind."""
     places = {name: place for place, name in enumerate(planned)}
@@ -181,14 +181,14 @@ def _out_of_order(check: Check, played: Sequence[str], planned: Sequence[str]) -
     return []
 
 
-def _note_versions(check: Check, record: Record, found: Checked) -> None:
+def _note_versions(check: LineupCheck, record: Record, found: Checked) -> None:
     then = check.entries[check.lineup.players[-1]].versions
     for name, version in record.versions.items():
         if then.get(name) != version:
             found.other_versions[f"{name} {version}, not {then.get(name)}"] += 1
 
 
-def _unreadable(check: Check, number: int, problem: Problem) -> Finding:
+def _unreadable(check: LineupCheck, number: int, problem: Problem) -> Finding:
     where = f"{check.where}:{number}"
     if ends_line(check.file) or number < _lines(check.file):
         return Finding("file", where, problem.what)

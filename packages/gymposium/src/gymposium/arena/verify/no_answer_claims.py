@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from gymposium.arena.verify.lineup import Check, planned_jobs
+from gymposium.arena.verify.lineup import LineupCheck, planned_jobs
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, difference
 from gymposium.driver import Answer, Guard, play
@@ -25,7 +25,7 @@ _SPAWN = get_context("spawn")
 _ASKED = "asked"
 
 
-def check_claim(check: Check, match: str, seat: int, seconds: float, plugins: Sequence[Path]) -> str | None:
+def check_claim(check: LineupCheck, match: str, seat: int, seconds: float, plugins: Sequence[Path]) -> str | None:
     """Ask the player again where it is said to have failed. How that differs, as a sentence; None where it fails
     again, in whatever way."""
     ours, theirs = _SPAWN.Pipe()
@@ -50,7 +50,7 @@ def _heard(connection: Connection) -> str | None:
     return said
 
 
-def _ask(connection: Connection, check: Check, match: str, seat: int, plugins: Sequence[Path]) -> None:
+def _ask(connection: Connection, check: LineupCheck, match: str, seat: int, plugins: Sequence[Path]) -> None:
     for file in plugins:
         host().load_file(file)
     pool = PlayerPool()
