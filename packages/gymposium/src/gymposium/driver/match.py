@@ -135,8 +135,7 @@ class RunningMatch:
                 else:
                     failures.append(Ending("no legal move", seat))
             if failures:
-                ending = forfeited(failures, self._context.seed)
-                return self._result(match.returns(), ending, unanswered)
+                return self._result(forfeited(failures, self._context.seed), unanswered)
             if again:
                 self._ask(again)
                 return None
@@ -161,28 +160,18 @@ class RunningMatch:
             self._paid = match.returns() if job.note_pay else None
             self._ask([*map(self._context.ask, seats)])
             return None
-        # not isinstance(match, Reports): asked of a protocol, that takes longer than a whole game of tic-tac-toe
-        report = getattr(match, "report", None)
-        reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
-        return self._result(match.returns(), OVER, reports=reports)
+        return self._result(OVER, {})
 
-    def _result(
-        self,
-        paid: tuple[float, ...],
-        ending: Ending,
-        unanswered: dict[int, Any] | None = None,
-        reports: tuple[dict[str, float], ...] = (),
-    ) -> MatchResult:
+    def _result(self, ending: Ending, unanswered: dict[int, Any]) -> MatchResult:
+        match, job = self.match, self.job
+        reports: tuple[dict[str, float], ...] = ()
+        if ending is OVER:
+            # not isinstance(match, Reports): asked of a protocol, that takes longer than a game of tic-tac-toe
+            report = getattr(match, "report", None)
+            reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
+        paid = match.returns()
         return MatchResult(
-            self.job,
-            self.match.events,
-            self.turns,
-            paid,
-            ending,
-            self.penalties,
-            unanswered or {},
-            opening=self.opening,
-            reports=reports,
+            job, match.events, self.turns, paid, ending, self.penalties, unanswered, self.opening, reports
         )
 
 
