@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
-from gymposium.viewer.export import export
+from gymposium.viewer.app import export
 from gymposium.viewer.replays import export_matches
 
 

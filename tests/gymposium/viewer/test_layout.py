@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gymposium.viewer.text import is_prose
+from gymposium.viewer.pages import is_prose
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

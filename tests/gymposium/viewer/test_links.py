@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gymposium.viewer.export import export
+from gymposium.viewer.app import export
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
-from gymposium.viewer.playing.tables import Tables
+from gymposium.viewer.playing.store import MatchStore
 
 from .conftest import write
 
@@ -122,10 +122,10 @@ def test_no_match_is_recorded_outside(tmp_path: Path) -> None:
     shown.mkdir()
     (tmp_path / "outside").mkdir()
     (shown / "played").symlink_to(tmp_path / "outside")
-    table = Tables(shown).begin(Choice.of(Form.of("game=trace")))
+    table = MatchStore(shown).begin(Choice.of(Form.of("game=trace")))
     table.wait(60)
     assert table.play(1, "nothing") == ""
     table.wait(60)
-    assert table.standing.ended is not None
-    assert "by a symbolic link, outside of the directory" in table.standing.ended.sentences[-1]
+    assert table.state.end is not None
+    assert "by a symbolic link, outside of the directory" in table.state.end.sentences[-1]
     assert not any((tmp_path / "outside").iterdir())

@@ -25,15 +25,13 @@ from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS
 from gymposium.records import Record, verify_file
-from gymposium.viewer.app import view
-from gymposium.viewer.export import export
+from gymposium.viewer.app import export, view
 from gymposium.viewer.playing import table as table_module
-from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
-from gymposium.viewer.playing.seen import Seen, see
-from gymposium.viewer.playing.table import BrowserTable
-from gymposium.viewer.playing.tables import MOST, Tables
+from gymposium.viewer.playing.state import SeatView, view_for_seat
+from gymposium.viewer.playing.store import MOST, MatchStore
+from gymposium.viewer.playing.table import BrowserTable, PlayerPool
 
 PLAYED = Path("played/matches.jsonl")
 
@@ -216,8 +214,8 @@ def test_moves_that_the_seat_does_not_see_are_not_told(
     game: str, moves: Sequence[dict[int, str]], other: Sequence[dict[int, str]]
 ) -> None:
     match = load_game(game).new(1)
-    before, since = see(match, 0, (), None, 0), len(match.events)
-    one, two = (see(world, 0, (), before, since) for world in same_to_seat_0(game, moves, other))
+    before, since = view_for_seat(match, 0, (), None, 0), len(match.events)
+    one, two = (view_for_seat(world, 0, (), before, since) for world in same_to_seat_0(game, moves, other))
     assert one == two
 
 
@@ -232,25 +230,27 @@ def test_what_is_seen_is_the_same_in_every_world_of_the_seat(
     game: str, seed: int, plies: int, rng: random.Random
 ) -> None:
     match = load_game(game).new(seed)
-    befores: list[Seen | None] = [None]
+    befores: list[SeatView | None] = [None]
     for _ in range(plies):
         if not (seats := match.to_move()):
             return
-        befores.append(see(match, seats[0], (), None, 0))
+        befores.append(view_for_seat(match, seats[0], (), None, 0))
         match.apply({seat: rng.choice(match.legal_moves(seat) or ["?"]) for seat in seats})
     if not (seats := match.to_move()):
         return
     world = match.resample(seats[0], rng)
     since = max(0, len(match.events) - 3)
-    assert see(match, seats[0], (), befores[-1], since) == see(world, seats[0], (), befores[-1], since)
+    assert view_for_seat(match, seats[0], (), befores[-1], since) == view_for_seat(
+        world, seats[0], (), befores[-1], since
+    )
 
 
 def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
     match = load_game("tic_tac_toe").new(0)
-    before, since = see(match, 0, (), None, 0), len(match.events)
+    before, since = view_for_seat(match, 0, (), None, 0), len(match.events)
     match.apply({0: "b2"})
     match.apply({1: "a1"})
-    seen = see(match, 0, match.legal_moves(0), before, since)
+    seen = view_for_seat(match, 0, match.legal_moves(0), before, since)
     assert list(seen.moves) == [(1, "a1")]
     assert [line for line, new in seen.lines if new] == ["2 . x .", "1 o . ."]
 
@@ -403,7 +403,7 @@ class Odd:
 
 
 def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
-    bench = Bench()
+    bench = PlayerPool()
     bench.give_back({"random": player})
 
     def keep(played: MatchResult) -> str:
@@ -417,9 +417,9 @@ def test_a_player_that_crashes_forfeits() -> None:
     kept: list[MatchResult] = []
     table = against(Odd(), kept)
     table.wait(60)
-    assert table.standing.ended is not None
+    assert table.state.end is not None
     said = ["You win.", "Seat 0 (random) crashed (RuntimeError: <b>out of cheese</b>) and forfeits."]
-    assert table.standing.ended.sentences == said
+    assert table.state.end.sentences == said
     assert kept[0].ending == Ending("crashed", 0, "RuntimeError: <b>out of cheese</b>")
 
 
@@ -428,20 +428,20 @@ def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pyte
     kept: list[MatchResult] = []
     let_go = threading.Event()
     table = against(Odd(let_go), kept)
-    assert table.standing.waits or table.standing.ended
+    assert table.state.waits or table.state.end
     table.wait(60)
     let_go.set()
-    assert table.standing.ended is not None
-    assert table.standing.ended.sentences[1] == "Seat 0 (random) did not answer in time and forfeits."
+    assert table.state.end is not None
+    assert table.state.end.sentences[1] == "Seat 0 (random) did not answer in time and forfeits."
     assert kept[0].ending == Ending("timed out", 0)
 
 
 def test_a_player_that_cannot_be_made_says_why() -> None:
     wanted = replace(choice("game=tic_tac_toe&opponent=random&seat=1"), opponents=("gone",))
-    table = BrowserTable(wanted, Bench(), lambda played: "")
+    table = BrowserTable(wanted, PlayerPool(), lambda played: "")
     table.wait(60)
-    assert table.standing.state == "failed"
-    assert table.standing.trouble.startswith("There is no player called 'gone'.")
+    assert table.state.phase == "failed"
+    assert table.state.trouble.startswith("There is no player called 'gone'.")
 
 
 def test_while_others_think_no_answer_is_taken() -> None:
@@ -450,12 +450,12 @@ def test_while_others_think_no_answer_is_taken() -> None:
     assert table.play(0, "b2").startswith("That was for an earlier position.")
     let_go.set()
     table.wait(60)
-    assert table.standing.state == "yours"
+    assert table.state.phase == "yours"
     assert table.play(1, "b2") == ""
 
 
 def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
-    bench = Bench()
+    bench = PlayerPool()
     one, two = bench.take(["random", "random"]), bench.take(["random"])
     assert one["random"] is not two["random"]
     bench.give_back(one)
@@ -464,13 +464,13 @@ def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
 
 def test_a_match_that_cannot_be_recorded_says_so(tmp_path: Path) -> None:
     (tmp_path / "played").write_text("in the way")
-    table = Tables(tmp_path).begin(choice("game=trace"))
+    table = MatchStore(tmp_path).begin(choice("game=trace"))
     table.wait(60)
     assert table.play(1, "nothing") == ""
     table.wait(60)
-    assert table.standing.ended is not None
-    assert table.standing.ended.record is None
-    assert "could not be recorded in played/matches.jsonl" in table.standing.ended.sentences[-1]
+    assert table.state.end is not None
+    assert table.state.end.record is None
+    assert "could not be recorded in played/matches.jsonl" in table.state.end.sentences[-1]
 
 
 def test_only_a_server_of_a_folder_plays(runs: Path, tmp_path: Path) -> None:

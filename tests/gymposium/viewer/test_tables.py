@@ -14,8 +14,8 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
+from gymposium.viewer.playing.store import IDLE, MOST, Gone, MatchStore
 from gymposium.viewer.playing.table import BrowserTable
-from gymposium.viewer.playing.tables import IDLE, MOST, Gone, Tables
 
 
 class Clock:
@@ -49,11 +49,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def tables(tmp_path: Path, clock: Clock) -> Tables:
-    return Tables(tmp_path, clock)
+def tables(tmp_path: Path, clock: Clock) -> MatchStore:
+    return MatchStore(tmp_path, clock)
 
 
-def begin(tables: Tables, seat: int = 0) -> BrowserTable:
+def begin(tables: MatchStore, seat: int = 0) -> BrowserTable:
     """A match of tic-tac-toe that has come to the person's turn; in seat 1 the opponent moves first."""
     table = tables.begin(Choice.of(Form.of(f"game=tic_tac_toe&opponent=random&seat={seat}")))
     if seat == 0:
@@ -61,12 +61,12 @@ def begin(tables: Tables, seat: int = 0) -> BrowserTable:
     return table
 
 
-def look(tables: Tables, table: BrowserTable) -> BrowserTable | Gone | None:
+def look(tables: MatchStore, table: BrowserTable) -> BrowserTable | Gone | None:
     with tables.look(table.id) as found:
         return found
 
 
-def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: Tables) -> None:
+def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: MatchStore) -> None:
     begun = [begin(tables) for _ in range(MOST)]
     assert look(tables, begun[0]) is begun[0]
     late = begin(tables)
@@ -76,7 +76,7 @@ def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: Tables) -> No
     assert tables.under_way() == [late, *reversed(begun[2:]), begun[0]]
 
 
-def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: Tables) -> None:
+def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -> None:
     let_go = threading.Event()
     tables._bench.give_back({"random": Slow(let_go)})
     thinking = begin(tables, seat=1)
@@ -91,7 +91,7 @@ def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: Tables) -> No
     let_go.set()
 
 
-def test_unless_all_are_at_work(tables: Tables) -> None:
+def test_unless_all_are_at_work(tables: MatchStore) -> None:
     begun = [begin(tables) for _ in range(MOST)]
     looking = [tables.look(table.id) for table in begun]
     for one in looking:
@@ -103,7 +103,7 @@ def test_unless_all_are_at_work(tables: Tables) -> None:
         one.__exit__(None, None, None)
 
 
-def test_idle_ones_end(tables: Tables, clock: Clock) -> None:
+def test_idle_ones_end(tables: MatchStore, clock: Clock) -> None:
     one, other, answered = (begin(tables) for _ in range(3))
     with tables.look(answered.id):
         clock.now += IDLE / 2
@@ -115,7 +115,7 @@ def test_idle_ones_end(tables: Tables, clock: Clock) -> None:
         assert gone.why == "idle"
 
 
-def test_ended_ones_make_room_after_many_more(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.viewer.playing.tables.KEPT", 3)
     begun = []
     for _ in range(4):

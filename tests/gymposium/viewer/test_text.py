@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium.viewer.pages import data, render
-from gymposium.viewer.text import is_prose, shortened
+from gymposium.viewer.pages import data, is_prose, render, shortened
 
 
 @given(st.text(st.characters(), max_size=40))

@@ -61,7 +61,7 @@ def command(
         gymposium view runs/first
     """
     with needs_extra("gymposium view", "viewer", "jinja2", "markupsafe", "starlette", "uvicorn"):
-        from gymposium.viewer.export import export as write_pages
+        from gymposium.viewer.app import export as write_pages
         from gymposium.viewer.guard import is_loopback
         from gymposium.viewer.serve import serve
     if export is not None:
@@ -76,4 +76,4 @@ def command(
         if browser and sys.stdout.isatty():
             webbrowser.open(address)
 
-    serve(directory, host=host, port=port, names=name or [], token=token, told=told)
+    serve(directory, host=host, port=port, names=name or [], token=token, announce=told)

@@ -1,4 +1,4 @@
-"""The server's application: the parts' pages behind the guard."""
+"""The viewer as a server's application behind its guard, and as files."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from gymposium.errors import GymposiumError
-from gymposium.viewer.files import STATIC
-from gymposium.viewer.guard import Guard
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.viewer.guard import RequestGuard
+from gymposium.viewer.pages import STATIC, copy_static, write_page
 from gymposium.viewer.part import Viewer
 
 PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training", "gymposium.viewer.playing")
-"""The packages of the parts, in the order of their tabs. Each has `make(viewer) -> Part`."""
+"""The packages of the parts, in the order of their tabs. Each has a function `make(viewer) -> Part`."""
 
 
 def view(directory: Path, *, live: bool = True) -> Viewer:
-    """A viewer of the directory with all its parts."""
+    """A viewer of a directory, with all parts."""
     viewer = Viewer(directory, live)
     viewer.parts += [import_module(name).make(viewer) for name in PARTS]
     return viewer
 
 
 def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = None) -> ASGIApp:
-    """The ASGI application that serves a viewer; `names` and `token` are the guard's."""
+    """The ASGI application that serves a viewer; `names` and `token` are those of `RequestGuard`."""
 
     def home(request: Request) -> Response:
         return HTMLResponse(home_page(viewer))
@@ -58,10 +58,23 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
         middleware=[Middleware(GZipMiddleware)],  # it leaves event streams as they are
         exception_handlers={HTTPException: failed, GymposiumError: failed},
     )
-    return Guard(app, names=names, token=token)
+    return RequestGuard(app, names=names, token=token)
 
 
 def home_page(viewer: Viewer) -> str:
-    """The first page: what there is to look at."""
+    """The first page, which lists what there is to look at."""
     cards = [card for part in viewer.parts for card in part.cards()]
     return viewer.page("home.html", "index.html", directory=str(viewer.directory.resolve()), cards=cards)
+
+
+def export(directory: Path, out: Path) -> None:
+    """Writes every page of `directory` below `out`, to be opened from a disk or put on any web server. Raises
+    `BadOption` unless `out` is empty or does not exist."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadOption(f"--export {out}: give a folder that is empty or not there yet.")
+    out.mkdir(parents=True, exist_ok=True)
+    viewer = view(directory, live=False)
+    copy_static(out)
+    for part in viewer.parts:
+        part.export(out)
+    write_page(out, "index.html", home_page(viewer))

@@ -1,9 +1,9 @@
-"""Who may talk to the server. It stands before everything else.
+"""The check of every request to the viewer's server, before anything else.
 
-A page that is open in the same browser, or a name that somebody points at this machine (DNS rebinding), must not read
-what is looked at, nor act for whoever looks at it. So every request names a host that we answer to, one that comes from
-a page comes from ours, and off loopback it carries a token. Every answer forbids what our pages never do: scripts that
-stand in the page, anything from elsewhere, being framed.
+Another page in the same browser, or a foreign name that points at this machine (DNS rebinding), must neither read what
+is shown nor act for the user. So every request has to name a host that the server answers to, a request from a page has
+to come from one of our pages, and off loopback it needs a token. Every response forbids what our pages never do: inline
+scripts, content from elsewhere, being framed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens there."""
+    """True if only this machine can reach a server that listens on this host."""
     if host in LOOPBACK:
         return True
     try:
@@ -43,12 +43,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Guard:
-    """An ASGI application before another."""
+class RequestGuard:
+    """An ASGI application that checks requests before it passes them to another application."""
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), token: str | None = None) -> None:
-        """`names` are the hosts that it answers to, beside loopback's. With a `token` each request must carry it: in a
-        header (`Authorization: Bearer …`), or once as `?token=…`, which a cookie remembers."""
+        """`names` are the hosts that it answers to, besides loopback. With a `token`, each request must carry it: in a
+        header (`Authorization: Bearer …`), or once as `?token=…`, after which a cookie holds it."""
         self._app = app
         self._names = {*LOOPBACK, *(name.lower() for name in names)}
         self._token = token
@@ -84,7 +84,7 @@ class Guard:
         return self._ask_for_token(scope, headers) if self._token is not None else None
 
     def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
-        # browsers keep cookies by host, not by port: another server here must not take ours away
+        # browsers keep cookies by host, not by port: another server on this host must not overwrite ours
         cookie = f"gymposium-{_port(headers['host'])}"
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]
@@ -92,7 +92,7 @@ class Guard:
             if not self._is_token(given[-1]):
                 return _no(401, "This is not the token that gymposium view printed.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
-            # relative to where it is, so that no path can lead anywhere else
+            # a relative address, so that no path can lead to another site
             onward = RedirectResponse(f"?{rest}", status_code=303)
             onward.set_cookie(cookie, given[-1], httponly=True, samesite="strict", path="/")
             return onward
@@ -115,7 +115,7 @@ def _no(status: int, why: str) -> Response:
 
 
 def _name(host: str) -> str:
-    """A Host header without its port."""
+    """The Host header without its port."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()

@@ -1,33 +1,39 @@
-"""From a template to a page. Everything that a template puts in is escaped and made visible, whoever wrote it."""
+"""Pages from templates. Everything that a template inserts is escaped and made visible, whoever wrote it."""
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gymposium.viewer.text import is_prose, shortened
 from gymposium.viewer.titles import game_title, seat_class, seat_title
 from gymposium.visible import visible
 
 _VIEWER = "gymposium.viewer"
 
+STATIC = Path(__file__).parent / "static"
+"""The folder with the styles and scripts of all pages."""
+_THREE_WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [A-Za-z]{2,}[,;:]? [A-Za-z]{2,}\b")
+
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
-"""What a page may do. Styles may stand in the page, for a board in its frame takes this policy over."""
+"""What a page may do. Inline styles are allowed, since a board in its frame inherits this policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A link that stands at the head of every page."""
+    """A link at the head of every page."""
 
     title: str
     path: str
@@ -42,11 +48,11 @@ def render(
     live: bool = False,
     **values: Any,
 ) -> str:
-    """The page of this path, relative to where the viewer's pages begin: `matches/run.jsonl/17.html`. Beside `values` a
-    template has `path`, `tabs`, `live` (whether a server answers; a page that is a file carries its policy in itself),
-    and `root`, which stands before every link: `{{ root }}static/base.css`.
+    """The page of this path, relative to the root of the viewer's pages: `matches/run.jsonl/17.html`. Besides `values`
+    a template has `path`, `tabs`, `live` (True if a server answers; a page in a file carries its policy in itself), and
+    `root`, the prefix of every link: `{{ root }}static/base.css`.
 
-    `package` is where the template stands, in a folder `templates`; the viewer's own are there for all."""
+    `package` has the template in its folder `templates`; the viewer's own templates are available to all."""
     root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
     page = _environment(package).get_template(template)
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
@@ -69,17 +75,44 @@ def _environment(package: str) -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Of every text that a template puts in, also of one that a filter made."""
+    """Makes every text that a template inserts visible, also one that a filter made."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def in_url(path: str) -> str:
-    """A path as it stands in a link."""
+    """A path, quoted for a link."""
     return quote(path, errors="surrogatepass")
 
 
 def data(value: Any) -> Markup:
-    """A value as JSON for `<script type="application/json">`, where no text can end the element. Unlike all else it is
-    not made visible: a script that shows it puts it in with `textContent`."""
+    """A value as JSON for `<script type="application/json">`, in which no text can end the element. It is not made
+    visible: a script that shows it inserts it as `textContent`."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII: half a surrogate pair survives
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def shortened(text: str, most: int = 20_000) -> str:
+    """The text; if longer than `most` characters, its beginning and end, with the number of characters left out."""
+    if len(text) <= most:
+        return text
+    head, tail = most * 3 // 4, most // 4
+    return f"{text[:head]}\n\n[… {len(text) - head - tail:,} characters are left out here …]\n\n{text[-tail:]}"
+
+
+def is_prose(line: str) -> bool:
+    """True if a line may wrap: a sentence, or an item of a list of sentences. The lines of boards, tables and programs
+    keep their columns. A wrong guess costs little: the line wraps, or has to be scrolled."""
+    begins = line[:1].isupper() or line.startswith("- ")
+    return begins and "  " not in line and _THREE_WORDS.search(line) is not None
+
+
+def copy_static(out: Path) -> None:
+    """Copies the styles and scripts that pages below `out` refer to."""
+    shutil.copytree(STATIC, out / "static", dirs_exist_ok=True)
+
+
+def write_page(out: Path, path: str, html: str) -> None:
+    """Writes one page at its path below `out`."""
+    file = out / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(html, encoding="utf-8")

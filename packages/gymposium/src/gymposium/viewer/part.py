@@ -1,4 +1,4 @@
-"""What the viewer is made of."""
+"""The parts of the viewer: their protocol, and the viewer that holds them."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the first page says of a part."""
+    """An entry of the first page about one part."""
 
     title: str
     path: str
-    """Where it leads."""
+    """The path of the page that it links to."""
     lines: Sequence[str]
     invites: bool = False
-    """Whether it leads to something to do, not to something that is there."""
+    """True if it links to something to do instead of something to read."""
 
 
 class Part(Protocol):
-    """One kind of thing to look at: matches, training runs. Its package has `make(viewer) -> Part`.
+    """One kind of pages: matches, training runs, play. Its package has a function `make(viewer) -> Part`.
 
-    Whatever it reads, it looks at again when it is asked, for files grow while they are looked at."""
+    A part reads its files again for each request, because they may grow meanwhile."""
 
     @property
     def tabs(self) -> Sequence[Tab]:
-        """What stands at the head of every page."""
+        """The links at the head of every page."""
         ...
 
     def cards(self) -> Sequence[Card]:
-        """What the first page says of it; nothing where the directory holds nothing of its kind."""
+        """The entries of the first page; none if the directory has nothing for this part."""
         ...
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Its pages. Endpoints that are plain functions are called in threads of their own."""
+        """The routes of its pages. Endpoints that are plain functions are called in threads of their own."""
         ...
 
     def export(self, out: Path) -> None:
-        """Write its pages below `out`, each at its path."""
+        """Writes its pages below `out`, each at its path."""
         ...
 
 
 @dataclass(slots=True)
 class Viewer:
-    """One directory that is looked at."""
+    """The viewer of one directory."""
 
     directory: Path
     live: bool = True
-    """Whether a server answers; otherwise the pages are files, and whatever asks a server stays away."""
+    """True if a server answers. Otherwise the pages are files, without anything that needs a server."""
     parts: list[Part] = field(default_factory=list)
     link_to_match: Callable[[str], str | None] = lambda match_id: None
-    """The path of the page of the match with this id, as it stands in a link; None where there is none."""
+    """From a match id to the path of its page, quoted for a link; None if the match has no page."""
     exports: Callable[[str, str], bool] = lambda file, match_id: True
-    """Whether a match gets a page among the pages that are files, by its file's path and its id."""
+    """From the path of a file and a match id to whether an export has a page for the match."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
-        """A page with the tabs of all parts. Its template has `live`, too."""
+        """A page with the tabs of all parts."""
         tabs = [tab for part in self.parts for tab in part.tabs]
         return render(template, path, tabs, live=self.live, **values)
 

@@ -1,4 +1,4 @@
-"""The server as it runs: where it listens, what its address is, and who may come in."""
+"""The server of `gymposium view`: where it listens, its address, and who may use it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def serve(
     port: int,
     names: Sequence[str],
     token: str | None,
-    told: Callable[[str], None],
+    announce: Callable[[str], None],
 ) -> None:
-    """Serve until it is interrupted. `told` gets the address, once somebody may open it; port 0 is any free one.
+    """Serves until it is interrupted. `announce` is called with the address as soon as it can be opened; port 0
+    takes any free port.
 
-    Raises `BadOption` where there is nothing to listen on, or no token although others could come in."""
+    Raises `BadOption` if it cannot listen there, or if other machines could reach it without a token."""
     if token is None and not is_loopback(host):
         raise BadOption(f"--host {host}: other machines could come in, so there must be a token.")
     try:
@@ -43,5 +44,5 @@ def serve(
         )
         shown = names[0] if names else own
         shown = f"[{shown}]" if ":" in shown else shown
-        told(f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}"))
+        announce(f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}"))
         uvicorn.Server(config).run(sockets=[listening])

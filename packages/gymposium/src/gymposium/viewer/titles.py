@@ -1,4 +1,4 @@
-"""What pages call games and their seats. Nothing is loaded for it: a record may name any game."""
+"""The titles of games and seats on pages. No game is loaded for them, since a record may name any game."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("black", "white")
-"""Of pieces. Every other seat has a colour of its own, by its number."""
+"""Colours of pieces. Every other seat has a colour by its number."""
 
 
 def game_title(name: str) -> str:
-    """The title of the game with this name, and its parameters: `Goofspiel (num_cards=8)`; the name itself where no
-    plugin has such a game."""
+    """The title of the game with this name, and its parameters: `Goofspiel (num_cards=8)`. The name itself if no plugin
+    has the game."""
     spec = _spec(name)
     parameters = name.strip().partition("(")[1:]
     return name if spec is None else f"{spec.title} {''.join(parameters)}".strip()
 
 
 def seat_title(game: str, seat: int, word: str = "Seat") -> str:
-    """`Seat 0 (Black)`, or `Seat 0` where the game has no names for its seats."""
+    """`Seat 0 (Black)`, or `Seat 0` if the game does not name its seats."""
     name = seat_name(game, seat)
     return f"{word} {seat} ({name})" if name else f"{word} {seat}"
 
 
 def seat_name(game: str, seat: int) -> str:
-    """What the game calls the seat; empty where it has no name for it."""
+    """The game's own name of the seat; empty if it has none."""
     spec = _spec(game)
     return dict(enumerate(() if spec is None else spec.seat_names)).get(seat, "")
 
 
 def seat_class(game: str, seat: int) -> str:
-    """The classes that give a page's element the seat's colour, which is that of its pieces where they have one."""
+    """The CSS classes that give an element the seat's colour: that of its pieces if they have one."""
     colour = seat_name(game, seat).lower().partition(",")[0]
     return f"seat-{seat % 6} {colour}" if colour in _COLOURS else f"seat-{seat % 6}"
 

@@ -17,7 +17,7 @@ from gymposium.arena.site.played import read_played
 from gymposium.arena.site.site import TABS, Site
 from gymposium.errors import BadOption
 from gymposium.records import Problem, Record
-from gymposium.viewer.files import write_page
+from gymposium.viewer.pages import write_page
 from gymposium.viewer.replays.match_page import export_matches, path_of
 
 REPLAYS = 6

@@ -1,7 +1,7 @@
 """The pages on which people play, as a part of the viewer.
 
-A page is made from the match's standing, which holds what the person's seat may see. What changes something is posted,
-with a token that only our own pages hold; an address alone begins nothing and loads nothing.
+A page is made from the match's `TableState`, which holds what the person's seat may see. Every change is a POST with a
+token that only our own pages have; opening an address begins nothing and loads nothing.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.playing import games
 from gymposium.viewer.playing.choice import COSTS, Choice
 from gymposium.viewer.playing.forms import Form
+from gymposium.viewer.playing.store import FILE, IDLE, MOST, Gone, MatchStore
 from gymposium.viewer.playing.table import BrowserTable
-from gymposium.viewer.playing.tables import FILE, IDLE, MOST, Gone, Tables
 
 LIST, NEW = "play.html", "play/new.html"
 PATIENCE = 0.8
-"""Seconds that an answer waits for the opponents, so that with fast ones the next page is the next position."""
+"""Seconds that a response waits for the opponents, so that with fast ones the next page shows the next position."""
 LOOKS, BEATS = 0.2, 15.0
-"""Seconds between two looks at a match that somebody waits for, and until a silent connection is sent a comment."""
+"""Seconds between two looks at a match while a page waits, and until a silent connection is sent a comment."""
 BUTTONS = 400
-"""Moves that get a button; the others can be typed."""
+"""Number of moves that get a button; the others can be typed."""
 NUMBERED = 30
-"""Where there are no more moves than that, each can be typed by its number."""
+"""Number of moves up to which a move can be typed by its number."""
 
 
 class Playing:
@@ -45,17 +45,17 @@ class Playing:
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        # pages that are files cannot play, and beside a single file there is no place for matches
+        # exported pages cannot play, and next to a single file there is no place for matches
         self._open = viewer.live and viewer.directory.is_dir()
         self.tabs: Sequence[Tab] = [Tab("Play", LIST)] if self._open else []
-        self._tables = Tables(viewer.directory)
+        self._store = MatchStore(viewer.directory)
         self._token = secrets.token_urlsafe(24)
 
     def cards(self) -> Sequence[Card]:
         if not self._open:
             return []
         lines = [f"{len(host().games)} games, against any player"]
-        if under_way := self._tables.under_way():
+        if under_way := self._store.under_way():
             lines.append("1 match is under way" if len(under_way) == 1 else f"{len(under_way)} matches are under way")
         return [Card("Play", LIST, lines, invites=True)]
 
@@ -72,7 +72,7 @@ class Playing:
         ]
 
     def export(self, out: Path) -> None:
-        """Files cannot play."""
+        """Exports nothing: files cannot play."""
 
     # -- what to play
 
@@ -85,7 +85,7 @@ class Playing:
                 games=games.find_games(find),
                 searched=games.searched,
                 find=find,
-                under_way=self._tables.under_way(),
+                under_way=self._store.under_way(),
             )
         )
 
@@ -123,7 +123,7 @@ class Playing:
 
     def _begin_as(self, form: Form) -> Response:
         try:
-            table = self._tables.begin(Choice.of(form))
+            table = self._store.begin(Choice.of(form))
         except GymposiumError as error:
             return HTMLResponse(self._form_page(form, str(error)), 400)
         table.wait(PATIENCE)
@@ -132,32 +132,32 @@ class Playing:
     # -- a match
 
     def _match(self, request: Request) -> Response:
-        with self._tables.look(request.path_params["key"]) as table:
+        with self._store.look(request.path_params["key"]) as table:
             if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
             return HTMLResponse(self._match_page(table))
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
         if gone is None:
-            raise HTTPException(404, "There is no such match here. It may be of a server that ran before this one.")
+            raise HTTPException(404, "There is no such match here. It may belong to a server that ran before this one.")
         path = request.url.path.lstrip("/")
         page = self._viewer.page("playing/gone.html", path, gone=gone, most=MOST, minutes=round(IDLE / 60))
         return HTMLResponse(page, 410)
 
     def _match_page(self, table: BrowserTable, problem: str = "", typed: str = "") -> str:
-        standing = table.standing
-        legal = [] if standing.seen is None or standing.seen.legal is None else standing.seen.legal
-        record = None if standing.ended is None else standing.ended.record
+        state = table.state
+        legal = [] if state.view is None or state.view.legal is None else state.view.legal
+        record = None if state.end is None else state.end.record
         return self._viewer.page(
             "playing/match.html",
             f"play/{table.id}.html",
             table=table,
-            standing=standing,
+            state=state,
             lineup=[table.who(seat) for seat in range(table.game.seats)],
             legal=legal[:BUTTONS],
             more=max(0, len(legal) - BUTTONS),
             numbered=_numbered(legal),
-            free=standing.seen is not None and standing.seen.legal is None,
+            free=state.view is not None and state.view.legal is None,
             problem=problem,
             typed=typed,
             replay=None if record is None else self._viewer.link_to_match(record),
@@ -167,14 +167,14 @@ class Playing:
 
     async def _act(self, request: Request) -> Response:
         form = await self._posted(request)
-        with self._tables.look(request.path_params["key"]) as table:
+        with self._store.look(request.path_params["key"]) as table:
             if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
             return await run_in_threadpool(self._act_as, table, form)
 
     def _act_as(self, table: BrowserTable, form: Form) -> Response:
         if form.get("leave") is not None:
-            self._tables.leave(table.id)
+            self._store.leave(table.id)
             return RedirectResponse("../play.html", status_code=303)
         text = _said(form, table)
         problem = table.play(number(form.text("turn")), text)
@@ -185,17 +185,15 @@ class Playing:
 
     async def _events(self, request: Request) -> Response:
         key = request.path_params["key"]
-        with self._tables.look(key) as table:
+        with self._store.look(key) as table:
             if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
-        return StreamingResponse(_until_another(self._tables, key), media_type="text/event-stream")
+        return StreamingResponse(_until_another(self._store, key), media_type="text/event-stream")
 
     async def _posted(self, request: Request) -> Form:
         form = await Form.posted(request)
         if not secrets.compare_digest((form.get("token") or "").encode(), self._token.encode()):
-            raise HTTPException(
-                403, "This form is not of the server that runs now: go back, load the page anew, try again."
-            )
+            raise HTTPException(403, "This form comes from an earlier server: go back, reload the page and try again.")
         return form
 
 
@@ -204,14 +202,14 @@ def make(viewer: Viewer) -> Playing:
 
 
 def _numbered(legal: Sequence[str]) -> bool:
-    """Whether a number can stand for a move: not where moves begin with numbers themselves."""
+    """True if a number can stand for a move: not if moves themselves begin with digits."""
     return len(legal) <= NUMBERED and not any(move[:1].isdecimal() for move in legal)
 
 
 def _said(form: Form, table: BrowserTable) -> str:
-    """What a form answers: the move of the button, else what was typed, a move or its number."""
-    seen = table.standing.seen
-    legal = [] if seen is None or seen.legal is None else seen.legal
+    """The answer in a form: the move of the button, else what was typed, a move or its number."""
+    view = table.state.view
+    legal = [] if view is None or view.legal is None else view.legal
     if (button := form.get("choice")) is not None:
         place = number(button)
         return legal[place] if place in range(len(legal)) else ""
@@ -221,13 +219,13 @@ def _said(form: Form, table: BrowserTable) -> str:
     return typed
 
 
-async def _until_another(tables: Tables, key: str) -> AsyncIterator[str]:
-    """Server-sent events: one, once the others are seated, or it is the person's turn, or the end. Nothing else is
-    said of what others do. While somebody waits for it, a request is at work at the match."""
-    with tables.look(key) as table:
+async def _until_another(store: MatchStore, key: str) -> AsyncIterator[str]:
+    """Server-sent events: a single one, as soon as the opponents are ready, or it is the person's turn, or the match is
+    over. It says nothing about what the others do. While a page waits for it, the match counts as busy."""
+    with store.look(key) as table:
         if isinstance(table, BrowserTable):
-            spoken, begun = time.monotonic(), table.standing.state
-            while table.standing.waits and table.standing.state == begun and not table.left:
+            spoken, begun = time.monotonic(), table.state.phase
+            while table.state.waits and table.state.phase == begun and not table.left:
                 if time.monotonic() - spoken > BEATS:
                     spoken = time.monotonic()
                     yield ":\n\n"

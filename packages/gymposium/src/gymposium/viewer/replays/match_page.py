@@ -10,8 +10,7 @@ from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.records import Record
-from gymposium.viewer.files import copy_static, write_page
-from gymposium.viewer.pages import Tab, render
+from gymposium.viewer.pages import Tab, copy_static, render, write_page
 from gymposium.viewer.replays.story import Story, build_story
 
 _ALONE: dict[str, Any] = {

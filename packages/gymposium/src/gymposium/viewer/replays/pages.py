@@ -11,9 +11,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption
-from gymposium.viewer.files import write_page
 from gymposium.viewer.numbers import DIGITS, number
-from gymposium.viewer.pages import Tab, in_url
+from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.index import Index
 from gymposium.viewer.replays.match_page import match_page

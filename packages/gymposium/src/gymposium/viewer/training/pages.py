@@ -16,8 +16,7 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.metric_docs import metrics
 from gymposium.runs.samples import KeptGroup
-from gymposium.viewer.files import write_page
-from gymposium.viewer.pages import Tab, in_url
+from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.training.events import events, read_from
 from gymposium.viewer.training.library import Library, Opened, lines_of

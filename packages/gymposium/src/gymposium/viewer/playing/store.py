@@ -1,4 +1,4 @@
-"""All matches that people play in the viewer: how many there may be, when they end by themselves, where they go."""
+"""All matches that people play in the viewer: how many there may be, when they are dropped, where they are recorded."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.records import RecordWriter
 from gymposium.runs.links import leads_out
-from gymposium.viewer.playing.bench import Bench
 from gymposium.viewer.playing.choice import Choice
-from gymposium.viewer.playing.table import BrowserTable
+from gymposium.viewer.playing.table import BrowserTable, PlayerPool
 
 FILE = Path("played/matches.jsonl")
-"""Where matches are recorded, below the directory that is viewed."""
+"""The file in which matches are recorded, below the directory that is viewed."""
 MOST = 16
-"""Matches that may be under way at once."""
+"""Number of matches that may go on at once."""
 KEPT = 64
-"""Matches in all, those included that have ended and can still be looked at."""
+"""Number of matches in all, including those that have ended and can still be looked at."""
 IDLE = 3600.0
 """Seconds after which a match that nobody looks at is given up."""
 REMEMBERED = 1000
-"""Matches that are gone and of which it is still known why."""
+"""Number of dropped matches of which the reason is remembered."""
 
 Why = Literal["left", "idle", "made room", "over"]
-"""Why a match is gone: it was left; nobody looked at it; another took its place; it is over, and many came since."""
+"""Why a match was dropped: the person left it; nobody looked at it; another took its place; it is over, and many came
+since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,82 +42,82 @@ class Gone:
 
 
 @dataclass(slots=True)
-class _Seated:
+class _Entry:
     table: BrowserTable
     looked_at: float
     requests: int = 0
-    """Those that are being answered."""
+    """Number of requests that are being answered."""
 
     @property
     def busy(self) -> bool:
-        """Whether a request or another player is at work."""
-        return self.requests > 0 or self.table.standing.waits
+        """True if a request or another player is at work."""
+        return self.requests > 0 or self.table.state.waits
 
 
-class Tables:
-    """The matches, by id."""
+class MatchStore:
+    """The matches in the browser, by id."""
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory, self._file, self._clock = directory, directory / FILE, clock
-        self._bench = Bench()
+        self._pool = PlayerPool()
         self._lock, self._writing = Lock(), Lock()
-        self._seated: dict[str, _Seated] = {}
+        self._entries: dict[str, _Entry] = {}
         self._gone: dict[str, Gone] = {}
 
     def begin(self, choice: Choice) -> BrowserTable:
-        """A new match. Where there are too many, the one that was looked at longest ago makes room: one at which
-        nobody is at work just now, if there is such a one."""
+        """Begins a match. If too many go on, the one that was looked at longest ago is dropped; one that is busy is
+        dropped only if all are."""
         with self._lock:
             self._clear()
             while len(under_way := self._under_way()) >= MOST:
-                self._drop(min(under_way, key=lambda one: (one.busy, one.looked_at)).table.id, "made room")
-            over = [key for key, one in self._seated.items() if one.table.standing.state in ("over", "failed")]
-            for key in over[: max(0, len(self._seated) - KEPT + 1)]:
+                self._drop(min(under_way, key=lambda entry: (entry.busy, entry.looked_at)).table.id, "made room")
+            over = [key for key, entry in self._entries.items() if entry.table.state.settled]
+            for key in over[: max(0, len(self._entries) - KEPT + 1)]:
                 self._drop(key, "over")
-            table = BrowserTable(choice, self._bench, self._record)
-            self._seated[table.id] = _Seated(table, self._clock())
+            table = BrowserTable(choice, self._pool, self._record)
+            self._entries[table.id] = _Entry(table, self._clock())
             return table
 
     @contextmanager
     def look(self, key: str) -> Iterator[BrowserTable | Gone | None]:
-        """The match with this id, at which a request is at work meanwhile; None where nothing is known of it."""
+        """The match with this id, marked as busy for the duration; None if the id is unknown."""
         with self._lock:
             self._clear()
-            seated = self._seated.get(key)
-            if seated is not None:
-                seated.looked_at = self._clock()
-                seated.requests += 1
-        if seated is None:
+            entry = self._entries.get(key)
+            if entry is not None:
+                entry.looked_at = self._clock()
+                entry.requests += 1
+        if entry is None:
             yield self._gone.get(key)
             return
         try:
-            yield seated.table
+            yield entry.table
         finally:
             with self._lock:
-                seated.requests -= 1
+                entry.requests -= 1
 
     def leave(self, key: str) -> None:
-        """Give a match up."""
+        """Gives a match up."""
         with self._lock:
-            if key in self._seated:
+            if key in self._entries:
                 self._drop(key, "left")
 
     def under_way(self) -> list[BrowserTable]:
-        """Those that can be played on, the latest first."""
+        """The matches that go on, the latest first."""
         with self._lock:
             self._clear()
-            return [one.table for one in reversed(self._under_way())]
+            return [entry.table for entry in reversed(self._under_way())]
 
-    def _under_way(self) -> list[_Seated]:
-        return [one for one in self._seated.values() if one.table.standing.state not in ("over", "failed")]
+    def _under_way(self) -> list[_Entry]:
+        return [entry for entry in self._entries.values() if not entry.table.state.settled]
 
     def _clear(self) -> None:
         long_ago = self._clock() - IDLE
-        for key in [key for key, one in self._seated.items() if one.looked_at < long_ago and not one.requests]:
-            self._drop(key, "over" if self._seated[key].table.standing.ended else "idle")
+        for key in [k for k, entry in self._entries.items() if entry.looked_at < long_ago and not entry.requests]:
+            self._drop(key, "over" if self._entries[key].table.state.end else "idle")
 
     def _drop(self, key: str, why: Why) -> None:
-        table = self._seated.pop(key).table
+        table = self._entries.pop(key).table
         table.leave()
         self._gone = dict([*self._gone.items()][1 - REMEMBERED :]) | {key: Gone(table.choice, why)}
 
