@@ -240,9 +240,8 @@ def test_what_is_seen_is_the_same_in_every_world_of_the_seat(
         return
     world = match.resample(seats[0], rng)
     since = max(0, len(match.events) - 3)
-    assert view_for_seat(match, seats[0], (), befores[-1], since) == view_for_seat(
-        world, seats[0], (), befores[-1], since
-    )
+    views = [view_for_seat(either, seats[0], (), befores[-1], since) for either in (match, world)]
+    assert views[0] == views[1]
 
 
 def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:

@@ -78,7 +78,7 @@ def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: MatchStore) -
 
 def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -> None:
     let_go = threading.Event()
-    tables._bench.give_back({"random": Slow(let_go)})
+    tables._pool.give_back({"random": Slow(let_go)})
     thinking = begin(tables, seat=1)
     begun = [begin(tables) for _ in range(MOST - 1)]
     with tables.look(begun[0].id):
@@ -116,7 +116,7 @@ def test_idle_ones_end(tables: MatchStore, clock: Clock) -> None:
 
 
 def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium.viewer.playing.tables.KEPT", 3)
+    monkeypatch.setattr("gymposium.viewer.playing.store.KEPT", 3)
     begun = []
     for _ in range(4):
         table = tables.begin(Choice.of(Form.of("game=trace")))

@@ -92,7 +92,7 @@ class RunningMatch:
         whose player could not be asked (a `PlayerFailure` that is not the player's own) is over as far as it came.
 
         Raises `EngineError` if the game's engine fails."""
-        job, match = self.job, self.match
+        job, match, turns, moves, paid = self.job, self.match, self.turns, self._moves, self._paid
         again: list[Ask] = []
         failures: list[Ending] = []
         unanswered: dict[int, Any] = {}
@@ -118,17 +118,17 @@ class RunningMatch:
                     reading = read(reply.text, legal, job.players[seat].reader, job.game.move_pattern, cut_off=cut_off)
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
-                before = None if self._paid is None else self._paid[seat]
+                before = None if paid is None else paid[seat]
                 turn = Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage, before)
-                self.turns.append(turn)
+                turns.append(turn)
                 if reading.kind == "move" and reading.move is not None:
-                    self._moves[seat] = reading.move
+                    moves[seat] = reading.move
                     continue
                 outcome = self._tally.failed(seat, can_draw=bool(legal))
                 if outcome == "random" and legal:
                     # a stream of its own: a replay does not know what the player drew from its stream
                     rng = stream(ask.seed, "random move", seat, ask.turn)
-                    self._moves[seat] = legal[int(rng.random() * len(legal))]
+                    moves[seat] = legal[int(rng.random() * len(legal))]
                 elif outcome == "again":
                     turn.penalty = job.on_illegal.cost  # 0 if a retry is free
                     again.append(self._context.ask(seat, reading.reason(legal)))
@@ -139,7 +139,7 @@ class RunningMatch:
             if again:
                 self._ask(again)
                 return None
-            match.apply(self._moves)
+            match.apply(moves)
             return self._next_decision()
         except Exception as error:
             if tells_what_to_do(error):

@@ -14,6 +14,8 @@ from gymposium.table import reply_of
 
 def as_reply(action: Any, game: Game) -> Reply:
     """The reply that an action means, as `gymposium.table.reply_of`. Raises `InvalidAction`."""
+    if isinstance(action, str):
+        return Reply(action)
     try:
         return reply_of(action, game)
     except WrongType as error:
