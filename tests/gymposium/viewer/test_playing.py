@@ -290,7 +290,7 @@ def test_nothing_begins_without_our_own_form(visitor: Visitor) -> None:
     visitor.get("play/new.html?" + urlencode(asked))
     visitor.post("play/new.html", token="guessed", **asked)
     assert visitor.status == 403
-    assert "This form is not of the server that runs now" in visitor.text
+    assert "This form comes from an earlier server" in visitor.text
     visitor.get("play/new.html?game=tic_tac_toe")
     visitor.post("play/new.html", origin="http://evil.example", **asked)
     assert visitor.status == 403
