@@ -1,8 +1,8 @@
-"""Players: whoever decides for a seat.
+"""The protocol of players, which decide for seats.
 
-A player receives asks and gives replies, many at once where many matches wait. An ask shows what the
-seat may see and nothing else: the match itself stays with the driver. Search gets a `Sampler` of
-worlds that the seat's own view allows, never the true match.
+A player receives asks and returns replies, for many matches in one call. An ask shows what its seat may see and nothing
+else: the match itself stays with the driver. Search gets a `Sampler` of worlds that the seat's own view allows, never
+the true match.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
@@ -28,28 +28,30 @@ if TYPE_CHECKING:
     from gymposium.players.identity import Identity
 
 FinishReason = Literal["stop", "length", "context"]
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class Usage:
-    """What a reply took."""
+    """Tokens, time and money that a reply took."""
 
     prompt_tokens: int | None = None
-    """None where nobody counts them."""
+    """None if they are not counted."""
     completion_tokens: int | None = None
     seconds: float = 0.0
-    """Wall time from ask to reply; of replies that were made in one batch, each one's share of it."""
+    """Wall time from ask to reply; for replies made in one batch, its time divided by their number."""
     cost: float | None = None
-    """In the currency of the prices that the player was given; None where it knows none."""
+    """In the currency of the prices that the player was given; None if it was given none."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """What a player answered. `finish_reason` is `length` where the answer was cut off, and `context` where none
-    could be made, since the prompt fills all that the player can read: that ends the match. `trace` is the
-    player's own account of the turn (a language model's tokens; of a prompt without room, its ids); it never
-    reaches another seat. `action` is set where the answer is an index into the game's action space; the text is
-    then not read."""
+    """A player's answer to one ask.
+
+    `finish_reason` is `length` if the answer was cut off, and `context` if none could be made because the prompt fills
+    all that the player can read: the match ends then. `trace` is the player's own account of the turn, such as a
+    language model's tokens (with `context`, the ids of the prompt); it never reaches another seat. `action` is set if
+    the answer is an index into the game's action space; the text is then not read."""
 
     text: str
     finish_reason: FinishReason = "stop"
@@ -59,15 +61,15 @@ class Reply:
 
 
 Source = Literal["position", "resample", "views"]
-"""Where worlds come from: the position itself where nothing is hidden, the game's own sampler, or the seat's views."""
+"""Where worlds come from: the position itself if nothing is hidden, the game's own sampler, or the seat's views."""
 
 STEPS_PER_WORLD = 400
-"""Matches begun and moves applied, at most, for each world that is sought from the seat's views."""
+"""Limit on matches begun and moves applied for each world that is sought from the seat's views."""
 
 
 class Sampler:
-    """Worlds that one seat cannot tell from the true one: a function of what the seat saw and did, and of the
-    generator that it is given. The true match stays behind it."""
+    """Draws worlds that one seat cannot tell from the true one. They follow from what the seat saw and did and from the
+    random generator alone; the true match is not accessible."""
 
     __slots__ = ("_ask",)
 
@@ -77,45 +79,46 @@ class Sampler:
     @property
     def log(self) -> tuple[Item, ...]:
         """What the seat saw and did up to now."""
-        return tuple(self._ask._sitting.log(self._ask.seat).items)
+        return tuple(self._ask._context.log(self._ask.seat).items)
 
     def worlds(
         self, count: int, rng: random.Random, steps_per_world: int = STEPS_PER_WORLD
     ) -> tuple[Source, list[Match]]:
-        """Up to `count` worlds, all with this seat to move. They are to be forked, never played on.
+        """Returns up to `count` worlds in which this seat is to move, and where they come from. Fork them; do not play
+        on in them.
 
-        Where nothing is hidden that is the position, once, with later chance from `rng`. Where the game has a sampler
-        of its own, `count` worlds by it. Elsewhere those that are found along the seat's views in about `count` times
-        `steps_per_world` steps, perhaps none; they are remembered and led on at the seat's next decision."""
-        sitting, seat = self._ask._sitting, self._ask.seat
-        if sitting.game.spec.information == "perfect":
-            return "position", [sitting.match.fork(rng)]
+        If nothing is hidden, that is the position, once, with later chance from `rng`. If the game has a sampler of its
+        own, `count` worlds drawn by it. Otherwise the worlds found along the seat's views in about `count` times
+        `steps_per_world` steps, perhaps none; they are kept and moved on at the seat's next decision."""
+        context, seat = self._ask._context, self._ask.seat
+        if context.game.spec.information == "perfect":
+            return "position", [context.match.fork(rng)]
         drawn: list[Match] = []
         try:
             while len(drawn) < count:
-                drawn.append(sitting.match.resample(seat, rng))
+                drawn.append(context.match.resample(seat, rng))
         except NoSampler:  # at once: the game has no sampler; later: it found no further world
             if not drawn:
                 legal = legal_moves(self._ask) or ()
-                return "views", sitting.worlds(seat).update(sitting.log(seat), legal, count, steps_per_world, rng)
-        view = sitting.match.view(seat)
+                return "views", context.worlds(seat).update(context.log(seat), legal, count, steps_per_world, rng)
+        view = context.match.view(seat)
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
             raise NoSampler(
-                f"{sitting.game.name}: resample() gave a world that seat {seat} can tell from the true one: its "
+                f"{context.game.name}: resample() gave a world that seat {seat} can tell from the true one: its "
                 f"view is another. It must keep all that the seat saw and did."
             )
         return "resample", drawn
 
 
 class MatchContext:
-    """What all asks of one match have in common."""
+    """What all asks of one match share: the match, the players' streams, and what they remember."""
 
     __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
         self, match: Match, key: str, seed: int, broken_off: Callable[[Exception], GymposiumError] | None = None
     ) -> None:
-        """`broken_off` makes of what the game's engine raises, as a player looks at the match, what is to be raised."""
+        """`broken_off` makes the error to raise if the game's engine raises while a player looks at the match."""
         self._broken_off = broken_off
         self.match = match
         self.game: Game = match.game
@@ -142,11 +145,14 @@ class MatchContext:
             worlds = self._worlds[seat] = Worlds(self.game, seat)
         return worlds
 
-    def fail(self, error: Exception) -> NoReturn:
-        """Raise what is to be raised where the game's engine raised `error`."""
-        if self._broken_off is None or isinstance(error, GymposiumError):  # our own say themselves what to do
-            raise error
-        raise self._broken_off(error) from error
+    def call(self, method: Callable[..., _T], *arguments: Any) -> _T:
+        """Calls a method of the match. Every error of the game's engine becomes what `broken_off` makes of it."""
+        try:
+            return method(*arguments)
+        except Exception as error:
+            if self._broken_off is None or isinstance(error, GymposiumError):
+                raise
+            raise self._broken_off(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
         """The seat's next ask."""
@@ -158,30 +164,30 @@ class MatchContext:
 class Ask:
     """One seat's turn to decide."""
 
-    __slots__ = ("_legal", "_sitting", "reason", "seat", "turn")
+    __slots__ = ("_legal", "_context", "reason", "seat", "turn")
 
-    def __init__(self, sitting: MatchContext, seat: int, turn: int, reason: str | None = None) -> None:
-        self._sitting = sitting
+    def __init__(self, context: MatchContext, seat: int, turn: int, reason: str | None = None) -> None:
+        self._context = context
         self._legal: list[str] | None = None
         self.seat = seat
         self.turn = turn
-        """How often this seat was asked before in this match, retries included."""
+        """Number of earlier asks of this seat in this match, retries included."""
         self.reason = reason
-        """Why the last reply was not accepted, where this is a retry."""
+        """Why the last reply was not accepted, if this is a retry."""
 
     @property
     def game(self) -> Game:
-        return self._sitting.game
+        return self._context.game
 
     @property
     def key(self) -> str:
-        """Names the match among those under way; a player that keeps memory keys it by this."""
-        return self._sitting.key
+        """Identifies the match among those that are being played."""
+        return self._context.key
 
     @property
     def seed(self) -> int:
         """Seed of the players' streams in this match."""
-        return self._sitting.seed
+        return self._context.seed
 
     @property
     def legal_moves(self) -> list[str] | None:
@@ -191,32 +197,20 @@ class Ask:
     @property
     def legal_actions(self) -> list[int]:
         """Indices of the legal moves in the game's action space, ascending; [] for free text."""
-        try:
-            return self._sitting.match.legal_actions(self.seat)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
-            self._sitting.fail(error)
+        return self._context.call(self._context.match.legal_actions, self.seat)
 
     @property
     def view(self) -> str:
-        """What the seat knows, as a key (`Match.view`): equal where it cannot tell two positions apart."""
-        try:
-            return self._sitting.match.view(self.seat)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
-            self._sitting.fail(error)
+        """What the seat knows, as a key (`Match.view`): equal for positions that it cannot tell apart."""
+        return self._context.call(self._context.match.view, self.seat)
 
     def tensor(self) -> np.ndarray:
         """What the seat sees as float32, shape `game.tensor_shape`."""
-        try:
-            return self._sitting.match.tensor(self.seat)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
-            self._sitting.fail(error)
+        return self._context.call(self._context.match.tensor, self.seat)
 
     def observe(self, style: Style = "full") -> Observation:
         """The position in words, as the seat may see it."""
-        try:
-            observation = self._sitting.match.observe(self.seat, style)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
-            self._sitting.fail(error)
+        observation = self._context.call(self._context.match.observe, self.seat, style)
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
         return observation
@@ -224,7 +218,7 @@ class Ask:
     @property
     def rng(self) -> random.Random:
         """This seat's own stream in this match."""
-        rngs = self._sitting.rngs
+        rngs = self._context.rngs
         rng = rngs.get(self.seat)
         if rng is None:
             rng = rngs[self.seat] = stream(self.seed, "seat", self.seat)
@@ -232,9 +226,9 @@ class Ask:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What the player of this seat keeps from turn to turn of this match, by names of its own; it ends with the
-        match. Whatever is kept must follow from this seat's asks and replies, so that a match can be played again."""
-        return self._sitting.memory.setdefault(self.seat, {})
+        """The player's own store for this seat, from turn to turn until the end of the match. Its contents must follow
+        from this seat's asks and replies, so that the match can be played again."""
+        return self._context.memory.setdefault(self.seat, {})
 
     @property
     def sampler(self) -> Sampler:
@@ -242,13 +236,10 @@ class Ask:
 
 
 def legal_moves(ask: Ask) -> list[str] | None:
-    """The legal moves that the driver holds a reply to. They are listed once for each decision, and what
-    players get is a copy, so that nothing they do to it makes a move legal."""
+    """The legal moves that the driver accepts. They are listed once for each decision; players get copies, so that
+    changing one makes no move legal."""
     if ask._legal is None:
-        try:
-            ask._legal = ask._sitting.match.legal_moves(ask.seat)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise
-            ask._sitting.fail(error)
+        ask._legal = ask._context.call(ask._context.match.legal_moves, ask.seat)
     return ask._legal
 
 
@@ -269,35 +260,36 @@ class Player(Protocol):
 
 @runtime_checkable
 class Concurrent(Protocol):
-    """What a player may add: it takes any number of asks at once and answers each as soon as it is ready, as a
-    client of a server does. The streaming schedule uses it, for whoever has it, and nothing else; `act` stays for
-    rounds."""
+    """Optional protocol: a player that answers each ask by itself, as a client of a server does. The streaming schedule
+    uses `submit` if a player has it; `rounds` uses `act`."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
-        """Begin the reply to one ask, which belongs to the player until the future is done."""
+        """Begins the reply to one ask. Only the player uses the ask until the future is done."""
         ...
 
 
 @runtime_checkable
 class Distributes(Protocol):
-    """What a player may add: it says how likely it plays each move. Exact figures rest on it (`gymposium.exact`)."""
+    """Optional protocol: a player that knows the probabilities of its moves, which exact figures need
+    (`gymposium.exact`)."""
 
     def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-        """One distribution for each ask, in order. Nothing is played by it and nothing remembered.
+        """Returns one distribution for each ask, in order. Plays and remembers nothing.
 
-        Raises `GymposiumError` where it depends on more than the ask: on what was said earlier in the match."""
+        Raises `GymposiumError` if a distribution depends on more than the ask, such as earlier replies."""
         ...
 
 
 class Deterministic(Protocol):
-    """What a player may add: whether it draws nothing, so that equal asks bring equal replies. Where all players of a
-    match are so, and chance does nothing either, it is worth playing once; a tournament gives it random first moves."""
+    """Optional protocol: a player that says whether equal asks get equal replies. If all players of a match are
+    deterministic and the game has no chance, a second match repeats the first; a tournament then begins with random
+    moves."""
 
     deterministic: bool
 
 
 def is_deterministic(player: Player) -> bool:
-    """Whether it says so."""
+    """True if the player says that it is deterministic."""
     return getattr(player, "deterministic", False) is True
 
 
@@ -305,9 +297,9 @@ Repeats = Literal["quickly", "slowly", "up_to_rounding"]
 
 
 class Repeatable(Protocol):
-    """What a player may add: that its replies follow from its asks and their streams, and from nothing else. Whoever
-    asks it again along a record gets what stands there, which is how boards are verified (`gymposium leaderboard
-    verify`). Without it, what a player replied stands on the word of whoever let it play."""
+    """Optional protocol: a player whose replies follow from its asks and their streams alone. Asked again along a
+    record, it gives the recorded replies, which is how boards are verified (`gymposium leaderboard verify`). The replies
+    of other players cannot be verified."""
 
     repeats: Repeats
     """`quickly`: the player can be asked again in every match. `slowly`: in a sample, since it searches.
@@ -315,23 +307,23 @@ class Repeatable(Protocol):
 
 
 def repeats_of(player: Player) -> Repeats | None:
-    """What it says of that."""
+    """The player's `repeats`; None if it has none."""
     repeats = getattr(player, "repeats", None)
     return repeats if repeats in get_args(Repeats) else None
 
 
 @runtime_checkable
 class Identified(Protocol):
-    """What a player may add: what decides its moves besides its name and its code, its weights, say."""
+    """Optional protocol: a player that names what decides its moves besides its name and code, such as weights."""
 
     def identity(self) -> Identity:
-        """Equal identities of equal code play alike."""
+        """The identity: players with equal identities and equal code play alike."""
         ...
 
 
 class Remarks(Protocol):
-    """What a player may add: something to say of how its matches went."""
+    """Optional protocol: a player that reports how its matches went."""
 
     def remarks(self) -> Sequence[str]:
-        """Sentences for whoever let it play: `3 of 200 moves were random, for want of a world to search.`"""
+        """Sentences for the user: `3 of 200 moves were random, for want of a world to search.`"""
         ...
