@@ -80,7 +80,7 @@ class Peeker(MctsPlayer):
     """What the test above is there to catch: it searches in the true match."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(search([a._sitting.match.fork(a.rng)], a.seat, self.simulations, a.rng)) for a in asks]
+        return [Reply(search([a._context.match.fork(a.rng)], a.seat, self.simulations, a.rng)) for a in asks]
 
 
 @pytest.mark.parametrize("name", [name for name in GAMES if name != "gin_rummy"])

@@ -164,7 +164,7 @@ class MatchContext:
 class Ask:
     """One seat's turn to decide."""
 
-    __slots__ = ("_legal", "_context", "reason", "seat", "turn")
+    __slots__ = ("_context", "_legal", "reason", "seat", "turn")
 
     def __init__(self, context: MatchContext, seat: int, turn: int, reason: str | None = None) -> None:
         self._context = context
@@ -298,12 +298,12 @@ Repeats = Literal["quickly", "slowly", "up_to_rounding"]
 
 class Repeatable(Protocol):
     """Optional protocol: a player whose replies follow from its asks and their streams alone. Asked again along a
-    record, it gives the recorded replies, which is how boards are verified (`gymposium leaderboard verify`). The replies
-    of other players cannot be verified."""
+    record, it gives the recorded replies, which is how boards are verified (`gymposium leaderboard verify`). Replies of
+    other players cannot be verified."""
 
     repeats: Repeats
-    """`quickly`: the player can be asked again in every match. `slowly`: in a sample, since it searches.
-    `up_to_rounding`: on demand, since another machine rounds differently, as with a language model's weights."""
+    """How a verifier asks the player again. `quickly`: in every match. `slowly`: in a sample of matches, since it
+    searches. `up_to_rounding`: on demand, since another machine rounds differently, as with a language model."""
 
 
 def repeats_of(player: Player) -> Repeats | None:
