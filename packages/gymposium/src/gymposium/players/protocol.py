@@ -145,10 +145,10 @@ class MatchContext:
             worlds = self._worlds[seat] = Worlds(self.game, seat)
         return worlds
 
-    def call(self, method: Callable[..., _T], *arguments: Any) -> _T:
-        """Calls a method of the match. Every error of the game's engine becomes what `broken_off` makes of it."""
+    def look(self, at: Callable[[Match], _T]) -> _T:
+        """Looks at the match. Every error of the game's engine becomes what `broken_off` makes of it."""
         try:
-            return method(*arguments)
+            return at(self.match)
         except Exception as error:
             if self._broken_off is None or isinstance(error, GymposiumError):
                 raise
@@ -197,20 +197,20 @@ class Ask:
     @property
     def legal_actions(self) -> list[int]:
         """Indices of the legal moves in the game's action space, ascending; [] for free text."""
-        return self._context.call(self._context.match.legal_actions, self.seat)
+        return self._context.look(lambda match: match.legal_actions(self.seat))
 
     @property
     def view(self) -> str:
         """What the seat knows, as a key (`Match.view`): equal for positions that it cannot tell apart."""
-        return self._context.call(self._context.match.view, self.seat)
+        return self._context.look(lambda match: match.view(self.seat))
 
     def tensor(self) -> np.ndarray:
         """What the seat sees as float32, shape `game.tensor_shape`."""
-        return self._context.call(self._context.match.tensor, self.seat)
+        return self._context.look(lambda match: match.tensor(self.seat))
 
     def observe(self, style: Style = "full") -> Observation:
         """The position in words, as the seat may see it."""
-        observation = self._context.call(self._context.match.observe, self.seat, style)
+        observation = self._context.look(lambda match: match.observe(self.seat, style))
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
         return observation
@@ -239,7 +239,7 @@ def legal_moves(ask: Ask) -> list[str] | None:
     """The legal moves that the driver accepts. They are listed once for each decision; players get copies, so that
     changing one makes no move legal."""
     if ask._legal is None:
-        ask._legal = ask._context.call(ask._context.match.legal_moves, ask.seat)
+        ask._legal = ask._context.look(lambda match: match.legal_moves(ask.seat))
     return ask._legal
 
 
