@@ -1,4 +1,4 @@
-"""What a reply that is not a move costs: one policy, the same in envs, evaluation and training."""
+"""Policies for replies that are not legal moves, shared by environments, evaluation and training."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ _HELP = "Write forfeit, random, retry(n), penalty(x) or penalty(x,k), with n and
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """`forfeit`: the seat gets the game's least utility and the match ends. `retry(n)`: asked again up to
-    n times in one decision, then forfeit. `penalty(x,k)`: the same, up to k times in a match, each
-    costing x of reward. `random`: a random legal move is played instead, and counted."""
+    """A policy for failed replies.
+
+    `forfeit`: the match ends and the seat gets the game's least utility. `retry(n)`: the seat is asked again up to n
+    times in one decision, then forfeits. `penalty(x,k)`: the seat is asked again up to k times in a match, each time at
+    a cost of x, then forfeits. `random`: a random legal move is played instead, and the failure is counted."""
 
     kind: Literal["forfeit", "retry", "penalty", "random"]
     tries: int = 0
@@ -61,8 +63,7 @@ class FailurePolicy:
 
 
 class Tally:
-    """What failed replies have cost in one match, under one policy: the rule that the driver plays by and
-    that `verify` holds records against."""
+    """Counts the failed replies of one match and applies a policy to them."""
 
     __slots__ = ("_policy", "_retries", "_used", "penalties")
 
@@ -71,14 +72,15 @@ class Tally:
         self._retries: dict[int, int] = {}
         self._used: dict[int, int] = {}
         self.penalties: dict[int, float] = {}
-        """What each seat has paid so far."""
+        """Sum of each seat's penalties so far, for seats that have any."""
 
     def next_decision(self) -> None:
-        """The last decision is made: retries are counted afresh."""
+        """Begin a new decision, in which retries are counted from zero."""
         self._retries.clear()
 
     def failed(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
-        """What follows from one more failed reply of `seat`. `can_draw`: there are listed moves to draw from."""
+        """Count one more failed reply of `seat` and return its consequence. `can_draw`: True if the game lists legal
+        moves to draw from."""
         policy = self._policy
         if policy.kind == "random" and can_draw:
             return "random"
@@ -101,8 +103,8 @@ def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:
 
 
 def forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:
-    """Returns of a match that `seat` forfeits: that seat gets the game's least utility. In a zero-sum
-    game the others share what it lost; elsewhere they keep what they have."""
+    """The utilities of a match that `seat` forfeits after the game paid `so_far`. The seat gets the game's least
+    utility. In a zero-sum game the others share its loss; in other games they keep what they have."""
     least = game.utility_range[0]
     if game.spec.utility == "zero_sum" and game.seats > 1:
         share = -least / (game.seats - 1)

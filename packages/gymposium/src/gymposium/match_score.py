@@ -1,8 +1,7 @@
-"""A match as one number in [0, 1] that means the same in every game.
+"""The score of a match: a number in [0, 1] with the same meaning in every game.
 
-Returns differ in scale from game to game, so they can neither be averaged over games nor compared. A score
-can: 1 is the best that a seat can do, 0 the worst, and where seats play against each other 0.5 is as good
-as the others.
+Returns have a different scale in each game, so they cannot be compared or averaged across games. Scores can: 1 is the
+best result of a seat, 0 the worst, and between rivals 0.5 is as good as the others.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from gymposium.games.protocol import Game
 
 
 def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int | None = None) -> float:
-    """The score of `seat` in a finished match that paid `utilities` (`MatchResult.utilities`: forfeits count,
-    penalties do not).
+    """The score of `seat` in a finished match with these `utilities` (`MatchResult.utilities`, which include forfeits
+    but not penalties).
 
-    Two seats: 1 for a win, 0.5 for a draw, 0 for a loss. More seats: the share of the others that did worse,
-    ties counted half, which is the same for two. One seat, or a cooperative game, in which all rise and fall
-    together: where the return lies between the least and the greatest that the game can pay. The seat `forfeit` has 0,
-    and did worse than all others, even where the match had paid them no more by then.
+    Two seats: 1 for a win, 0.5 for a draw, 0 for a loss. More seats: the fraction of the other seats that did worse,
+    with ties counted half. One seat, or a cooperative game: the position of the utility between the least and the
+    greatest that the game can pay. The seat `forfeit` has score 0 and did worse than all others, whatever their
+    utilities.
 
-    Raises `BadOption` where that range has no end, so that there is no such place.
+    Raises `BadOption` if that range is infinite.
     """
     if seat == forfeit:
         return 0.0

@@ -1,4 +1,4 @@
-"""Prompts: the rules, what the seat may see, its legal moves, and how to answer."""
+"""The prompts of players: rules, observation, legal moves, and instructions for the answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gymposium.games.protocol import Game, Observation, Style
 from gymposium.reading import Reader
 
 PROMPT_VERSION = 1
-"""Raised when the wording of prompts changes; recorded with every match."""
+"""Version of the prompts' wording, which every record holds. Raise it when the wording changes."""
 
 
 class Prompt:
-    """Prompts of one game in one style for one reader. Everything fixed is put together once."""
+    """Builds the prompts of one game in one style for one reader. The fixed parts are built once."""
 
     def __init__(self, game: Game, style: Style, how: Reader) -> None:
         if style not in ("full", "compact"):
@@ -26,11 +26,11 @@ class Prompt:
         self._full = style == "full"
         digest = hashlib.sha256("\0".join([*self._heads, self._tail]).encode())
         self.hash = digest.hexdigest()[:12]
-        """Digest of the fixed parts."""
+        """Digest of the fixed parts, 12 hexadecimal digits."""
 
     def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
-        """The prompt for what a seat sees; where its last reply was not accepted, behind the reason. Without the
-        rules it is for a later message of a conversation that began with them."""
+        """The prompt for an observation. `reason` says why the seat's last reply was not accepted and stands first.
+        `rules=False` leaves the rules out, for later messages of a conversation that began with them."""
         head = self._heads[observation.seat] if rules else ""
         if reason is not None:
             head = f"{reason}\n{head}"

@@ -1,9 +1,8 @@
-"""Reading replies: from the raw text of a player to exactly one of *move*, *illegal*, *unparsable*, *cut off*.
+"""Readers of replies, which classify the text of a reply as *move*, *illegal*, *unparsable* or *cut off*.
 
-A reader and the how-to-answer lines of the prompt are one thing, chosen together. Readers are strict:
-the whole reply must have the form that the prompt asks for. Prose is never scanned for something that
-looks like a move. *Cut off* comes from the player's finish reason, never from the text. A reply of more than
-`MAX_REPLY` characters is not looked at: it is *unparsable*.
+A reader also writes the instructions for the answer in the prompt. Readers are strict: the whole reply must have the
+form that the prompt asks for, and prose is never searched for a move. *Cut off* follows from the player's finish
+reason, never from the text. A reply of more than `MAX_REPLY` characters is *unparsable* without being read.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from gymposium.errors import BadOption, UnknownName
 from gymposium.strict_json import strict_json
 
 MAX_REPLY = 1_000_000
-"""Characters in a reply, thoughts included, at most."""
+"""Longest reply that is read, in characters, thoughts included."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -28,13 +27,13 @@ KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
 
 @dataclass(slots=True)
 class Reading:
-    """What a reply was read as. `move` is the legal move, or the text that was offered as one."""
+    """The reading of a reply. `move` is the legal move, or the text that was offered as one."""
 
     kind: Kind
     move: str | None = None
 
     def reason(self, legal: Sequence[str] | None) -> str:
-        """Why it was not accepted, in words for the player."""
+        """Why the reply was not accepted, as a message to the player."""
         allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
         if self.kind == "illegal":
             return f"{self.move!r} is not legal now.{allowed}"
@@ -44,18 +43,18 @@ class Reading:
 
 
 class Reader(Protocol):
-    """One way of answering."""
+    """Protocol of a reader: the form of replies, its instructions, and how a move is extracted."""
 
     name: str
 
     def __hash__(self) -> int: ...
 
     def instructions(self, style: str, *, free_text: bool = False) -> str:
-        """The how-to-answer lines of the prompt; for a game of free text, which lists no moves, in its words."""
+        """The lines of the prompt that say how to answer. `free_text`: True for a game that lists no legal moves."""
         ...
 
     def submission(self, reply: str) -> str | None:
-        """The text offered as a move, white space and all, or None where the reply has not the form asked for."""
+        """The text offered as a move, with its white space, or None if the reply does not have the required form."""
         ...
 
     def answer(self, move: str) -> str:

@@ -1,4 +1,4 @@
-"""Rates and means with 95 % intervals, from finished matches."""
+"""Scores of players: rates and means of finished matches, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with the ends of its interval."""
+    """An estimate with the ends of its interval."""
 
     value: float
     low: float
@@ -43,7 +43,7 @@ def rate(count: int, total: int) -> Estimate:
 
 
 Bounds = tuple[float, float]
-"""The least and the greatest value that there can be."""
+"""The least and the greatest possible value."""
 
 
 def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
@@ -92,24 +92,24 @@ def constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
 
 @dataclass(slots=True)
 class Score:
-    """How one player did, over all seats that it took."""
+    """The results of one player, over all the seats it took."""
 
     returns: list[float] = field(default_factory=list)
     bounds: Bounds | None = None
-    """Between what its returns can lie in the games that it played, penalties included."""
+    """Range of possible returns in the games played, penalties included; None before the first match."""
     results: dict[str, int] = field(default_factory=dict)
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
     failures: dict[EndingKind, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
     """Matches that ended in a step in which this player failed, by how it did."""
     prompt_tokens: int = 0
-    """Of all its replies, as far as they were counted, as are the next two."""
+    """Sum over all replies whose tokens were counted."""
     completion_tokens: list[int] = field(default_factory=list)
-    """Of each reply."""
+    """Tokens of each reply whose tokens were counted."""
     seconds: list[float] = field(default_factory=list)
-    """Wall time of each reply."""
+    """Wall time of each reply whose player reports it."""
     reports: dict[str, list[float]] = field(default_factory=dict)
-    """What the matches themselves report beside the returns, by name."""
+    """By name, the values that the matches report beside the returns (`Reports`)."""
 
     def add(self, played: MatchResult, seat: int) -> None:
         """Count a finished match in which the player had `seat`."""
@@ -119,7 +119,7 @@ class Score:
                 self._reply(turn.reading, turn.usage)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
-        """The same of a match of this game that was recorded."""
+        """Count a recorded match of this game in which the player had `seat`."""
         self._count(record, seat, record.results[seat], game, FailurePolicy.parse(record.on_illegal))
         for turn in record.turns:
             if turn["seat"] == seat:
@@ -155,14 +155,14 @@ class Score:
         return rate(self.results.get(result, 0), self.matches)
 
     def reading_rate(self, kind: str) -> Estimate:
-        """Share of this player's replies that were read so."""
+        """Share of this player's replies with this reading."""
         return rate(self.readings[kind], sum(self.readings.values()))
 
     def mean_return(self) -> Estimate:
         return mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
-        """Over the matches that report it."""
+        """Mean of a reported value, over the matches that report it."""
         return mean(self.reports.get(name, []))
 
     def failure_rate(self, kind: EndingKind) -> Estimate:
@@ -170,15 +170,15 @@ class Score:
         return rate(self.failures[kind], self.matches)
 
     def tokens_per_move(self) -> Estimate:
-        """Tokens of a reply, over those whose tokens were counted."""
+        """Mean tokens of a reply, over those whose tokens were counted."""
         return mean(self.completion_tokens)
 
     def seconds_per_move(self) -> Estimate:
-        """Wall time of a reply, over those whose player tells it."""
+        """Mean wall time of a reply, over those whose player reports it."""
         return mean(self.seconds)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain data, intervals as `[value, low, high]`; `usage` where replies tell theirs."""
+        """Everything as plain data. Estimates are `[value, low, high]`; `usage` is there if replies report theirs."""
 
         def plain(estimate: Estimate) -> list[float]:
             return [estimate.value, estimate.low, estimate.high]

@@ -1,9 +1,9 @@
-"""Random streams, keyed so that what one draws never shifts another.
+"""Named random streams, which are independent of each other.
 
-A stream is named by a seed and a key (`stream(7, "chance")`, `stream(7, "seat", 1)`). Equal names give
-equal draws on every machine: `random.Random` seeded with a string goes through SHA-512 and its
-`random()` is promised not to change between Python versions. No global generator is ever touched.
-A stream costs about 5 µs to make, more than a whole game of tic-tac-toe, so make it on first use.
+A stream is named by a seed and a key (`stream(7, "chance")`, `stream(7, "seat", 1)`). Equal names give equal draws on
+every machine: `random.Random` hashes a string seed with SHA-512, and Python guarantees that `random()` does not change
+between versions. No global generator is used. Creating a stream takes about 5 µs, more than a whole game of
+tic-tac-toe, so create it on first use.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ def stream(seed: int, *key: str | int) -> random.Random:
 
 
 def derived_seed(seed: int, *key: str | int) -> int:
-    """Another seed (of 48 bits), named by `seed` and `key`; a fifth of the cost of a stream. Whoever holds it alone
-    cannot compute `seed` from it, but for trying seeds out."""
+    """A 48-bit seed derived from `seed` and `key`, at a fifth of the cost of a stream. `seed` cannot be computed from
+    it other than by trying candidates."""
     text = "/".join(map(str, (seed, *key)))
     return int.from_bytes(blake2b(text.encode(), digest_size=6).digest())
 
 
 def draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
-    """One outcome of `[(outcome, probability), …]`, by exactly one draw of `rng.random()`."""
+    """Draw one outcome of `[(outcome, probability), …]` with exactly one call of `rng.random()`."""
     u = rng.random()
     for outcome, probability in outcomes:
         u -= probability
         if u < 0.0:
             return outcome
-    return outcomes[-1][0]  # probabilities that sum to a hair below one
+    return outcomes[-1][0]  # the probabilities may sum to slightly less than one

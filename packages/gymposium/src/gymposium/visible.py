@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made safe to look at: each character that steers instead of showing is spelled out."""
+"""Escaping of untrusted text for display: control and invisible characters are replaced by visible symbols."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import lru_cache
 
 _PERHAPS = re.compile(r"[^\t\n -~]")
 _STEER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode's categories of controls, formats (direction, zero width), half surrogate pairs, line and paragraph ends."""
+"""Unicode categories of controls, formats (direction, zero width), surrogates, line and paragraph separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-"""What belongs to other categories and shows nothing, either."""
+"""Invisible characters of other categories."""
 
 
 def visible(text: str) -> str:
-    """The text with a symbol for each character that shows nothing or turns other text around: `␛[31m` where an escape
-    sequence stood, `⟨U+202E⟩` for a right-to-left override. Line breaks and tabs stay."""
+    """The text with a visible symbol for each control or invisible character: `␛[31m` for an escape sequence,
+    `⟨U+202E⟩` for a right-to-left override. Line breaks and tabs are kept."""
     return _PERHAPS.sub(lambda found: _shown(found[0]), text.replace("\r\n", "\n"))
 
 

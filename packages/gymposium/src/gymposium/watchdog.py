@@ -1,8 +1,8 @@
-"""The wall-clock watchdog: a limit on how long players may take, apart from how strong they play.
+"""The watchdog, a wall-clock limit on how long players may take to answer.
 
-Strength is bounded by simulations, tokens or nodes, so that a match repeats. The watchdog is for what
-bounds nothing: a stuck server, an endless loop. Where it fires the seat forfeits and the record says so, since
-no seed can make that happen again.
+A player's strength is limited by simulations, tokens or nodes, which makes matches reproducible. The watchdog is for
+faults such as a stuck server or an endless loop. If it fires, the seat forfeits and the record says so, since a seed
+cannot reproduce it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from gymposium.players.protocol import Ask, Player, Reply
 
 
 class Watchdog:
-    """Gives a player `seconds` for each ask that it is handed, all together where it is handed many.
+    """Limits a call to a player to `seconds` times its number of asks.
 
-    Python cannot stop a call that is under way: an overdue one is left to a thread that nobody waits for when
-    the program ends, and its player is not asked again before that call has returned."""
+    Python cannot stop a running call. An overdue call is left to a daemon thread, and its player is not asked again
+    before that call has returned. Raises `BadOption` unless `seconds` is positive."""
 
     def __init__(self, seconds: float) -> None:
         if not seconds > 0:
@@ -28,7 +28,7 @@ class Watchdog:
         self._overdue: dict[int, threading.Thread] = {}
 
     def act(self, player: Player, asks: Sequence[Ask]) -> Sequence[Reply] | None:
-        """The player's replies, or None where it took too long. What the player raises is raised here."""
+        """The player's replies, or None if it took too long. Raises what the player raises."""
         limit = self.seconds * len(asks)
         overdue = self._overdue.get(id(player))
         if overdue is not None:
@@ -41,7 +41,7 @@ class Watchdog:
         def answer() -> None:
             try:
                 done.put(player.act(asks))
-            except BaseException as error:  # noqa: BLE001 - handed over to whoever waits
+            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
                 done.put(error)
 
         thread = threading.Thread(target=answer, name=f"player {player.name}", daemon=True)
