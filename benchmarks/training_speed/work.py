@@ -20,7 +20,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
-from gymposium_train.rollout import MatchPlanner
+from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
 from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.rows import Row, Tokens
 from gymposium_train.trainee import make_trainee
@@ -161,7 +161,7 @@ def ours(config: TrainConfig, loaded: LoadedModel, directory: Path) -> Iterator[
         training = Training(
             config=config,
             trainee=trainee,
-            planner=MatchPlanner(config, games, cast),
+            source=MatchRollouts(MatchPlanner(config, games, cast), LocalExecutor(config.engine.schedule)),
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
         )

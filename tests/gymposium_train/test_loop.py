@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 from gymposium.errors import Unrated
 from gymposium.games.registry import load_game
 from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_train.config import Entropy, Kl, Optimizer, RolloutSettings, Samples, Sft, Stage, TrainConfig
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
@@ -24,9 +27,9 @@ from gymposium_train.credit.protocol import Critic
 from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
-from gymposium_train.rollout import MatchPlanner
+from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
 from gymposium_train.samples_file import SamplesFile
-from gymposium_train.trainee import make_trainee
+from gymposium_train.trainee import Trainee, make_trainee
 
 SMALL: dict[str, Any] = {
     "games": ("tic_tac_toe",),
@@ -57,7 +60,7 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
         yield Training(
             config=config,
             trainee=trainee,
-            planner=MatchPlanner(config, games, trainee.players),
+            source=MatchRollouts(MatchPlanner(config, games, trainee.players)),
             credit=make_credit(config.credit),
             reward=CheckedReward("test", reward),
         )
@@ -230,3 +233,80 @@ def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_p
         assert all((p == before[name]).all() for name, p in mine.trainee.learner.named.items())
         steps(mine, 1)
         assert any((p != before[name]).any() for name, p in mine.trainee.learner.named.items())
+
+
+@dataclass(frozen=True)
+class Said:
+    """A turn of nothing but tokens."""
+
+    trace: TurnTokens
+
+
+@dataclass(frozen=True)
+class HandMade:
+    """A trajectory that no match has made."""
+
+    turns: tuple[Said, ...]
+    truncated: bool = False
+    unanswered: Any = None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A group of answers to one question."""
+
+    trajectories: list[HandMade]
+    role: str = "arithmetic"
+
+    def facts(self) -> dict[str, Any]:
+        return {"question": "1 + 1"}
+
+    def trajectory_facts(self, number: int) -> dict[str, Any]:
+        return {"answer": number}
+
+
+@dataclass
+class HandMadeSource:
+    """A `RolloutSource` without matches: the engine answers each question several times."""
+
+    trainee: Trainee
+    asked: int = 0
+
+    def roll_out(self, step: int) -> StepRollout[Questions]:
+        prompts = [self.trainee.player.chat.prompt(text) for text in ("1 + 1", "2 + 3")]
+        groups = []
+        for number, prompt in enumerate(prompts):
+            requests = [TokenRequest(prompt, stream(step, "answer", number, n), None) for n in range(4)]
+            completions = self.trainee.engine.generate(requests, Sampling(1.0, 3))
+            groups.append(Questions([HandMade((Said(TurnTokens(prompt, one)),)) for one in completions]))
+        self.asked += len(prompts)
+        return StepRollout(groups, metrics={"rollout/questions": 2.0}, state=self.state())
+
+    def state(self) -> dict[str, Any]:
+        return {"asked": self.asked}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.asked = state["asked"]
+
+
+def odd(group: Sequence[HandMade]) -> list[Reward]:
+    """Pays for odd tokens."""
+    return [Reward(float(sum(token % 2 for turn in one.turns for token in turn.trace.completion.ids))) for one in group]
+
+
+def test_a_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    with training(model_directory, tmp_path, odd, credit=RaeSettings(), stages=SELF) as mine:
+        mine.source = HandMadeSource(mine.trainee)
+        mine.keep = SamplesFile(file, Samples(every=1), 4, mine.trainee.player.chat.pieces).keep
+        first, second = steps(mine, 0, 1)
+        state = mine.state()
+    assert second["train/policy_version"] > first["train/policy_version"] > 0
+    assert first["train/rows"] == 8
+    assert first["train/mismatch_kl"] < 1e-8
+    assert first["rollout/questions"] == 2.0
+    assert state["rollouts"] == {"asked": 4}
+    assert "arithmetic" in str(state["credit"])
+    line = json.loads(file.read_text().splitlines()[0])
+    assert line["question"] == "1 + 1"
+    assert [one["answer"] for one in line["trajectories"]] == [0, 1, 2, 3]

@@ -43,7 +43,7 @@ def sample(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | No
     trajectory = Trajectory.of(played, 0)
     given = [copy.copy(trajectory.turns[0]) for _ in turns]
     trajectory = Trajectory(game=game, seat=0, turns=given, events=trajectory.events, utilities=trajectory.utilities)
-    return Sample(trajectory, reward or Reward(1.0), rows(turns, key))
+    return Sample("kuhn_poker seat 0", trajectory.turns, reward or Reward(1.0), rows(turns, key))
 
 
 @given(st.lists(TURNS, min_size=1, max_size=5), st.integers(2, 40), st.sampled_from(["token", "turn", "sequence"]))
@@ -105,7 +105,7 @@ def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -
         for played in play(jobs):
             trajectory = Trajectory.of(played, 0)
             (rated,) = reward((trajectory,))
-            one = Sample.of(trajectory, rated)
+            one = Sample.of("tic_tac_toe seat 0", trajectory, rated)
             assert (one.unanswered is not None) == trajectory.truncated
             found.add(trajectory.truncated)
             if not trajectory.turns:

@@ -21,7 +21,7 @@ from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead
 from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, engine_table
 from gymposium_train.learner import LocalLearner
-from gymposium_train.rollout import MatchPlanner, Rollout, roll_out
+from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, StepRollout, roll_out
 from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.trainee import Trainee, make_trainee
 
@@ -218,8 +218,8 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
         games = [load_game(game) for game in config.games]
         plays = MatchPlanner(config, games, it.who.players)
 
-        def play(step: int) -> Rollout:
-            return roll_out(plays.plan(step), lambda played: ahead.go_on())
+        def play(step: int) -> StepRollout[MatchGroup]:
+            return roll_out(plays.plan(step), lambda played: ahead.go_on(), LocalExecutor())
 
         it.who.publish()
         versions = []

@@ -36,7 +36,7 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.publishing.make import engine_start
-from gymposium_train.rollout import MatchPlanner
+from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
 from gymposium_train.trainee import make_trainee
 
 from .conftest import RANK
@@ -70,9 +70,9 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, run, loaded, learner, games) as trainee:
-        planner = MatchPlanner(config, games, trainee.players)
+        source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))
         paid, credit = CheckedReward("odd", odd_tokens), make_credit(config.credit)
-        yield Training(config=config, trainee=trainee, planner=planner, credit=credit, reward=paid), loaded
+        yield Training(config=config, trainee=trainee, source=source, credit=credit, reward=paid), loaded
 
 
 def odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:

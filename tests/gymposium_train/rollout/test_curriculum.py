@@ -13,7 +13,7 @@ from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import Stage
 from gymposium_train.config.stages import check_stages
-from gymposium_train.rollout import Group, MatchPlanner, roll_out
+from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, roll_out
 from gymposium_train.rollout.curriculum import Curriculum
 
 Who = Callable[..., MatchPlanner]
@@ -123,8 +123,8 @@ def test_where_nobody_can_say_how_good_it_was_there_is_one_stage(
         check_stages(stages, [together])
 
 
-def played(plays: MatchPlanner, step: int) -> tuple[list[Group], dict[str, float]]:
-    groups = roll_out(plays.plan(step), lambda played: None).groups
+def played(plays: MatchPlanner, step: int) -> tuple[list[MatchGroup], dict[str, float]]:
+    groups = roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups
     return groups, plays.note(groups)
 
 
@@ -156,7 +156,7 @@ def test_self_play_and_games_alone_promote_nobody(who: Who, new_cast: Any) -> No
 def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: Any) -> None:
     """As where a step is planned before the one before it is noted."""
     plays = who(new_cast(), ["tic_tac_toe"], *2 * [Stage(window=12, promote=0.01)], Stage())
-    first, second = (roll_out(plays.plan(step), lambda played: None).groups for step in range(2))
+    first, second = (roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups for step in range(2))
     plays.note(first)
     assert plays.curriculum.number == 1
     assert "rollout/stage_score" not in plays.note(second)
@@ -166,7 +166,7 @@ def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: An
 def test_the_window_holds_as_much_of_each_seat(who: Who, new_cast: Any) -> None:
     """Whose turn it was last must not decide: who moves first wins more often, at random 0.58 to 0.29."""
     plays = who(new_cast(), ["tic_tac_toe"], Stage(window=8), groups=2, group_size=10)
-    groups = roll_out(plays.plan(0), lambda played: None).groups
+    groups = roll_out(plays.plan(0), lambda played: None, LocalExecutor()).groups
     plays.note(groups)
     newest = [trajectory for group in groups for trajectory in group.trajectories[-4:]]
     expected = {"win": 1.0, "draw": 0.5, "loss": 0.0}

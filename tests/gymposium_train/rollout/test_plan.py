@@ -16,7 +16,7 @@ from gymposium.streams import stream
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import Pool, Stage
 from gymposium_train.credit.make import CREDITS
-from gymposium_train.rollout import MatchPlanner, Planned, roll_out
+from gymposium_train.rollout import LocalExecutor, MatchPlanner, Planned, roll_out
 
 Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
@@ -144,7 +144,7 @@ def steps_of(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
     for step in steps:
         cast.now = step
         planned = plays.plan(step)
-        rollout = roll_out(planned, lambda played: None)
+        rollout = roll_out(planned, lambda played: None, LocalExecutor())
         found.append((told(planned), plays.note(rollout.groups)))
     return found
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.driver import MatchResult
 from gymposium.errors import Unrated
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
@@ -27,7 +26,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.protocol import Credit
 from gymposium_train.reporting import credit_metrics, reward_metrics
-from gymposium_train.rollout import Group, MatchPlanner, Rollout, roll_out
+from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
 from gymposium_train.samples import Sample, rows_to_learn
 from gymposium_train.samples_file import Rated
 from gymposium_train.trainee import Trainee
@@ -41,42 +40,37 @@ class Training:
 
     config: TrainConfig
     trainee: Trainee
-    planner: MatchPlanner
+    source: RolloutSource
     credit: Credit
     reward: CheckedReward
-    record: Callable[[MatchResult], object] = lambda played: None
-    """Is handed every match."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
-    """Is shown what every group of a step got and deserved; steps are counted from 1."""
+    """Called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Pair]]] | None = None
     """The batches whose imitation is added to a step's optimizer steps; None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
-    """Why groups could not be rated, and how many."""
-    planner_state: dict[str, Any] = field(default_factory=dict)
-    """The state of the planner after the rollout that was learned from last."""
+    """Counts of the groups that could not be rated, by reason."""
+    source_state: dict[str, Any] = field(default_factory=dict)
+    """The state of the source after the rollout that was learned from last."""
 
-    def play(self, step: int) -> Rollout:
-        """The matches of one step, by the policy as it is published now. Only this method changes the
-        planner: another thread may be learning from an earlier rollout."""
+    def play(self, step: int) -> StepRollout[Any]:
+        """The rollout of one step, by the policy as it is published now. Only this method uses the source: another
+        thread may be learning from an earlier rollout."""
         started = time.perf_counter()
-        planned = self.planner.plan(step)
-        rollout = roll_out(planned, self.record, schedule=self.config.engine.schedule)
-        rollout.metrics |= self.planner.note(rollout.groups)
-        rollout.planner = self.planner.state()
+        rollout = self.source.roll_out(step)
         seconds = time.perf_counter() - started
         turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
         sampled = sum(len(turn.trace.completion.ids) for turn in turns)
         rollout.metrics |= {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
         return rollout
 
-    def learn(self, step: int, rollout: Rollout) -> dict[str, Any]:
+    def learn(self, step: int, rollout: StepRollout[Any]) -> dict[str, Any]:
         """One step of learning from a rollout. Returns its metrics; where there is nothing to learn from, there is no
         update."""
         config, learner = self.config, self.trainee.learner
         started, begun = time.perf_counter(), time.process_time()
         if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
-        self.planner_state = rollout.planner
+        self.source_state = rollout.state
         rated = self._rate(rollout.groups)
         groups = [samples for _, samples in rated]
         self._annotate(groups)
@@ -122,12 +116,12 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside the learner's tensors, as plain data."""
-        return {"planner": self.planner_state, "credit": self.credit.state()}
+        return {"rollouts": self.source_state, "credit": self.credit.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what `state` gave."""
-        self.planner.restore(state["planner"])
-        self.planner_state = state["planner"]
+        self.source.restore(state["rollouts"])
+        self.source_state = state["rollouts"]
         self.credit.restore(state["credit"])
 
     @property
@@ -144,7 +138,7 @@ class Training:
         rated = self.reward.rate([group.trajectories for group in groups])
         self.unrated.update(one.reason for one in rated if isinstance(one, Unrated))
         return [
-            (group, [Sample.of(*one) for one in zip(group.trajectories, rewards, strict=True)])
+            (group, [Sample.of(group.role, *rated) for rated in zip(group.trajectories, rewards, strict=True)])
             for group, rewards in zip(groups, rated, strict=True)
             if not isinstance(rewards, Unrated)
         ]

@@ -1,50 +1,79 @@
-"""Samples: trajectories with their rows for the learner, their reward and their credit."""
+"""Samples: trajectories with their rows, rewards and credit, as the learner sees them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from gymposium.rewards.protocol import Reward, turn_rewards
-from gymposium.trajectories import Trajectory
 from gymposium_train.credit.protocol import Credited, Episode
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.protocol import Aggregation
 from gymposium_train.rows import Row, Span, Tokens, rows_of
 
 
+class TracedTurn(Protocol):
+    """A turn whose tokens are known."""
+
+    @property
+    def trace(self) -> Any:
+        """The turn's tokens, a `gymposium_agents.tokens.TurnTokens`."""
+        ...
+
+
+class TokenTrajectory(Protocol):
+    """A sequence of turns to learn from. `gymposium.trajectories.Trajectory` is one seat's turns in a match; a
+    trajectory without a match needs no more than this."""
+
+    @property
+    def turns(self) -> Sequence[TracedTurn]:
+        """The turns in order, at least one."""
+        ...
+
+    @property
+    def truncated(self) -> bool:
+        """True if it ended only because the model had no room to read on: no terminal state for learning."""
+        ...
+
+    @property
+    def unanswered(self) -> Any:
+        """If truncated, the token ids of the prompt that would have come next, or None."""
+        ...
+
+
 @dataclass(slots=True)
 class Sample:
-    """One trajectory with its rows and its reward."""
+    """One trajectory as the learner sees it: its turns, its reward, its role, and its tokens as rows."""
 
-    trajectory: Trajectory
+    role: str
+    turns: Sequence[TracedTurn]
     reward: Reward
     rows: list[Row]
+    unanswered: Tokens | None = None
+    """The prompt that would have come next, if the trajectory was truncated. Only then can it still earn something
+    after its end."""
     after: float = 0.0
-    """The critic's value of the prompt that would have come next; 0 if the trajectory ended."""
+    """The critic's value of `unanswered`; 0 if the trajectory was not truncated."""
 
     @classmethod
-    def of(cls, trajectory: Trajectory, reward: Reward) -> Sample:
-        return cls(trajectory, reward, rows_of([turn.trace for turn in trajectory.turns]))
+    def of(cls, role: str, trajectory: TokenTrajectory, reward: Reward) -> Sample:
+        """The sample of a trajectory, with its rows."""
+        turns = trajectory.turns
+        unanswered = trajectory.unanswered if trajectory.truncated else None
+        return cls(role, turns, reward, rows_of([turn.trace for turn in turns]), unanswered)
 
     @property
     def spans(self) -> list[Span]:
         """One span for each turn, in order."""
         return [span for row in self.rows for span in row.spans]
 
-    @property
-    def unanswered(self) -> Tokens | None:
-        """The prompt that would have come next, where the trajectory was truncated: there, and only there, its end is
-        not the end of what it could have earned."""
-        prompt: Tokens | None = self.trajectory.unanswered if self.trajectory.truncated else None
-        return prompt
-
     def episode(self, *, critic: bool, k1: float = 0.0) -> Episode:
-        """The numbers that credit is worked out from. With `k1`, so much for each nat that the turn's tokens are more
-        likely than under the reference comes off its reward."""
+        """The numbers from which credit is computed. `k1` is subtracted from a turn's reward for each nat that its
+        tokens are more likely than under the reference."""
         spans = self.spans
-        rewards = turn_rewards(self.reward, self.trajectory)
-        if critic and self.unanswered is not None:  # what it could still have earned is for the critic to say
+        rewards = turn_rewards(self.reward, self)
+        if critic and self.unanswered is not None:  # the critic estimates what it could still earn
             rewards = (*rewards[:-1], rewards[-1] - self.reward.cut)
         if k1:
             rewards = tuple(
@@ -52,14 +81,14 @@ class Sample:
             )
         return Episode(
             rewards=rewards,
-            role=f"{self.trajectory.game.name} seat {self.trajectory.seat}",
+            role=self.role,
             states=tuple(row.ids[: span.start] for row in self.rows for span in row.spans),
             values=tuple(span.value for span in spans) if critic else (),
             after=self.after,
         )
 
     def take(self, credited: Credited) -> None:
-        """Store the advantage and the critic's target of each turn."""
+        """Set the advantage and the target of each turn."""
         targets = credited.targets or (0.0,) * len(credited.advantages)
         for span, advantage, target in zip(self.spans, credited.advantages, targets, strict=True):
             span.advantage, span.target = advantage, target

@@ -17,7 +17,7 @@ from gymposium.lines import LineWriter
 from gymposium.rewards.protocol import turn_rewards
 from gymposium_agents.tokens import TurnTokens
 from gymposium_train.config import Samples
-from gymposium_train.rollout import Group
+from gymposium_train.rollout.protocol import Group
 from gymposium_train.rows import Row
 from gymposium_train.samples import Sample
 
@@ -67,14 +67,12 @@ class SamplesFile:
             "format": FORMAT,
             "step": step,
             "group": number,
-            "game": group.game.name,
-            "seat": group.seat,
-            "opponent": group.opponent,
-            "version": None if group.version is None else str(group.version),
-            "stage": group.stage + 1,
+            **group.facts(),
             "tied": rated.tied,
             "trajectories": [
-                _numbers(sample, critic=self.critic) | (self._tokens(sample) if n in shown else {})
+                group.trajectory_facts(n)
+                | _numbers(sample, critic=self.critic)
+                | (self._tokens(sample) if n in shown else {})
                 for n, sample in enumerate(rated.samples)
             ],
         }
@@ -103,19 +101,14 @@ class SamplesFile:
 
 
 def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
-    """What a trajectory got and deserved, without its tokens."""
-    trajectory, spans = sample.trajectory, sample.spans
-    tokens: TurnTokens = trajectory.turns[-1].trace
+    """The rewards and the credit of a trajectory, without its tokens."""
+    spans = sample.spans
+    tokens: TurnTokens = sample.turns[-1].trace
     return {
-        "match": trajectory.match,
         "policy": tokens.completion.policy.version,
-        "result": trajectory.result,
-        "end": "forfeit" if trajectory.forfeited else "context" if trajectory.truncated else None,
-        "return": trajectory.returns[trajectory.seat],
         "reward": sample.reward.total,
         "parts": sample.reward.parts,
-        "readings": [turn.reading for turn in trajectory.turns],
-        "rewards": _rounded(turn_rewards(sample.reward, trajectory)),
+        "rewards": _rounded(turn_rewards(sample.reward, sample)),
         "advantages": _rounded([span.advantage for span in spans]),
         "values": _rounded([span.value for span in spans]) if critic else [],
         "targets": _rounded([span.target for span in spans]) if critic else [],

@@ -1,8 +1,25 @@
-"""Rollouts: `plan` says who plays whom in a step, `curriculum` and `pool` what that depends on, `gather` plays it and
-keeps what the learner is to learn from, `results` how it went."""
+"""Rollouts: the trajectories that a step learns from.
 
-from gymposium_train.rollout.gather import Rollout, roll_out
-from gymposium_train.rollout.plan import Group, MatchPlanner, Planned
+`protocol` says what a source of trajectories and an executor of matches are. The built-in source plays matches: `plan`
+decides who plays whom, from `curriculum` and `pool`; `matches` plays the plan and groups the trajectories; `results`
+turns them into metrics.
+"""
+
+from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts, roll_out
+from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, Planned
 from gymposium_train.rollout.player_source import PlayerSource
+from gymposium_train.rollout.protocol import Executor, Group, RolloutSource, StepRollout
 
-__all__ = ["Group", "MatchPlanner", "Planned", "PlayerSource", "Rollout", "roll_out"]
+__all__ = [
+    "Executor",
+    "Group",
+    "LocalExecutor",
+    "MatchGroup",
+    "MatchPlanner",
+    "MatchRollouts",
+    "Planned",
+    "PlayerSource",
+    "RolloutSource",
+    "StepRollout",
+    "roll_out",
+]

@@ -43,19 +43,42 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Trajectories that one baseline may range over: they share game, match seed, seat and opponent."""
+class MatchGroup:
+    """The trajectories of one seat in matches with the same game, match seed and opponent."""
 
     game: Game
     seat: int
     opponent: str
-    """As the stage names it; `alone` in a game with one seat."""
+    """The opponent's name in the stage; `alone` in a game with one seat."""
     trajectories: list[Trajectory]
-    """By the matches' place in the plan, never by when they ended: short matches end first, and are often lost."""
+    """In the order of the plan, not in that of the matches' ends: short matches end first, and are often lost."""
     version: Policy | None = None
-    """Which past version the opponent was, where it was one."""
+    """The past version that was the opponent, if it was one."""
     stage: int = 0
-    """The stage that it was planned in, counted from 0."""
+    """The stage in which the matches were planned, counted from 0."""
+
+    @property
+    def role(self) -> str:
+        return f"{self.game.name} seat {self.seat}"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "game": self.game.name,
+            "seat": self.seat,
+            "opponent": self.opponent,
+            "version": None if self.version is None else str(self.version),
+            "stage": self.stage + 1,
+        }
+
+    def trajectory_facts(self, number: int) -> dict[str, Any]:
+        trajectory = self.trajectories[number]
+        return {
+            "match": trajectory.match,
+            "result": trajectory.result,
+            "end": "forfeit" if trajectory.forfeited else "context" if trajectory.truncated else None,
+            "return": trajectory.returns[trajectory.seat],
+            "readings": [turn.reading for turn in trajectory.turns],
+        }
 
 
 class MatchPlanner:
@@ -85,7 +108,7 @@ class MatchPlanner:
         versions: dict[Policy, Player] = {}
         return [self._set(step, number, learner, versions) for number in range(self._config.rollout.groups)]
 
-    def note(self, groups: Sequence[Group]) -> dict[str, float]:
+    def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
         """What came of a step's matches: for the curriculum, and for whom of the past versions is met how often. Gives
         metrics of the stage that was played."""
         for group in groups:
@@ -142,7 +165,7 @@ class MatchPlanner:
         name = [*shares][draw([(index, share / together) for index, share in enumerate(shares.values())], rng)]
         return name, self.past.draw(rng) if name == PAST else None
 
-    def _counts(self, group: Group) -> bool:
+    def _counts(self, group: MatchGroup) -> bool:
         """Whether it tells how good the learner is against the present stage's opponents. Against itself it scores a
         half however good it is; where it plays alone, no opponent has a part in it."""
         return group.stage == self.curriculum.number and group.opponent not in (SELF, ALONE) and has_score(group.game)
@@ -156,7 +179,7 @@ class MatchPlanner:
         return metrics
 
 
-def _scores(group: Group) -> list[float]:
+def _scores(group: MatchGroup) -> list[float]:
     return [score_of(trajectory) for trajectory in group.trajectories]
 
 

@@ -19,7 +19,7 @@ from gymposium_train.learner import Learner
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
 from gymposium_train.reporting import peak_memory
-from gymposium_train.rollout import MatchPlanner, Rollout
+from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts, StepRollout
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.measures import curve_point
 from gymposium_train.run.models import taught, trained
@@ -44,10 +44,12 @@ def reinforce(run: UnderWay) -> None:
         learning(config, taught(directory, config), directory.dumps, run.world) as (loaded, learner),
         make_trainee(config, directory.path, loaded, learner, run.games) as trainee,
     ):
+        planner = MatchPlanner(config, run.games, trainee.players)
+        source = MatchRollouts(planner, LocalExecutor(config.engine.schedule))
         training = Training(
             config=config,
             trainee=trainee,
-            planner=MatchPlanner(config, run.games, trainee.players),
+            source=source,
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
             keep=_samples_file(run, loaded).keep,
@@ -56,7 +58,7 @@ def reinforce(run: UnderWay) -> None:
         done, cpu = _restore(run, training, learner)
         directory.forget(TRAIN, done)
         trainee.publish()
-        cpu = _steps(run, training, loaded.model, done, cpu)
+        cpu = _steps(run, training, source, loaded.model, done, cpu)
         for remark in training.reward.remarks():
             say(remark, style="yellow")
     with learner.in_float32(), written_whole(result) as staging:
@@ -81,7 +83,7 @@ def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, 
     return int(state["step"]), float(state["cpu_seconds"])
 
 
-def _steps(run: UnderWay, training: Training, model: Any, first: int, cpu: float) -> float:
+def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any, first: int, cpu: float) -> float:
     """The steps that are left; returns the CPU seconds of all. A run that is stopped, by whomever, has a checkpoint of
     its last whole step."""
     config, steps, idle = run.config, range(first, run.config.steps), 0
@@ -90,7 +92,7 @@ def _steps(run: UnderWay, training: Training, model: Any, first: int, cpu: float
         run.recorder("train") as record,
         Ahead(training.play, config.engine.staleness, steps) as ahead,
     ):
-        training.record = _both(record, ahead.go_on)
+        source.record = _both(record, ahead.go_on)
         bar.advance(steps=first)
         for step in steps:
             began = time.perf_counter(), time.process_time()
@@ -146,7 +148,7 @@ def _both(record: Callable[[MatchResult], object], go_on: Callable[[], None]) ->
     return each
 
 
-def _nothing_to_learn(steps: int, rollout: Rollout, training: Training) -> GymposiumError:
+def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
         f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, or no "

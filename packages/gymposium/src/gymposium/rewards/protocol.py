@@ -32,8 +32,17 @@ class Reward:
     have come. Where a critic says what that was worth, it takes this part's place."""
 
 
-def turn_rewards(reward: Reward, trajectory: Trajectory) -> tuple[float, ...]:
-    """What each of the seat's turns gets; () where it was never asked."""
+class HasTurns(Protocol):
+    """Anything with turns, such as a trajectory."""
+
+    @property
+    def turns(self) -> Sequence[object]:
+        """The turns of one seat, in order."""
+        ...
+
+
+def turn_rewards(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
+    """The reward of each turn; () if there are no turns."""
     if reward.turns is not None:
         return reward.turns
     before_the_last = len(trajectory.turns) - 1

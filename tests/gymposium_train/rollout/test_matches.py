@@ -20,7 +20,7 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import Sampling, TurnTokens
 from gymposium_train.config import Prompting
-from gymposium_train.rollout import MatchPlanner, Planned, Rollout, roll_out
+from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, Planned, StepRollout, roll_out
 
 Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
@@ -42,10 +42,12 @@ class Coin:
         ]
 
 
-def played_by(plays: MatchPlanner, step: int = 0, schedule: Schedule = "rounds") -> tuple[Rollout, list[Planned], dict]:
+def played_by(
+    plays: MatchPlanner, step: int = 0, schedule: Schedule = "rounds"
+) -> tuple[StepRollout[MatchGroup], list[Planned], dict[str, MatchResult]]:
     finished = dict[str, MatchResult]()
     planned = plays.plan(step)
-    rollout = roll_out(planned, lambda one: finished.setdefault(one.job.id, one), schedule=schedule)
+    rollout = roll_out(planned, lambda one: finished.setdefault(one.job.id, one), LocalExecutor(schedule))
     return rollout, planned, finished
 
 
@@ -232,7 +234,7 @@ def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_ca
     ]
     told: list[MatchResult] = []
     with pytest.raises(EngineError, match="the centre does not hold"):
-        roll_out(planned, told.append)
+        roll_out(planned, told.append, LocalExecutor())
     assert told[-1].ending.broke_off
 
 
@@ -243,6 +245,6 @@ def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> Non
 
 
 def test_nothing_planned_is_nothing_played() -> None:
-    rollout = roll_out([], lambda played: None)
+    rollout = roll_out([], lambda played: None, LocalExecutor())
     assert rollout.groups == []
     assert rollout.metrics == {"rollout/matches": 0, "rollout/dropped": 0, "rollout/silent": 0}
