@@ -77,7 +77,8 @@ def test_no_class_name_stands_twice_in_a_distribution() -> None:
     assert not {key: where for key, where in twice.items() if key[1] not in STILL_TWICE}
 
 
-FRAGMENTS = set("gymposium_agents.affinetes.scores".split()) | {
+FRAGMENTS = {
+    "gymposium_agents.affinetes.scores",  # affinetes' formula of the score, which is tested by itself
     "gymposium_train.learner.shares",  # the split of a batch over processes, which is tested by itself
 }
 """Files that may be short although only one other imports them."""
