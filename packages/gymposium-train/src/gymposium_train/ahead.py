@@ -1,9 +1,9 @@
-"""Rollouts ahead of updates, within a bound.
+"""Upper bound on how many steps the sampling weights lag the learner.
 
 A version of the weights is *of step s* when it has learned from all steps before s. With a bound of k, the rollout of
-step s may begin as soon as the weights that play are of step s - k or later. With 0 every rollout waits for the update
-before it: strictly on-policy, and nothing runs beside anything. With 1 one rollout is played while the learner updates,
-and so on; what is learned from is then up to k steps old.
+step s may begin as soon as the published weights are of step s - k or later. With 0 every rollout waits for the update
+before it: training is strictly on-policy, and nothing runs concurrently. With 1, one rollout is played while the
+learner updates, and so on; rollouts are then up to k steps old when they are learned from.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ T = TypeVar("T")
 
 
 class BrokenOff(Exception):
-    """Nobody waits for this rollout any more. Raised where it is played, and never seen outside."""
+    """Ends a rollout for which nobody waits any more. It is raised in the thread that plays, and never leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[T]):
-    """What was played for a step."""
+    """The rollout of a step, and how old its weights are."""
 
     rollout: T
     staleness: int
-    """So many steps are those who played behind those who learn from it, at most: where newer weights were published
-    while it began, they may have played already."""
+    """The largest number of steps by which the sampling weights lag the learner. Weights that were published while the
+    rollout began may have been used already."""
 
 
 class Ahead(Generic[T]):
@@ -54,17 +54,17 @@ class Ahead(Generic[T]):
             raise BadOption(f"Steps follow one another: range({steps.start}, {steps.stop}), not {steps}.")
         self._play, self._bound, self._steps = play, bound, steps
         self._weights = steps.start
-        """The step that the published weights are of."""
+        """The step of the published weights."""
         self._finished: deque[tuple[int, Taken[T]]] = deque()
         self._failure: BaseException | None = None
         self._ended = False
-        """Whether nothing more is played."""
+        """Whether no further rollout is played."""
         self._closed = False
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="rollouts", daemon=True) if bound else None
 
     def take(self, step: int) -> Taken[T]:
-        """The rollout of this step, as soon as it is there. Raises what `play` raised."""
+        """Wait for the rollout of this step. Raises what `play` raised."""
         if self._thread is None:
             return Taken(self._play(step), 0)
         if self._thread.ident is None:  # here, since Ctrl-C in `__enter__` would leave it behind
@@ -78,18 +78,18 @@ class Ahead(Generic[T]):
             return self._finished.popleft()[1]
 
     def published(self, step: int) -> None:
-        """The weights that learned from this step play now."""
+        """Note that the weights that learned from this step are published."""
         with self._changed:
             self._weights = step + 1
             self._changed.notify_all()
 
     def go_on(self) -> None:
-        """To be called now and then by whoever plays: behind the end of the block it raises `BrokenOff`."""
+        """Call this repeatedly while a rollout is played. After the end of the block it raises `BrokenOff`."""
         if self._closed:
             raise BrokenOff
 
     def close(self) -> None:
-        """End the thread, and wait for it."""
+        """End the thread and wait for it."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The model that learns, as those who share it see it: a learner, players, and versions of the past."""
+"""The model that learns: its learner, its players, and its past versions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gymposium_train.publishing import Publisher, make_publisher, policy_name
 
 
 class PolicyPlayers:
-    """Who of the policy can take a seat (a `PlayerSource`): as it is now, and as it was.
+    """The players of the policy (a `PlayerSource`): of its newest version, and of past ones.
 
     A player is of the version that was published last when it was taken, and stays so: matches end under the policy
     that began them. One thread may publish while another plays (`ahead`)."""
@@ -50,7 +50,7 @@ class PolicyPlayers:
 
     @property
     def published(self) -> tuple[TokenEngine, Policy]:
-        """Who plays, and as what."""
+        """The engine and the policy that were published last."""
         if self._published is None:
             raise GymposiumError("Nothing was published yet, so nobody can play: call publish() first.")
         return self._published

@@ -1,4 +1,4 @@
-"""From the learner's weights to whoever plays: publishing, and versions of the past."""
+"""Publishing: how the learner's weights reach the engines that sample, and how past versions are kept."""
 
 from gymposium_train.publishing.make import make_publisher, policy_name
 from gymposium_train.publishing.protocol import Publisher

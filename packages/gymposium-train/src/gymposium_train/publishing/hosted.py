@@ -1,4 +1,4 @@
-"""An engine with a base model of its own, to which adapters go over by directory, each under a name of its version."""
+"""Publishing to an engine with its own base model: adapters are saved, and the engine loads them by directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the adapters on disk stay: those of versions that were kept, marked so in their directories."""
+"""Marks of kept adapter versions on disk, and removal of the others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy
 
 KEPT = "KEPT"
-"""Stands in the directory of a version that was kept."""
+"""Name of the file that marks a kept version."""
 
 
 def mark_kept(store: AdapterStore, policy: Policy) -> None:
-    """This version stays."""
+    """Mark this version as kept."""
     place = store.path(policy)
     (place / KEPT).touch()
     sync(place)

@@ -1,4 +1,4 @@
-"""What all ways of publishing have in common.
+"""The protocol of publishers, which bring the learner's weights to the engines that sample.
 
 A policy is a version of the weights, named by its optimizer steps. It never comes to stand for other weights: a match
 ends under the policy that it began with, whatever is published meanwhile.
@@ -13,12 +13,12 @@ from gymposium_agents.tokens import Policy
 
 
 class Publisher(Protocol):
-    """Lets engines play what the learner has learned, and what it once had. All of it may be called while matches are
+    """Publishes the learner's weights to engines, and keeps past versions. Its methods may be called while matches are
     played in another thread."""
 
     @property
     def context(self) -> int:
-        """So many tokens the engines take for a prompt and its completion together."""
+        """The largest number of tokens of a prompt and its completion together."""
         ...
 
     def publish(self, policy: Policy) -> TokenEngine:
@@ -33,8 +33,7 @@ class Publisher(Protocol):
         ...
 
     def past(self, policy: Policy) -> TokenEngine:
-        """An engine that plays a version that was kept, until it is let go. Raises `GymposiumError` where it was not
-        kept."""
+        """An engine that plays a kept version, until it is let go. Raises `GymposiumError` if it was not kept."""
         ...
 
     def let_go(self, policy: Policy) -> None:

@@ -1,4 +1,4 @@
-"""Publishing where all weights are trained: there is no adapter to go over, so whole models play."""
+"""Publishing of models of which all weights are trained."""
 
 from __future__ import annotations
 

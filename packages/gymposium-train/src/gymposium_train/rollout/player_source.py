@@ -1,4 +1,4 @@
-"""The cast: what a plan needs of whoever holds the weights."""
+"""The protocol of the players that a plan needs: the policy as it is now, and its past versions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gymposium_agents.tokens import Policy
 
 
 class PlayerSource(Protocol):
-    """The policy that learns, as a player: as it is now, and as it was."""
+    """Makes players of the policy that learns: of its newest version, and of versions that were kept."""
 
     def learner(self) -> Player:
-        """Plays by the newest weights that are published, and samples."""
+        """A player of the newest published weights. It samples."""
         ...
 
     def past(self, policy: Policy) -> Player:
-        """Plays by weights that were kept, and samples as the learner does."""
+        """A player of a kept version. It samples as the learner does."""
         ...
 
     def keep(self) -> Policy:
