@@ -20,6 +20,7 @@ from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
+from gymposium.plugins.host import host
 from gymposium.reading import READERS, Reader
 from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify_file
 
@@ -41,7 +42,7 @@ class Clumsy:
         return [self._reply(ask) for ask in asks]
 
     def _reply(self, ask: Ask) -> Reply:
-        legal = ask.legal_moves or []
+        legal = ask.legal_moves or ["text"]
         if ask.rng.random() < self.share:
             return Reply(JUNK[ask.rng.randrange(len(JUNK))], ask.rng.choice(["stop", "length"]))  # type: ignore[arg-type]
         index = ask.rng.randrange(len(legal))
@@ -283,6 +284,32 @@ def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: 
     place[key] = data.draw(junk)
     with contextlib.suppress(BadRecord):
         first_difference(Record.parse(json.dumps(record)))
+
+
+@pytest.mark.parametrize("name", sorted(host().games))
+def test_every_game_under_a_policy(name: str) -> None:
+    """Untouched records have no difference; every one of these changes is one."""
+    game, names = load_game(name), sorted(host().games)
+    policy = POLICIES[names.index(name) % len(POLICIES)]
+    jobs = [
+        MatchJob(f"m{seed}", game, [Clumsy(0.1)] * game.seats, seed, on_illegal=FailurePolicy.parse(policy))
+        for seed in range(2)
+    ]
+    for played in play(jobs):
+        assert first_difference(parsed(played)) is None
+    changes = [
+        put("returns", [value + 1.0 for value in played.returns]),
+        put("results", ["win"] * (game.seats + 1)),
+        put("reports", [{"more": 1.0}] * game.seats),
+        put("penalties", {"0": 99.0}),
+        put("ending", asdict(Ending("timed out", 0))),
+        put("prompts", 0, "hash", "0" * 12),
+        put("turns", []),
+        put("turns", 0, "reading", "illegal" if played.turns[0].reading == "move" else "move"),
+        lambda data: data["turns"].append(data["turns"][-1]),
+        put("game_version", game.spec.version + 1),
+    ]
+    assert [tampered(played, change) is None for change in changes] == [False] * len(changes)
 
 
 # -- files
