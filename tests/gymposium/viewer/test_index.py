@@ -16,7 +16,7 @@ from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
 from gymposium.viewer.replays.index import Index
 from gymposium.viewer.replays.rows import Row, RowReader
-from gymposium.viewer.replays.wanted import Wanted, facts_of
+from gymposium.viewer.replays.wanted import MatchFilter, facts_of
 
 _LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
@@ -110,7 +110,7 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
 
 
 def selected(index: Index, **query: str) -> list[Row]:
-    return index.select(Wanted.of(query))
+    return index.select(MatchFilter.of(query))
 
 
 def test_filters(runs: Path) -> None:
@@ -155,9 +155,9 @@ def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
 
 
 def test_a_filter_stands_in_an_address() -> None:
-    wanted = Wanted.of({"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"})
+    wanted = MatchFilter.of({"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"})
     assert wanted.query(page=2) == "?game=goofspiel%28num_cards%3D5%29&ended=lost&long=yes&page=2"
-    assert Wanted().query() == ""
+    assert MatchFilter().query() == ""
 
 
 def test_matches_of_one_deal_are_known(runs: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gymposium.arena.board import Board
 from gymposium.arena.schedule import Lineup, lineups
-from gymposium.arena.verify import Finding, Verification, verify_board
+from gymposium.arena.verify import BoardVerification, Finding, verify_board
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Copy:
     def board(self) -> Board:
         return Board(self.path)
 
-    def verify(self, **how: Any) -> Verification:
+    def verify(self, **how: Any) -> BoardVerification:
         """Everything, and every search in every match."""
         return verify_board(self.board, **{"sample": 99, "seed": 1, **how})
 

@@ -6,6 +6,6 @@ seeds are asked again besides, and must reply as they are said to have done.
 """
 
 from gymposium.arena.verify.board import verify_board
-from gymposium.arena.verify.findings import About, Finding, PlayerVerified, ResultsState, Verification
+from gymposium.arena.verify.findings import About, BoardVerification, Finding, PlayerVerified, ResultsState
 
-__all__ = ["About", "Finding", "PlayerVerified", "ResultsState", "Verification", "verify_board"]
+__all__ = ["About", "BoardVerification", "Finding", "PlayerVerified", "ResultsState", "verify_board"]

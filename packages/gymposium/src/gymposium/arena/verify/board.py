@@ -20,7 +20,7 @@ from gymposium.arena.schedule import lineups
 from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.files import check_files
-from gymposium.arena.verify.findings import Finding, PlayerVerified, Verification
+from gymposium.arena.verify.findings import BoardVerification, Finding, PlayerVerified
 from gymposium.arena.verify.lineup import Checked, LineupCheck, check_lineup
 from gymposium.arena.verify.no_answer_claims import check_claim
 from gymposium.arena.verify.player_pool import PlayerPool
@@ -42,7 +42,7 @@ def verify_board(
     seed: int | None = None,
     plugins: Sequence[Path] = (),
     watch: Callable[[int, int], None] = lambda done, planned: None,
-) -> Verification:
+) -> BoardVerification:
     """Check everything that can be.
 
     `only` is the slug of one entry; its matches alone are checked then, and the results are not. Players that search
@@ -50,7 +50,7 @@ def verify_board(
     answer are looked at in `sample` matches of each lineup. Which ones is drawn from `seed`, by default from the
     operating system, so that nobody who made the board could know. With one worker everything happens in this process.
     `plugins` are one-file plugins that other processes load. `watch` is told how many matches of how many are done."""
-    found = Verification()
+    found = BoardVerification()
     entries, findings = check_entries(board)
     if only is not None and only not in {entry.slug for entry in entries}:
         if not board.entry_file(only).exists():
@@ -151,7 +151,7 @@ def _pool() -> PlayerPool:
     return PlayerPool()
 
 
-def _add(found: Verification, players: Mapping[str, PlayerVerified], checked: Checked) -> None:
+def _add(found: BoardVerification, players: Mapping[str, PlayerVerified], checked: Checked) -> None:
     found.matches += checked.matches
     found.broken += checked.broken
     found.add(checked.findings)
@@ -193,7 +193,7 @@ def _notes(entries: Sequence[Entry], checked: Sequence[Checked]) -> list[str]:
     return notes
 
 
-def _check_exact(found: Verification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
+def _check_exact(found: BoardVerification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
     """Measure again what stands beside entries, as far as their players can be asked at all."""
     pool = PlayerPool()
     for entry in entries:

@@ -61,7 +61,7 @@ class PlayerVerified:
 
 
 @dataclass(slots=True)
-class Verification:
+class BoardVerification:
     """What was found on a board."""
 
     planned: int = 0

@@ -21,7 +21,7 @@ from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.suite import Suite
-    from gymposium.arena.verify import Verification
+    from gymposium.arena.verify import BoardVerification
 
 _SHOWN = 12
 """Findings of each kind that are printed."""
@@ -117,7 +117,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _print(suite: Suite, found: Verification) -> None:
+def _print(suite: Suite, found: BoardVerification) -> None:
     console = out()
     console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
     table = Table(box=None)
@@ -155,7 +155,7 @@ def _print(suite: Suite, found: Verification) -> None:
     )
 
 
-def _as_data(suite: Suite, found: Verification) -> dict[str, Any]:
+def _as_data(suite: Suite, found: BoardVerification) -> dict[str, Any]:
     return {
         "suite": suite.name,
         "digest": suite.digest,

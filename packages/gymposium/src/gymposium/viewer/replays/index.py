@@ -13,7 +13,7 @@ from gymposium.records import Problem, Record
 from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
 from gymposium.viewer.replays.rows import Row, RowReader
-from gymposium.viewer.replays.wanted import Wanted
+from gymposium.viewer.replays.wanted import MatchFilter
 
 _SNIFF = 20
 """Lines at the beginning of a file; where none of them is a match, the file is of another kind."""
@@ -50,7 +50,7 @@ class Index:
         self._by_id: dict[str, Row] | None = None
         self._by_deal: dict[tuple[str, int], list[Row]] | None = None
         self._long: dict[str, int] | None = None
-        self._selected: dict[Wanted, list[Row]] = {}
+        self._selected: dict[MatchFilter, list[Row]] = {}
 
     def refresh(self) -> None:
         """Read what was added since the last time."""
@@ -116,7 +116,7 @@ class Index:
             self._long = {name: sorted(of)[len(of) * 9 // 10] for name, of in lengths.items()}
         return self._long.get(game, 0)
 
-    def select(self, wanted: Wanted) -> list[Row]:
+    def select(self, wanted: MatchFilter) -> list[Row]:
         """The rows that are wanted. The last answers are kept: who steps through a list asks for it again and again."""
         found = self._selected.get(wanted)
         if found is None:

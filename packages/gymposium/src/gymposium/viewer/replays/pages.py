@@ -18,7 +18,7 @@ from gymposium.viewer.replays.index import Index
 from gymposium.viewer.replays.match_page import match_page
 from gymposium.viewer.replays.rows import Row
 from gymposium.viewer.replays.story import Story, build_story
-from gymposium.viewer.replays.wanted import ENDED, FAILED, SORTED, Wanted, facts_of
+from gymposium.viewer.replays.wanted import ENDED, FAILED, SORTED, MatchFilter, facts_of
 
 A_PAGE, A_FILE = 100, 5000
 """Matches on a page of the list: of a server, and as a file, which is filtered by a script in it."""
@@ -62,7 +62,7 @@ class Replays:
 
     def export(self, out: Path) -> None:
         self._index.refresh()
-        rows, wanted = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)], Wanted()
+        rows, wanted = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)], MatchFilter()
         pages = max(1, -(-len(rows) // A_FILE))
         for page in range(1, pages + 1):
             some = rows[(page - 1) * A_FILE : page * A_FILE]
@@ -76,7 +76,7 @@ class Replays:
 
     def _list(self, request: Request) -> Response:
         self._index.refresh()
-        wanted = Wanted.of(request.query_params)
+        wanted = MatchFilter.of(request.query_params)
         rows = self._index.select(wanted)
         pages = max(1, -(-len(rows) // A_PAGE))
         if (page := number(request.query_params.get("page", "1"))) < 0:
@@ -85,7 +85,9 @@ class Replays:
         some = rows[(page - 1) * A_PAGE : page * A_PAGE]
         return HTMLResponse(self._list_page("matches.html", wanted, rows, some, page, pages))
 
-    def _list_page(self, path: str, wanted: Wanted, found: list[Row], rows: list[Row], page: int, pages: int) -> str:
+    def _list_page(
+        self, path: str, wanted: MatchFilter, found: list[Row], rows: list[Row], page: int, pages: int
+    ) -> str:
         index, live = self._index, self._viewer.live
         games, players = index.counts()
         return self._viewer.page(
@@ -113,10 +115,10 @@ class Replays:
 
     def _match(self, request: Request) -> Response:
         row = self._row(request)
-        wanted = Wanted.of(request.query_params)
+        wanted = MatchFilter.of(request.query_params)
         rows = self._index.select(wanted)
         if not any(one is row for one in rows):  # the address of a match, with a filter that does not hold of it
-            wanted = Wanted()
+            wanted = MatchFilter()
             rows = self._index.select(wanted)
         at = next(place for place, one in enumerate(rows) if one is row)
         around = [rows[place].path if 0 <= place < len(rows) else None for place in (at - 1, at + 1)]

@@ -40,7 +40,7 @@ _RESULTS = {"win": "won", "loss": "lost", "draw": "drawn"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MatchFilter:
     """A filter and an order, as they stand in an address."""
 
     game: str = ""
@@ -54,7 +54,7 @@ class Wanted:
     sort: str = "recorded"
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Wanted:
+    def of(cls, query: Mapping[str, str]) -> MatchFilter:
         """Raises `BadOption` for a value that no form offers."""
         wanted = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         for name, allowed in (("ended", ENDED), ("failed", FAILED), ("sort", SORTED), ("long", ("yes",))):
@@ -65,7 +65,7 @@ class Wanted:
 
     def query(self, **more: object) -> str:
         """The end of an address that asks for this: `?game=tic_tac_toe&ended=lost`."""
-        given = {name: value for name, value in asdict(self).items() if value != getattr(Wanted(), name)} | more
+        given = {name: value for name, value in asdict(self).items() if value != getattr(MatchFilter(), name)} | more
         return f"?{urlencode(given)}" if given else ""
 
     @property
