@@ -63,10 +63,6 @@ def test_no_circle_of_files_imports_itself() -> None:
         raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
 
 
-STILL_TWICE = set("Guard PlayerPool SeatView Standing".split())
-"""Names that are still to be changed."""
-
-
 def test_no_class_name_stands_twice_in_a_distribution() -> None:
     places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for module in modules():
@@ -74,7 +70,7 @@ def test_no_class_name_stands_twice_in_a_distribution() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[module.partition(".")[0], node.name].append(module)
     twice = {key: where for key, where in places.items() if len(where) > 1}
-    assert not {key: where for key, where in twice.items() if key[1] not in STILL_TWICE}
+    assert not twice
 
 
 FRAGMENTS = {

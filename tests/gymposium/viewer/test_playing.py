@@ -31,7 +31,7 @@ from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.state import SeatView, view_for_seat
 from gymposium.viewer.playing.store import MOST, MatchStore
-from gymposium.viewer.playing.table import BrowserTable, PlayerPool
+from gymposium.viewer.playing.table import BrowserTable, SparePlayers
 
 PLAYED = Path("played/matches.jsonl")
 
@@ -402,7 +402,7 @@ class Odd:
 
 
 def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
-    bench = PlayerPool()
+    bench = SparePlayers()
     bench.give_back({"random": player})
 
     def keep(played: MatchResult) -> str:
@@ -437,7 +437,7 @@ def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pyte
 
 def test_a_player_that_cannot_be_made_says_why() -> None:
     wanted = replace(choice("game=tic_tac_toe&opponent=random&seat=1"), opponents=("gone",))
-    table = BrowserTable(wanted, PlayerPool(), lambda played: "")
+    table = BrowserTable(wanted, SparePlayers(), lambda played: "")
     table.wait(60)
     assert table.state.phase == "failed"
     assert table.state.trouble.startswith("There is no player called 'gone'.")
@@ -454,7 +454,7 @@ def test_while_others_think_no_answer_is_taken() -> None:
 
 
 def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
-    bench = PlayerPool()
+    bench = SparePlayers()
     one, two = bench.take(["random", "random"]), bench.take(["random"])
     assert one["random"] is not two["random"]
     bench.give_back(one)

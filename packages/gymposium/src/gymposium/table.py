@@ -58,7 +58,7 @@ class Table:
     """A match in which some seats are answered from outside and the others by players.
 
     `asked` lists the seats to answer, each with its prompt. `answer` plays one reply and all that follows from it:
-    opponents answer at once. `played` is the result as soon as the match is over.
+    opponents answer at once. `played` is the result as soon as the match is over::
 
         table = gymposium.Table("kuhn_poker", seats=0, opponents=["mcts-100"], seed=7)
         while table.asked:

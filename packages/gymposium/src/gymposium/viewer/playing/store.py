@@ -15,7 +15,7 @@ from gymposium.errors import GymposiumError
 from gymposium.records import RecordWriter
 from gymposium.runs.links import leads_out
 from gymposium.viewer.playing.choice import Choice
-from gymposium.viewer.playing.table import BrowserTable, PlayerPool
+from gymposium.viewer.playing.table import BrowserTable, SparePlayers
 
 FILE = Path("played/matches.jsonl")
 """The file in which matches are recorded, below the directory that is viewed."""
@@ -59,7 +59,7 @@ class MatchStore:
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory, self._file, self._clock = directory, directory / FILE, clock
-        self._pool = PlayerPool()
+        self._pool = SparePlayers()
         self._lock, self._writing = Lock(), Lock()
         self._entries: dict[str, _Entry] = {}
         self._gone: dict[str, Gone] = {}

@@ -28,7 +28,7 @@ MOST_WAITING = 4
 """Number of players that wait for a match, whatever their names."""
 
 
-class PlayerPool:
+class SparePlayers:
     """The players that wait for a match, so that a model that was loaded is not loaded again for the next one.
 
     Matches run in threads of their own, and a player need not allow calls from two of them. So it plays in one match at
@@ -59,7 +59,7 @@ class PlayerPool:
 class BrowserTable:
     """A match in the browser that goes on, or that has ended and can still be looked at."""
 
-    def __init__(self, choice: Choice, pool: PlayerPool, keep: Callable[[MatchResult], str]) -> None:
+    def __init__(self, choice: Choice, pool: SparePlayers, keep: Callable[[MatchResult], str]) -> None:
         """`keep` records a match that has ended. It returns why it could not, or an empty text."""
         self.id = secrets.token_urlsafe(12)
         seats = choice.game.seats

@@ -86,7 +86,7 @@ class Act:
 
 
 @dataclass(slots=True)
-class SeatView:
+class SeatPicture:
     """What one seat sees."""
 
     seat: int
@@ -101,7 +101,7 @@ class StoryStep:
 
     number: int
     chance: list[str]
-    views: list[SeatView]
+    views: list[SeatPicture]
     acts: list[Act]
     ends: bool = False
 
@@ -229,7 +229,7 @@ def _look_at_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
 class _Position:
     """A position of the match: what each seat sees, and what the seats to move are asked."""
 
-    views: list[SeatView]
+    views: list[SeatPicture]
     asked: dict[int, Observation]
 
 
@@ -238,7 +238,7 @@ def _look(record: Record, pictures: dict[str, int], match: Match) -> _Position:
     for seat in range(match.game.seats):
         html = match.render_html(seat) if isinstance(match, Draws) else None
         picture = None if html is None else pictures.setdefault(visible(html), len(pictures))
-        views.append(SeatView(seat, match.observe(seat).text, picture))
+        views.append(SeatPicture(seat, match.observe(seat).text, picture))
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 
 
