@@ -37,8 +37,12 @@ class LoadedModel:
 
     def engine(self, policy: Policy | None = None) -> TransformersEngine:
         """An engine that samples from the model; `policy` names whose weights these are."""
-        stops = _stops(self.chat, self.model.generation_config)
-        return TransformersEngine(self.model, stops=stops, pad=self.pad, policy=policy)
+        return TransformersEngine(self.model, stops=self.stops, pad=self.pad, policy=policy)
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """The tokens that end a reply."""
+        return _stops(self.chat, self.model.generation_config)
 
     @property
     def pad(self) -> int:

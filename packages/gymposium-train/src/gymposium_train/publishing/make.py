@@ -11,7 +11,7 @@ from gymposium.plugins.specs import EngineSpec
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 from gymposium_agents.engines.registry import engine_spec, make_engine
 from gymposium_agents.engines.transformers import TransformersEngine
-from gymposium_agents.loading import LoadedModel, stop_tokens
+from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner.precision import compute_type
@@ -56,10 +56,9 @@ def make_publisher(
 
 def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
     """What the engine of a run is made for."""
-    base = str(loaded.model.name_or_path)
     return EngineStart(
-        model=base,
-        stops=stop_tokens(base, loaded.chat, loaded.trust),
+        model=str(loaded.model.name_or_path),
+        stops=loaded.stops,
         trust=config.model.trust,
         load=config.model.load,
         dtype=str(compute_type(config.optimizer.precision)).removeprefix("torch."),
