@@ -73,7 +73,7 @@ def test_the_command_plays(tmp_path: Path) -> None:
 def test_a_language_model_is_refused_with_the_line_that_installs_it() -> None:
     with pytest.raises(gymposium.errors.MissingExtra, match="pip install gymposium-agents"):
         gymposium.make_player("lm:some-model")
-    with pytest.raises(gymposium.errors.MissingExtra, match=r"pip install gymposium-agents\[api\]"):
+    with pytest.raises(gymposium.errors.MissingExtra, match=r'pip install "gymposium-agents\[api\]"'):
         gymposium.make_player("api:some-model")
 
 
