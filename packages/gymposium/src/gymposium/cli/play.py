@@ -12,14 +12,15 @@ import typer
 from gymposium.cli.matches import tell_where
 from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
-from gymposium.driver import EngineError, MatchJob, MatchResult, play
+from gymposium.driver import EngineError, MatchResult
 from gymposium.ending import OVER
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer
-from gymposium.records import RecordWriter, recorded
+from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder, check_new
+from gymposium.table import Table
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -50,38 +51,39 @@ def command(
         raise BadOption(f"--seat {seat}: {loaded.name} has seats 0 to {loaded.seats - 1}.")
     other = make_player(opponent)
     you = other if isinstance(other, HumanPlayer) else HumanPlayer()
+    yours = [*range(loaded.seats)] if other is you else [seat]
     seed = secrets.randbits(32) if seed is None else seed
-    job = MatchJob(
-        id=f"play-{secrets.token_hex(4)}",
-        game=loaded,
-        players=[you if s == seat else other for s in range(loaded.seats)],
-        seed=seed,
-    )
+    match_id = f"play-{secrets.token_hex(4)}"
     with contextlib.suppress(ImportError):  # not on Windows
         import readline  # noqa: F401 - arrow keys then edit the line and recall earlier ones
 
     check_new(out_dir)
-    file = Path()
 
-    def write(played: MatchResult) -> None:
-        nonlocal file  # only now: who leaves early leaves no folder
+    def write(played: MatchResult) -> Path:
+        # the folder is made only now: a match that is left early leaves none
         settings = {"game": loaded.name, "opponent": opponent, "seat": seat, "seed": seed}
         file = RunFolder.create(out_dir, "play", settings).matches
         with RecordWriter(file) as writer:
             writer.write(played)
+        return file
 
     try:
         with sigterm_raises():
-            played = next(recorded(play([job]), write))
-    except EngineError:
-        tell_where(file)
+            table = Table(loaded, seats=yours, opponents=other, seed=seed, name=you.name, match_id=match_id)
+            while table.asked:
+                for asked in table.asked:
+                    table.answer(asked.seat, you.reply(asked.ask))
+    except EngineError as error:
+        tell_where(write(error.played))
         raise
     except KeyboardInterrupt as stop:
         print()
         note("Stopped; nothing is recorded.")
         raise typer.Exit(exit_code(stop)) from None
-    _show_end(played, [s for s, player in enumerate(job.players) if player is you])
-    note(f"Recorded in {file} as match {job.id}")
+    assert table.played is not None, "nobody is asked any more"
+    file = write(table.played)
+    _show_end(table.played, yours)
+    note(f"Recorded in {file} as match {match_id}")
 
 
 def _show_end(played: MatchResult, yours: list[int]) -> None:

@@ -16,18 +16,19 @@ _END = "."
 
 
 class HumanPlayer:
-    """Shows the prompt, reads a line. A line that is no legal move is asked for again, with the reason:
-    a typing error is not a forfeit. After the first turn only the position is shown; `?` shows it all. Free text
-    may have many lines; a line with a dot alone ends it."""
+    """A player that shows the prompt and reads a line. A line that is not a legal move is asked for again, with the
+    reason, so a typing error is not a forfeit. After the first turn only the position is shown; `?` shows the whole
+    prompt. Free text may have several lines; a line with only a dot ends it."""
 
     name = "human"
     reader: Reader = READERS["move"]
     style: Style = "full"
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self._ask(ask)) for ask in asks]
+        return [Reply(self.reply(ask)) for ask in asks]
 
-    def _ask(self, ask: Ask) -> str:
+    def reply(self, ask: Ask) -> str:
+        """The text that the person types for one ask. Raises `GymposiumError` if the input ends."""
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
