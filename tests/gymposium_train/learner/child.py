@@ -21,7 +21,7 @@ from gymposium_train.learner.precision import compute_type
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.parallel.parts import full
-from gymposium_train.parallel.world import World, joined
+from gymposium_train.parallel.world import Processes, joined
 from gymposium_train.rows import Row
 
 TEMPERATURE = 0.8
@@ -93,7 +93,7 @@ class Made:
             self.learner.follow()
 
 
-def make(directory: Path, world: World, case: tuple[str, Loss, dict[str, Any]]) -> Made:
+def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any]]) -> Made:
     tune, loss, settings = case
     optimizer = Optimizer(**settings)
     loaded = model(directory, tune, optimizer.precision)
@@ -108,7 +108,7 @@ def make(directory: Path, world: World, case: tuple[str, Loss, dict[str, Any]]) 
     return Made(DistributedLearner(local, whole), local, whole)
 
 
-def gradients(directory: Path, rows: list[Row], world: World, name: str) -> dict[str, Any]:
+def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> dict[str, Any]:
     """Of one optimizer step at learning rate 0, and what it showed."""
     rows = deepcopy(rows)
     tune, loss, how = CASES[name]
@@ -127,7 +127,7 @@ def gradients(directory: Path, rows: list[Row], world: World, name: str) -> dict
 
 
 def moving(
-    directory: Path, rows: list[Row], world: World, name: str, going_on: dict[str, torch.Tensor] | None = None
+    directory: Path, rows: list[Row], world: Processes, name: str, going_on: dict[str, torch.Tensor] | None = None
 ) -> dict[str, Any]:
     """Some steps with everything that a run does; then the tensors of a checkpoint, and one step more."""
     rows = deepcopy(rows)
@@ -163,7 +163,7 @@ def moving(
     return found
 
 
-def moved(directory: Path, rows: list[Row], world: World, tune: str, precision: Precision) -> dict[str, Any]:
+def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precision: Precision) -> dict[str, Any]:
     """The share of the weights that small steps move, and the last step's loss."""
     rows = deepcopy(rows)
     made = make(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
@@ -189,7 +189,9 @@ def weights(local: LocalLearner) -> dict[str, torch.Tensor]:
     return {f"weights|{name}": full(p.detach()).clone() for name, p in local._stepper.named.items()}
 
 
-def everything(directory: Path, rows: list[Row], world: World, other: dict[str, Any] | None = None) -> dict[str, Any]:
+def everything(
+    directory: Path, rows: list[Row], world: Processes, other: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """`other` is what another number of processes found: this one goes on from its checkpoints, too."""
     found: dict[str, Any] = {name: gradients(directory, rows, world, name) for name in CASES}
     found |= {name: moving(directory, rows, world, name) for name in MOVING}

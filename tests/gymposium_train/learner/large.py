@@ -15,12 +15,12 @@ from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.parallel.world import World, joined
+from gymposium_train.parallel.world import Processes, joined
 
 PAIRS = [((1, 2), (3,))]
 
 
-def made(world: World) -> LocalLearner:
+def made(world: Processes) -> LocalLearner:
     config = Qwen3Config(
         vocab_size=16_384,
         hidden_size=512,
@@ -45,7 +45,7 @@ def forget_height() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def do(world: World, learner: DistributedLearner, work: Callable[[], object]) -> int:
+def do(world: Processes, learner: DistributedLearner, work: Callable[[], object]) -> int:
     """What the first process does with the learner; the other follows. Returns by how much this one's memory rose."""
     forget_height()
     before = memory("VmRSS")

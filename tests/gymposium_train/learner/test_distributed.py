@@ -21,7 +21,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.shares import shares
-from gymposium_train.parallel.world import ALONE, COLLECTIVE_TIMEOUT, World
+from gymposium_train.parallel.world import ALONE, COLLECTIVE_TIMEOUT, Processes
 from gymposium_train.rows import Row
 
 from . import child
@@ -105,7 +105,7 @@ def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[s
 @pytest.mark.parametrize("lengths", [[3], [5, 9, 2, 2, 7], [4] * 12])
 def test_every_sequence_counts_once_and_all_run_equally_often(size: int, layout: str, lengths: list[int]) -> None:
     sequences = [TokenSequence((n,) * length, (1,)) for n, length in enumerate(lengths)]
-    each = [[*shares(sequences, 10, layout, World(rank, size))] for rank in range(size)]
+    each = [[*shares(sequences, 10, layout, Processes(rank, size))] for rank in range(size)]
     assert len({len(mine) for mine in each}) == 1
     counted = [sequence for mine in each for batch, real in mine if real for sequence in batch]
     assert sorted(one.ids[0] for one in counted) == [*range(len(lengths))]
@@ -114,7 +114,7 @@ def test_every_sequence_counts_once_and_all_run_equally_often(size: int, layout:
 
 def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> None:
     with pytest.raises(BadOption, match="several processes must run the model equally often"):
-        LocalLearner(loaded.model, loaded.pad, Optimizer(), world=World(0, 2))
+        LocalLearner(loaded.model, loaded.pad, Optimizer(), world=Processes(0, 2))
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells how much memory a process had")
@@ -139,8 +139,8 @@ def test_the_first_process_may_play_for_longer_than_anything_else_may_take() -> 
     store = HashStore()
     store.set_timeout(timedelta(milliseconds=50))
     with ThreadPoolExecutor(1) as second:
-        heard = second.submit(World(1, 2, store).command)
+        heard = second.submit(Processes(1, 2, store).command)
         with pytest.raises(DistStoreError):
             store.get("what nobody sets")  # so long has passed
-        World(0, 2, store).command("go on")  # type: ignore[arg-type] # what the other hears
+        Processes(0, 2, store).command("go on")  # type: ignore[arg-type] # what the other hears
         assert heard.result() == "go on"

@@ -24,7 +24,7 @@ from gymposium_train.learner.scoring import Entropy
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
 from gymposium_train.objective.terms import nll
-from gymposium_train.parallel.world import World
+from gymposium_train.parallel.world import Processes
 from gymposium_train.rows import Row, Tokens
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class ForwardResult:
 class ForwardPasses:
     """Runs rows and pairs through a model, in micro-batches of a given size."""
 
-    def __init__(self, model: Any, pad: int, settings: Optimizer, temperature: float, world: World) -> None:
+    def __init__(self, model: Any, pad: int, settings: Optimizer, temperature: float, world: Processes) -> None:
         """In a world of several processes, the model's parameters are sharded.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""

@@ -38,7 +38,7 @@ from gymposium_train.learner.scoring import Entropy
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensors import gather, put_back
 from gymposium_train.objective.mismatch import mismatch_kl
-from gymposium_train.parallel.world import ALONE, World
+from gymposium_train.parallel.world import ALONE, Processes
 from gymposium_train.rows import Row, Tokens, described
 
 
@@ -61,7 +61,7 @@ class LocalLearner:
         *,
         loss: Loss | None = None,
         dumps: Path | None = None,
-        world: World = ALONE,
+        world: Processes = ALONE,
     ) -> None:
         """A learner that only imitates needs no `loss`. Steps whose gradient is not finite are described in files under
         `dumps`. In a `world` of several processes each process makes a learner of the same model, keeps a part of it,

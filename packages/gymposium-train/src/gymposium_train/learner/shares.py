@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gymposium_train.learner.layouts import TokenSequence, microbatches
-from gymposium_train.parallel.world import World
+from gymposium_train.parallel.world import Processes
 
 Share = tuple[list[TokenSequence], bool]
 """A micro-batch, and whether what it gives is to be counted."""
 
 
-def shares(sequences: Sequence[TokenSequence], budget: int, layout: str, world: World) -> Iterator[Share]:
+def shares(sequences: Sequence[TokenSequence], budget: int, layout: str, world: Processes) -> Iterator[Share]:
     """This process's micro-batches, of at most `budget` tokens. Every process has as many, since none can gather
     weights alone: one that is through runs the shortest sequence for company, and nothing of it counts."""
     by_length = sorted(sequences, key=lambda sequence: len(sequence.ids))

@@ -11,11 +11,11 @@ from gymposium.errors import GymposiumError
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.parallel.parts import broadcast_tensor, gather_tensor
-from gymposium_train.parallel.world import World
+from gymposium_train.parallel.world import Processes
 
 
 def gather(
-    stepper: Stepper, reference: Reference | None, counts: Mapping[str, int], world: World
+    stepper: Stepper, reference: Reference | None, counts: Mapping[str, int], world: Processes
 ) -> Iterator[tuple[str, Tensor]]:
     """The weights that are learned, their optimizer's slots, the reference and some counts, one by one. Names are
     `kind|name` and, of the optimizer, `optimizer|parameter|slot`. What the processes have in parts is whole in it, so
@@ -35,7 +35,7 @@ def gather(
 
 @torch.no_grad()
 def put_back(
-    tensors: Mapping[str, Tensor] | None, stepper: Stepper, reference: Reference | None, world: World
+    tensors: Mapping[str, Tensor] | None, stepper: Stepper, reference: Reference | None, world: Processes
 ) -> dict[str, int]:
     """Put what `gather` gave in its place, one by one; returns the counts. The first process has the tensors.
 

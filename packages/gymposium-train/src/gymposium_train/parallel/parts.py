@@ -7,7 +7,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from gymposium_train.parallel.world import World
+from gymposium_train.parallel.world import Processes
 
 
 def full(tensor: Tensor) -> Tensor:
@@ -15,7 +15,7 @@ def full(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def gather_tensor(tensor: Tensor, world: World) -> Tensor | None:
+def gather_tensor(tensor: Tensor, world: Processes) -> Tensor | None:
     """The whole tensor, on the CPU of the first process. The others send their parts, need no memory beyond them, and
     get None. A collective: all processes call it."""
     if not isinstance(tensor, DTensor):
@@ -34,7 +34,7 @@ def gather_tensor(tensor: Tensor, world: World) -> Tensor | None:
     return whole
 
 
-def broadcast_tensor(whole: Tensor | None, like: Tensor, world: World) -> Tensor:
+def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Tensor:
     """The first process's tensor on the device and in the type of `like`, split over the processes as `like` is.
 
     The other processes pass None and receive only their part. A collective: all processes call it."""
@@ -56,7 +56,7 @@ def broadcast_tensor(whole: Tensor | None, like: Tensor, world: World) -> Tensor
     return DTensor.from_local(mine.to(like.device), mesh, placements, shape=like.shape, stride=like.stride())
 
 
-def _parts(whole: Tensor, world: World) -> list[Tensor]:
+def _parts(whole: Tensor, world: Processes) -> list[Tensor]:
     """The part of each process, by rank. FSDP2 splits the first dimension as `Tensor.chunk` does, so parts may be
     empty."""
     size = -(-len(whole) // world.size)

@@ -15,10 +15,10 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 
 from gymposium.errors import GymposiumError
-from gymposium_train.parallel.world import World
+from gymposium_train.parallel.world import Processes
 
 
-def shard(whole: nn.Module, model: Any, world: World, dtype: torch.dtype) -> None:
+def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) -> None:
     """Keep only this process's part of a model.
 
     `whole` is called once for each micro-batch and holds all of `model` that runs in it. Modules outside the layers

@@ -29,7 +29,7 @@ ends with an error."""
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Processes:
     """The processes that learn together, and the rank of this one. All call the same collectives in the same order."""
 
     rank: int = 0
@@ -87,12 +87,12 @@ class World:
                 dist.all_reduce(tensor)
 
 
-ALONE = World()
+ALONE = Processes()
 """A single process, which communicates with no other."""
 
 
 @contextmanager
-def joined() -> Iterator[World]:
+def joined() -> Iterator[Processes]:
     """Connect the processes that torchrun started, for as long as the block lasts; yields a world of one process if it
     did not start this one. Each process uses a GPU of its own if there are any."""
     size = processes()
@@ -107,6 +107,6 @@ def joined() -> Iterator[World]:
     groups, commands = PrefixStore("groups", store), PrefixStore("commands", store)
     dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=COLLECTIVE_TIMEOUT)
     try:
-        yield World(rank, size, commands)
+        yield Processes(rank, size, commands)
     finally:
         dist.destroy_process_group()

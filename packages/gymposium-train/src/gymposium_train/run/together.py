@@ -22,7 +22,7 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.learner import Learner, LocalLearner, Loss
 from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.parallel.environment import processes
-from gymposium_train.parallel.world import World, joined
+from gymposium_train.parallel.world import Processes, joined
 from gymposium_train.run.models import trainable
 
 
@@ -59,7 +59,7 @@ def check_processes(config: TrainConfig) -> None:
 
 
 @contextmanager
-def leading(directory: RunDirectory) -> Iterator[World]:
+def leading(directory: RunDirectory) -> Iterator[Processes]:
     """The first process does the run inside the block, and the others help. Where it fails they are not told: torchrun
     ends them."""
     with joined() as world:
@@ -91,7 +91,7 @@ def help_to_learn() -> RunDirectory:
 
 @contextmanager
 def learning(
-    config: TrainConfig, model: str | Path, dumps: Path, world: World
+    config: TrainConfig, model: str | Path, dumps: Path, world: Processes
 ) -> Iterator[tuple[LoadedModel, Learner]]:
     """The learner of the model at `model`, for as long as the block lasts, and the model as it is played and saved.
     Where several processes learn, that is one beside the learner's, in the CPU's memory."""
@@ -107,6 +107,8 @@ def learning(
         yield whole, learner
 
 
-def local_learner(config: TrainConfig, loaded: LoadedModel, world: World, dumps: Path | None = None) -> LocalLearner:
+def local_learner(
+    config: TrainConfig, loaded: LoadedModel, world: Processes, dumps: Path | None = None
+) -> LocalLearner:
     """The learner of this process, for reinforcement learning."""
     return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps, world=world)

@@ -16,7 +16,7 @@ from gymposium_agents.settings import PlayerSettings
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import View
-from gymposium_train.parallel.world import ALONE, World
+from gymposium_train.parallel.world import ALONE, Processes
 from gymposium_train.progress import Interruption
 from gymposium_train.run.watching import Watchers
 
@@ -30,7 +30,7 @@ class UnderWay:
     view: View
     interruption: Interruption
     watchers: Watchers
-    world: World = ALONE
+    world: Processes = ALONE
     """The processes of the run."""
     games: tuple[Game, ...] = ()
     _recorded: dict[str, set[str]] = field(default_factory=dict)
