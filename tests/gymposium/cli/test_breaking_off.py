@@ -87,7 +87,7 @@ def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tm
     assert [len(line["events"]) for line in broken] == [3]
     checked = gymposium("--plugin", "fragile.py", "verify", "m/matches.jsonl")
     assert checked.returncode == 1
-    assert "the match broke off: RuntimeError: out of ink" in checked.stdout
+    assert "The match broke off: RuntimeError: out of ink" in checked.stdout
     shown = gymposium("--plugin", "fragile.py", "replay", "m/matches.jsonl", "--match", broken[0]["id"])
     assert shown.returncode == 0, shown.stderr
     assert "broke off: RuntimeError: out of ink" in shown.stdout
