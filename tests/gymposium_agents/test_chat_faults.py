@@ -38,7 +38,7 @@ TWICE = b'{"choices": [{"message": {"content": "a1"}}], "choices": [{"message": 
 
 FAULTS: dict[str, tuple[Answer, str]] = {
     "nested": (Answer(body=NESTED), "nested too deeply"),
-    "key twice": (Answer(body=TWICE), "'choices' twice"),
+    "key twice": (Answer(body=TWICE), "'choices' stands there twice"),
     "cut short": (Answer(body=body()[:-9]), "not with a chat completion"),
     "no number": (Answer(body=body().replace(b"10,", b"NaN,")), "NaN is no JSON number"),
     "utf-16": (Answer(body=body().decode().encode("utf-16")), "utf-8"),

@@ -106,8 +106,9 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
             value, low, high = score["readings"][reading]
             assert value == replies.count(reading) / len(replies)
             assert low < value < high
-        full = sum(record.ending.failure_of(seat) is not None for record, seat in mine)
-        assert score["counts"]["failures"]["out of context"] == full > 0
+        failures = [failure.kind for record, seat in mine if (failure := record.ending.failure_of(seat)) is not None]
+        assert score["counts"]["failures"]["out of context"] == failures.count("out of context") > 0
+        assert sum(score["counts"]["failures"].values()) == len(failures)
         assert score["usage"]["tokens_per_move"][0] == 7
         assert score["usage"]["seconds_per_move"][0] == 0.25
     assert found["seats"][0]["usage"]["prompt_tokens"] % 100 == 0

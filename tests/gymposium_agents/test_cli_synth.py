@@ -162,7 +162,11 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
 def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20"):
         made(*ASKED, "--keep", "draw", "--out", tmp_path / "a")
-    assert sorted(file.name for file in (tmp_path / "a").iterdir()) == ["matches.jsonl", "settings.json"]
+    assert sorted(file.name for file in (tmp_path / "a").iterdir()) == [
+        "matches.jsonl",
+        "matches.manifest.json",
+        "settings.json",
+    ]
 
 
 @pytest.mark.parametrize(
