@@ -61,6 +61,9 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
             return st.lists(values(node["items"]), min_size=node.get("minItems", 0), max_size=3)
         case _ if "properties" in node:
             below_it = {name: values(found) for name, found in node["properties"].items()}
+            if node.get("title") == "VllmSettings":  # checks these itself, so its schema does not say them
+                below_it["at_once"] = st.none() | st.integers(min_value=1)
+                below_it["request_seconds"] = st.floats(0.001, 1e9)
             chooses = [name for name, found in node["properties"].items() if "const" in found]
             needed = {name: below_it.pop(name) for name in (*node.get("required", ()), *chooses)}
             return st.fixed_dictionaries(needed, optional=below_it)

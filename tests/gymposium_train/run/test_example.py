@@ -101,4 +101,4 @@ def test_a_credit_with_a_built_in_name_is_a_broken_plugin(tmp_path: Path) -> Non
 @pytest.mark.parametrize("module", ["rank", "awr"])
 def test_the_how_to_shows_the_files_of_the_example(module: str) -> None:
     code = (EXAMPLE / "src" / "example_learning" / f"{module}.py").read_text(encoding="utf-8")
-    assert f"```python\n{code}```" in HOW_TO.read_text(encoding="utf-8")
+    assert f"```{{code-block}} python\n{code}```" in HOW_TO.read_text(encoding="utf-8")
