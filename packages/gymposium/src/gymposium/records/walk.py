@@ -79,6 +79,9 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
                 played = error.played
             for turn in running.turns[heard:]:
                 step.replies.setdefault(turn.seat, []).append(RecordedReply(turn, reasons[turn.seat]))
+        if record.ending.broke_off and len(match.events) > len(record.events):
+            yield steps.break_off(step, match)  # the engine failed here in the recorded match, and does not fail now
+            return
         yield steps.end(step, match)
     if not match.to_move():
         yield steps.begin(match)
@@ -114,6 +117,13 @@ class _Steps(Generic[T]):
         self._shown = self.at + len(moves)
         self._check(match.events[: self._shown])
         step.moves = dict(moves)
+        return step
+
+    def break_off(self, step: Decision[T], match: Match) -> Decision[T]:
+        """The decision in which the recorded match broke off, with the moves that the record still has."""
+        recorded = match.events[: len(self._record.events)]
+        self._check(recorded)
+        step.moves = dict(recorded[self.at : self.at + len(step.seats)])
         return step
 
     def _check(self, events: Sequence[Event]) -> None:
