@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,12 @@ from gymposium.reading import reader
 if TYPE_CHECKING:
     from gymposium_agents.loading import LoadedModel
     from gymposium_agents.small_size import SmallModel
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the commands that tests start, also if pytest was started with it ignored (`nohup`, `&`)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
