@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,19 @@ HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "credit-or-objective.md
 ALL = ("credit.kind=rank", "credit.scale=2", "objective.kind=awr", "engine.kind=tallied", "engine.every=5")
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages into which pip has installed the example, without what it depends on."""
+    site = tmp_path_factory.mktemp("example") / "site"
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
+    subprocess.run([*pip, "--target", str(site), str(EXAMPLE)], check=True)
+    return site
+
+
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A host that has found the example by its metadata."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    [(name, value)] = project["entry-points"]["gymposium"].items()
-    info = tmp_path / "site" / f"example_learning-{project['version']}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    (info / "entry_points.txt").write_text(f"[gymposium]\n{name} = {value}\n")
-    for place in (tmp_path / "site", EXAMPLE / "src"):
-        monkeypatch.syspath_prepend(place)
+def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A host that has found the installed example."""
+    monkeypatch.syspath_prepend(site)
     host.cache_clear()
     yield host()
     host.cache_clear()
