@@ -34,12 +34,10 @@ class Words:
     """Words for `2048`."""
 
     move_pattern = re.compile("|".join(_MOVES))
+    names = _MOVES
 
     def __init__(self, max_tile: int) -> None:
         self._max_tile = max_tile
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -5,15 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import CHANCE, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MOVES = ("hit", "stand")
 _CARDS = 52
@@ -26,9 +24,7 @@ class Blackjack:
     """Words for `blackjack`."""
 
     move_pattern = re.compile(r"hit|stand")
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _MOVES
+    names = _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -74,18 +70,16 @@ class BlackjackGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("blackjack", {}), Blackjack())
-        self.resamples = True  # by `sample` below
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Draw the hidden card anew from those that the seat has not seen."""
-        steps = match.state.full_history()
-        world = OpenSpielMatch(self, self.start(), [], None, rng)
-        seen = {step.action for number, step in enumerate(steps) if step.player == CHANCE and number != _HIDDEN}
-        unseen = [card for card in range(_CARDS) if card not in seen]
-        hidden = unseen[int(rng.random() * len(unseen))] if match.to_move() else steps[_HIDDEN].action
-        for number, step in enumerate(steps):
-            world._step_recorded(step.player, hidden if number == _HIDDEN else step.action)
-        return world
+        history = match.state.history()
+        if match.to_move():
+            drawn = [event.seat == CHANCE for event in match.events]
+            seen = {card for number, card in enumerate(history) if drawn[number] and number != _HIDDEN}
+            unseen = [card for card in range(_CARDS) if card not in seen]
+            history[_HIDDEN] = unseen[int(rng.random() * len(unseen))]
+        return self.world(match, history, rng)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat)

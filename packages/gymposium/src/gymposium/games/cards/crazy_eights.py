@@ -6,19 +6,17 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import NoSampler
 from gymposium.games.cards.crazy_eights_history import CARDS, DEALER, SUITS, CrazyEightsHistory, HandRules, begin, steps
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
-from gymposium.games.protocol import CHANCE, Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import GameSpec
 
 _TRIES = 1000
 _VIEW = re.compile(
@@ -49,6 +47,7 @@ class CrazyEights:
     """Words for `crazy_eights` with one deck."""
 
     move_pattern = re.compile(rf"draw|pass|{'|'.join(SUITS)}|[2-9TJQKA][cdhs]")
+    names = _NAMES
 
     def __init__(
         self, players: int, max_draw_cards: int, max_turns: int, use_special_cards: bool, reshuffle: bool
@@ -57,9 +56,6 @@ class CrazyEights:
         self.specials, self.reshuffle = use_special_cards, reshuffle
         self.table = HandRules(players, use_special_cards, reshuffle)
         self.histories = HandHistories(partial(begin, self.table))
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _NAMES
 
     def rules(self, seat: int, style: Style) -> str:
         n, draws = self.players, self.max_draw
@@ -159,10 +155,6 @@ class CrazyEightsGame(OpenSpielGame):
         words = CrazyEights(**params)
         super().__init__(spec, params, engine_game("crazy_eights", params), words)
         self.table, self.histories = words.table, words.histories
-        self.resamples = True  # by `sample` below: the engine has none
-        start = self.start()
-        start.apply_action(DEALER)
-        self._dealt = [start.action_to_string(CHANCE, card) for card in range(len(CARDS))]
         # The engine has -544 for every rule set, with other points than those that it pays.
         self.utility_range = (-float(MOST_LEFT), 0.0)
         # And 10,000 for its length. Cards are drawn until there is no stock; whoever passes before has drawn some.
@@ -184,14 +176,7 @@ class CrazyEightsGame(OpenSpielGame):
             cards = _redeal(self.table, history, seat, rng)
             if any(card in put_back and index <= hands for index, card in cards.items()):
                 continue  # an eight that was turned up and put back was in nobody's hand
-            events = match.events.copy()
-            for index, card in cards.items():
-                history[index] = card
-                events[index] = Event(CHANCE, self._dealt[card])
-            state = self.start()
-            for action in history:
-                state.apply_action(action)
-            return OpenSpielMatch(self, state, events, None, rng)
+            return self.world(match, [cards.get(index, action) for index, action in enumerate(history)], rng)
         raise NoSampler(f"{self.name}: no deal was found in {_TRIES} tries without the eights that were put back.")
 
 

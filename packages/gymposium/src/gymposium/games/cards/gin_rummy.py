@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyspiel
 
@@ -17,9 +17,7 @@ from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.protocol import CHANCE, Event, Style
-
-if TYPE_CHECKING:
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _CARDS = [f"{rank}{suit}" for suit in "scdh" for rank in "A23456789TJQK"]
 _VALUES = [min(10, card % 13 + 1) for card in range(52)]
@@ -34,6 +32,7 @@ class GinRummy:
     move_pattern = re.compile(
         r"pass|knock|draw (upcard|stock)|(discard|lay off) {0}|meld {0}( {0}){{2,4}}".format("[A2-9TJQK][scdh]")
     )
+    names = None  # a card may be discarded or laid off
 
     def __init__(
         self, hand_size: int, knock_card: int, oklahoma: bool, gin_bonus: int, undercut_bonus: int, start: pyspiel.State
@@ -44,9 +43,6 @@ class GinRummy:
         self.melds = [sorted(map(_CARDS.index, _cards_in(text.rpartition(" ")[2]))) for text in texts]
         self._named = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
         self._named.update({_MELDS + i: f"meld {_told(meld)}" for i, meld in enumerate(self.melds)})
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
-        return None  # a card may be discarded or laid off
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         with_card = "lay off" if state.current_phase() == _PHASE.LAYOFF else "discard"
@@ -235,7 +231,6 @@ class GinRummyGame(OpenSpielGame):
         self._start = engine.new_initial_state()
         self.gin = GinRummy(**params, start=self._start)
         super().__init__(spec, params, engine, self.gin)
-        self.resamples = True  # by `sample` below: the engine's own hands back the true state
         self._dealt = [self._start.action_to_string(CHANCE, card) for card in range(52)]
         # More than the engine's own bound (gin_rummy.h, kMaxPossibleDeadwood = 98 for every hand size): nobody has to
         # lay melds, so ten cards that count 10 each can be left over.

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _VIEW = re.compile(
     r"P\d hand: (.*)\nP\d action sequence: (.*)\nPoint card sequence: (.*)\nWin sequence: (.*)\nPoints: (.*)\n"
@@ -39,12 +37,10 @@ class Goofspiel:
 
     def __init__(self, num_cards: int, points_order: str) -> None:
         self.num_cards, self.points_order = num_cards, points_order
-        self._cards = range(1, num_cards + 1)
-        self._bids = {str(card - 1): str(card) for card in self._cards}  # the engine counts bids from 0
-        self._prizes = [str(card) for card in (reversed(self._cards) if points_order == "descending" else self._cards)]
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return [f"bid {card}" for card in self._cards]
+        cards = range(1, num_cards + 1)
+        self.names = [f"bid {card}" for card in cards]
+        self._bids = {str(card - 1): str(card) for card in cards}  # the engine counts bids from 0
+        self._prizes = [str(card) for card in (reversed(cards) if points_order == "descending" else cards)]
 
     def rules(self, seat: int, style: Style) -> str:
         n = self.num_cards

@@ -6,18 +6,16 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import BadParameter, NoSampler
 from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.protocol import CHANCE, Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import GameSpec
 
 _TRIES = 10_000
 _VIEW = re.compile(
@@ -28,6 +26,8 @@ _VIEW = re.compile(
 class Hanabi:
     """Words for `hanabi`."""
 
+    names = None  # whom a hint is for depends on the seat that gives it
+
     def __init__(self, deck: Deck, max_information_tokens: int, max_life_tokens: int) -> None:
         self.deck, self.hints, self.lives = deck, max_information_tokens, max_life_tokens
         self._moves = [deck.moves(seat) for seat in range(deck.players)]
@@ -37,9 +37,6 @@ class Hanabi:
 
     def begin(self) -> HanabiHistory:
         return HanabiHistory(self.deck, self._moves)
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None  # whom a hint is for depends on the seat that gives it
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._moves[seat][action] for action in actions]
@@ -155,9 +152,6 @@ class HanabiGame(OpenSpielGame):
         engine = engine_game("hanabi", params)
         super().__init__(spec, params, engine, words)
         self.deck, self.words = deck, words
-        self.resamples = True  # by `sample` below: the engine has none
-        start = self.start()
-        self._dealt = [start.action_to_string(CHANCE, card) for card in range(len(deck.names))]
         # Every card played or discarded but the last ones is replaced; a hint takes a token, which they may bring back.
         gone = deck.size - deck.players * deck.hand_size + deck.players
         self.max_decisions = 2 * gone + hints + deck.colors
@@ -178,14 +172,9 @@ class HanabiGame(OpenSpielGame):
             chosen = [cards[rng.randrange(len(cards))] for cards in may]
             if len(set(chosen)) < len(chosen):
                 continue
-            events = match.events.copy()
             for index, i in zip(places, chosen, strict=True):
                 history[index] = pool[i]
-                events[index] = Event(CHANCE, self._dealt[pool[i]])
-            state = self.start()
-            for action in history:
-                state.apply_action(action)
-            return OpenSpielMatch(self, state, events, None, rng)
+            return self.world(match, history, rng)
         raise NoSampler(f"{self.name}: no other hand was found in {_TRIES} tries that the hints allow.")
 
     def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:

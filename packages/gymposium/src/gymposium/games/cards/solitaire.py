@@ -8,17 +8,15 @@ future chance: the same for a player, and perfect information for search.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import action_names
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _RANKS, _SUITS = "A23456789TJQK", "shcd"
 _CARDS = frozenset(rank + suit for rank in _RANKS for suit in _SUITS)
@@ -41,10 +39,7 @@ class Solitaire:
 
     def __init__(self, engine: pyspiel.Game, depth_limit: int) -> None:
         self.limit = depth_limit
-        self._names = [_name(text.translate(_PLAIN)) for text in action_names(engine)]
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
+        self.names = [_name(text.translate(_PLAIN)) for text in action_names(engine)]
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -89,7 +84,7 @@ class Solitaire:
         points = f"{state.returns()[0]:g}"
         over = state.is_terminal()
         if style == "compact":
-            legal = ", ".join([self._names[action] for action in state.legal_actions(seat)])
+            legal = ", ".join([self.names[action] for action in state.legal_actions(seat)])
             shown = "".join([f"pile {pile}\n" for pile in piles])
             return (
                 f"waste {' '.join(waste) or 'none'}\n"

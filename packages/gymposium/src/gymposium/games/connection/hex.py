@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, Frame, action_names, any_of, letters, naming, sides_to_join, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 
@@ -21,7 +18,7 @@ class Hex:
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size
-        self._names = action_names(engine)
+        self.names = action_names(engine)
         columns = letters(board_size)
         self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}")
         self._frame = Frame(columns, range(1, board_size + 1))
@@ -36,9 +33,6 @@ class Hex:
             f"touches up to six others: b2 touches b1 and c1 above, a2 and c2 beside it, a3 and b3 below. An empty "
             f"cell is shown as a dot.\n"
         )
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
 
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = self._goals[seat]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import (
@@ -18,9 +19,6 @@ from gymposium.games.openspiel.boards import (
 )
 from gymposium.games.protocol import Style
 
-if TYPE_CHECKING:
-    import pyspiel
-
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
 _BOARD = 90
@@ -33,15 +31,13 @@ class LinesOfAction:
     """Words for `lines_of_action`."""
 
     move_pattern = re.compile("[a-h][1-8]" * 2)
+    names = None
 
     def __init__(self, engine: pyspiel.Game, max_game_length: int) -> None:
         self.max_game_length = max_game_length
         # The engine has two actions for each step, one of them a capture: b1-b3 and b1xb3. What stands on the square
         # tells which is meant, so both have the same name.
         self._names = [name[:2] + name[3:] for name in action_names(engine)]
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._names[action] for action in actions]

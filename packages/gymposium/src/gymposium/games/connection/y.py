@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.connection.hexagons import Hexagons
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 
@@ -23,10 +20,8 @@ class Y:
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size
         self._board = Hexagons(engine)
+        self.names = self._board.names
         self.move_pattern = re.compile(self._board.pattern)
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._board.names
 
     def rules(self, seat: int, style: Style) -> str:
         size, rows = self.board_size, self._board.rows

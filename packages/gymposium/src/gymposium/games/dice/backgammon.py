@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 _CHECKERS = 15
@@ -72,6 +70,7 @@ class Backgammon:
     """Words for `backgammon`, without the doubling cube."""
 
     move_pattern = re.compile(f"pass|{_STEP}(?: {_STEP}(?:{_LOW})?)?")
+    names = None
 
     def __init__(self, engine: pyspiel.Game, scoring_type: str, max_player_turns: int) -> None:
         self.scoring_type = scoring_type
@@ -80,9 +79,6 @@ class Backgammon:
         """Names of the actions that depend only on seat and roll, for each seat and roll as the engine writes it."""
         self._places = [_points(seat) for seat in (0, 1)]
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         roll = _ROLL.search(state.observation_string(seat))

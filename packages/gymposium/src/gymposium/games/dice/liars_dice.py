@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _RULE = {
     "reset-face": "either more dice, of any face, or as many dice of a higher face",
@@ -35,10 +32,7 @@ class LiarsDice:
             bids = [f"{quantity}x{face}" for quantity in quantities for face in faces]
         else:
             bids = [f"{quantity}x{face}" for face in faces for quantity in quantities]
-        self._names = [*bids, "liar"]
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
+        self.names = [*bids, "liar"]
 
     def rules(self, seat: int, style: Style) -> str:
         n, sides = self.numdice, self.dice_sides
@@ -69,7 +63,7 @@ class LiarsDice:
         if style == "compact":
             end = f"result {result:+d}\n" if over else ""
             return (
-                f"dice {' '.join(dice)}\nbids {' '.join(moves) or 'none'}\n{end}{legal_line(state, seat, self._names)}"
+                f"dice {' '.join(dice)}\nbids {' '.join(moves) or 'none'}\n{end}{legal_line(state, seat, self.names)}"
             )
         mine = f"You rolled {_and(dice)}. Your opponent's {'die is' if self.numdice == 1 else 'dice are'} hidden."
         if not moves:

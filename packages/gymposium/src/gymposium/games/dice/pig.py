@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
 _MOVES = ("roll", "stop")
@@ -34,12 +31,10 @@ class Pig:
     """Words for `pig` with two players."""
 
     move_pattern = re.compile("|".join(_MOVES))
+    names = _MOVES
 
     def __init__(self, engine: pyspiel.Game, winscore: int, diceoutcomes: int, horizon: int) -> None:
         self.winscore, self.diceoutcomes, self.horizon = winscore, diceoutcomes, horizon
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.hidden_boards.battleship_fleets import Lie, Shot, draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _ROWS = "ABCDEFGHIJ"  # battleship.cc allows ten rows and columns at most
 _MARKS = {"W": "*", "H": "#", "S": "X"}
@@ -63,9 +61,6 @@ class Battleship:
             self._parts[f"oppshot_{place}"] = ("theirs", square)
             for told in "WHS":
                 self._parts[f"shot_{place}:{told}"] = ("shot", (square, told))
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self.names
 
     def rules(self, seat: int, style: Style) -> str:
         last = f"{_ROWS[self.height - 1]}{self.width}"
@@ -199,7 +194,6 @@ class BattleshipGame(OpenSpielGame):
         if words.loss_multiplier != 1:
             spec = replace(spec, utility="general_sum")
         super().__init__(spec, params, engine_game("battleship", engine), words)
-        self.resamples = True  # by `sample` below
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         words, other = self.wording, 1 - seat

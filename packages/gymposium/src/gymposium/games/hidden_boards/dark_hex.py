@@ -5,18 +5,16 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import NoSampler
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import ORDER, Frame, action_names, any_of, letters, naming, sides_to_join, to_move
 from gymposium.games.protocol import Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _ATTEMPTS = 300
@@ -45,9 +43,6 @@ class DarkHex:
         self.move_pattern = re.compile(f"[{self._columns}]{any_of(num_rows)}")
         self._frame = Frame(self._columns, range(1, num_rows + 1))
         self._goals = sides_to_join(num_cols, num_rows)
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self.names
 
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = self._goals[seat]
@@ -115,7 +110,6 @@ class DarkHexGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         engine = engine_game("dark_hex", params)
         super().__init__(spec, params, engine, DarkHex(engine, **params))
-        self.resamples = True  # by `sample` below
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         # The engine's view holds the count of both players' tries even where it is not to be told (`dark_hex.cc`,

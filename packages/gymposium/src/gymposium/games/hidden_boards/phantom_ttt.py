@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 _SQUARES = [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
@@ -35,12 +32,10 @@ class PhantomTicTacToe:
     """Words for `phantom_ttt`."""
 
     move_pattern = re.compile(r"[a-c][1-3]")
+    names = _SQUARES
 
     def __init__(self, engine: pyspiel.Game, obstype: str, gameversion: str) -> None:
         self.obstype, self.gameversion = obstype, gameversion
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _SQUARES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.pictures import board, disc
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 
@@ -23,15 +21,14 @@ _MARKS = "xo"
 class ConnectFour:
     """Words for `connect_four`, for any board size."""
 
+    move_pattern = re.compile(r"[1-9]\d?")
+
     def __init__(self, rows: int, columns: int, x_in_row: int) -> None:
         self.rows, self.columns, self.x_in_row = rows, columns, x_in_row
-        self.move_pattern = re.compile(r"[1-9]\d?")
-        # one character a cell, except that two-digit columns need two
+        self.names = [str(column) for column in range(1, columns + 1)]
         self._width = len(str(columns))
-        self._footer = " ".join(str(c).rjust(self._width) for c in range(1, columns + 1))
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return [str(column) for column in range(1, self.columns + 1)]
+        """Characters of a cell: as many as the highest column number has."""
+        self._footer = " ".join([name.rjust(self._width) for name in self.names])
 
     def rules(self, seat: int, style: Style) -> str:
         mark = _MARKS[seat]
@@ -59,9 +56,8 @@ class ConnectFour:
 
     def render_html(self, state: pyspiel.State, seat: int) -> str:
         rows = state.observation_string(seat).split()
-        names = [str(column) for column in range(1, self.columns + 1)]
         drawn = {"x": disc("one"), "o": disc("two")}
-        return board(rows, drawn, column_names=names, told=f"Board: {' '.join(rows)}")
+        return board(rows, drawn, column_names=self.names, told=f"Board: {' '.join(rows)}")
 
 
 def _apart(board: str) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import ORDER, Frame, any_of, letters, naming_with_corners, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "bw"
 
@@ -24,12 +22,10 @@ class Gomoku:
 
     def __init__(self, size: int, connect: int, anti: bool, wrap: bool) -> None:
         self.size, self.connect, self.anti, self.wrap = size, connect, anti, wrap
-        self.move_pattern = re.compile(f"[{letters(size)}]{any_of(size)}")
-        self._frame = Frame(letters(size), range(size, 0, -1))
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        # the engine counts from the top left, row by row
-        return [f"{column}{row}" for row in range(self.size, 0, -1) for column in letters(self.size)]
+        columns, rows = letters(size), range(size, 0, -1)
+        self.names = [f"{column}{row}" for row in rows for column in columns]  # the engine counts from the top left
+        self.move_pattern = re.compile(f"[{columns}]{any_of(size)}")
+        self._frame = Frame(columns, rows)
 
     def rules(self, seat: int, style: Style) -> str:
         size, connect, mark = self.size, self.connect, _MARKS[seat]

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, legal_line
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
@@ -57,13 +56,10 @@ class NineMensMorris:
         picture = _read(str(engine.new_initial_state())).lines
         self._places = [(y, x) for y, line in enumerate(picture) for x, mark in enumerate(line) if mark == "."]
         self.points = [f"{_COLUMNS[x]}{(_LINES + 1 - y) // 2}" for y, x in self._places]
-        self._names = self.points + [start + end for start in self.points for end in self.points]
+        self.names = self.points + [start + end for start in self.points for end in self.points]
         self._labels = [f"{(_LINES + 1 - y) // 2} " if y % 2 == 0 else "  " for y in range(_LINES)]
         point = "|".join(self.points)
         self.move_pattern = re.compile(f"(?:{point})(?:{point})?")
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
 
     def rules(self, seat: int, style: Style) -> str:
         colour = _COLOURS[seat]
@@ -101,7 +97,7 @@ class NineMensMorris:
             return (
                 f"turns {view.turns}\nW {' '.join(on['W']) or 'none'} hand {hand[0]}\n"
                 f"B {' '.join(on['B']) or 'none'} hand {hand[1]}\n{'remove' if view.removing else 'move'}\n"
-                f"{legal_line(state, seat, self._names)}"
+                f"{legal_line(state, seat, self.names)}"
             )
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         turn = f", to {_task(view, seat)}" if player == seat else ""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.pictures import board, cross, ring
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 _RULES = (
@@ -30,12 +27,10 @@ class TicTacToe:
     """Words for `tic_tac_toe`."""
 
     move_pattern = re.compile(r"[a-c][1-3]")
+    names = tuple([f"{column}{row}" for row in "321" for column in "abc"])  # the engine counts from the top left
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._told = lru_cache(maxsize=None)(_tell)  # 5,478 boards for each seat and style
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

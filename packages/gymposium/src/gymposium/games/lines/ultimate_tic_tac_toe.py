@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, spaced
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -67,14 +65,12 @@ class UltimateTicTacToe:
     """Words for `ultimate_tic_tac_toe`."""
 
     move_pattern = re.compile(r"board [1-9]|[1-9]/[1-9]")
+    names = None
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._names = _names()
         self._winner = lru_cache(maxsize=None)(_winner)  # of at most 19,683 boards
         self._won = lru_cache(maxsize=_KEPT)(_won)
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._names[state.action_to_string(seat, action)] for action in actions]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.protocol import Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import GameSpec
 
 AGREE = "agree"
 
@@ -25,6 +23,7 @@ class Bargaining:
         self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
         offers = [offer.quantities for offer in engine.all_offers()]
         self._taken = [" ".join(map(str, quantities)) for quantities in offers]
+        self.names = [*(f"take {quantities}" for quantities in self._taken), AGREE]
         self._agree = len(offers)  # the engine's next action; chance outcomes have numbers of their own
         self.move_pattern = re.compile(rf"{AGREE}|take \d \d \d")
         first = engine.new_initial_state()
@@ -37,9 +36,6 @@ class Bargaining:
         totals = [sum(pool) for pool in self.pools]
         self._least, self._most = min(totals), max(totals)
         self._worth = int(engine.max_utility())
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return [*(f"take {quantities}" for quantities in self._taken), AGREE]
 
     def rules(self, seat: int, style: Style) -> str:
         items = " ".join(self._items)
@@ -137,7 +133,6 @@ class BargainingGame(OpenSpielGame):
             for pool, one, other in zip(words.pools, *words.values, strict=True)
         ]
         self._odds = self.start().chance_outcomes()
-        self.resamples = True  # by `sample` below
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         return super().chances(state) if state.history() else self._odds
@@ -153,12 +148,7 @@ class BargainingGame(OpenSpielGame):
         deal, *actions = match.state.history()
         pools, values = self.wording.pools, self.wording.values[seat]
         fits = [d for d in range(len(pools)) if pools[d] == pools[deal] and values[d] == values[deal]]
-        state, events = self.start(), match.events.copy()
-        chosen = rng.choice(fits)
-        events[0] = Event(events[0].seat, self._deals[chosen])
-        for action in (chosen, *actions):
-            state.apply_action(action)
-        return OpenSpielMatch(self, state, events, None, rng)
+        return self.world(match, [rng.choice(fits), *actions], rng)
 
 
 game = BargainingGame

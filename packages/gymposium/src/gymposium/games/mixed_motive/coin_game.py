@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import ORDER, letters, to_move
-from gymposium.games.protocol import Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _MOVES = ("up", "down", "left", "right", "stand")
@@ -27,6 +25,7 @@ class CoinGame:
     """Words for `coin_game` with two players."""
 
     move_pattern = re.compile("|".join(_MOVES))
+    names = _MOVES
 
     def __init__(
         self, rows: int, columns: int, episode_length: int, num_coins_per_color: int, num_extra_coin_colors: int
@@ -35,9 +34,6 @@ class CoinGame:
         self.colours, self.coins = letters(2 + num_extra_coin_colors), num_coins_per_color
         self._setup = 2 + 2 + len(self.colours) * self.coins
         """Number of chance outcomes: two colours, two places of players, and one place for each coin."""
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _MOVES
 
     def made(self, state: pyspiel.State) -> int:
         """Return the number of moves so far. The engine counts them but does not show them."""
@@ -108,7 +104,6 @@ class CoinGameGame(OpenSpielGame):
         more = min(words.coins, words.length - most)
         bad = min((len(words.colours) - 2) * words.coins, words.length)
         self.utility_range = (float(-(bad**2)), float(most**2 + more**2))
-        self.resamples = True  # by `sample` below
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{super().view_of(state, seat)}\nmoves {self.wording.made(state)}"
@@ -116,12 +111,8 @@ class CoinGameGame(OpenSpielGame):
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Draw the partner's colour anew. Only it is hidden, and no move depends on it."""
         history, other = match.state.history(), 1 - seat
-        colour = rng.choice([c for c in range(len(self.wording.colours)) if c != history[seat]])
-        state, events = self.start(), match.events.copy()
-        events[other] = Event(events[other].seat, str(colour))
-        for index, action in enumerate(history):
-            state.apply_action(colour if index == other else action)
-        return OpenSpielMatch(self, state, events, None, rng)
+        history[other] = rng.choice([c for c in range(len(self.wording.colours)) if c != history[seat]])
+        return self.world(match, history, rng)
 
 
 game = CoinGameGame

@@ -1,8 +1,8 @@
 """OpenSpiel games as `Game` and `Match`.
 
-Chance is drawn from the match's own stream, one draw for each chance node, and recorded as an event
-with the engine's text for the outcome. Simultaneous moves go to the engine as the joint action that
-they are (`apply_actions`); encoding them as one flat action is where other adapters go wrong.
+Chance is drawn from the match's own stream, one draw for each chance node, and recorded as an event with the engine's
+text for the outcome. Simultaneous moves go to the engine as a joint action (`apply_actions`), never encoded as one flat
+action.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 _RESAMPLES = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
-"""The engine's games with a sound `resample_from_infostate` (open_spiel 2.0.2). Three more have one that is
-not: gin_rummy's hands back the true state, and those of euchre and hearts keep hidden moves (the discard, the
-pass) as they truly were, in deals where they are often not even legal. blackjack's draws in an order that depends on
-the hidden card, so that equal generators tell it. universal_poker's is for two seats, and ends
-the process with more. All others abort in C++."""
+"""Games whose engine has a sound `resample_from_infostate` (open_spiel 2.0.2).
+
+Four others have an unsound one. gin_rummy's returns the true state. Those of euchre and hearts keep hidden moves (the
+discard, the pass) as they were, in deals where they are often illegal. blackjack's draws in an order that depends on
+the hidden card, so equal generators reveal it. universal_poker's is for two seats, and ends the process with more. All
+other games abort in C++."""
 
 
 class OpenSpielGame:
@@ -51,25 +52,22 @@ class OpenSpielGame:
         self.max_decisions: int = engine.max_game_length() * (
             self.seats if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else 1
         )
-        self.resamples = kind.short_name in _RESAMPLES and not (kind.short_name == "universal_poker" and self.seats > 2)
+        self._resamples = kind.short_name in _RESAMPLES and (kind.short_name != "universal_poker" or self.seats == 2)
         self.hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
-        # A perfect-information game's information state is its whole history: what is on the board is
-        # a smaller key for the same knowledge.
+        # In a game of perfect information the information state is the whole history. The board is a smaller key for
+        # the same knowledge.
         self._view_is_board = kind.provides_observation_string and not (
             self.hides and kind.provides_information_state_string
         )
         self._tensor_is_board = kind.provides_observation_tensor and not (
             self.hides and kind.provides_information_state_tensor
         )
-        self.tensor_shape: tuple[int, ...] | None
+        self.tensor_shape: tuple[int, ...] | None = None
         if self._tensor_is_board:
             self.tensor_shape = tuple(engine.observation_tensor_shape())
         elif kind.provides_information_state_tensor:
             self.tensor_shape = tuple(engine.information_state_tensor_shape())
-        else:
-            self.tensor_shape = None
-        names = wording.move_names(engine)
-        self.names: list[str] | None = None if names is None else list(names)
+        self.names: list[str] | None = None if wording.names is None else list(wording.names)
         self.actions: dict[str, int] = {name: i for i, name in enumerate(self.names or ())}
         if len(self.actions) != len(self.names or ()):
             raise ValueError(f"{self.name}: two actions share a name")
@@ -115,24 +113,38 @@ class OpenSpielGame:
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
-        if self.hides and state.is_terminal():  # everybody is told the result, even where the engine's view keeps it
+        if self.hides and state.is_terminal():  # all seats learn the result, even if the engine's view omits it
             return f"{view}\nreturns {state.returns()}"
         return view
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Implement `match.resample` with the engine's own sampler.
 
-        A game whose engine has no sound sampler overrides this in a subclass that sets `resamples`."""
-        if not self.resamples:
+        A game whose engine has no sound sampler overrides this in a subclass."""
+        if not self._resamples:
             raise NoSampler(
                 f"{self.name} hides something, and its engine has no sound sampler of the worlds that a seat's own "
                 f"view allows. A player's ask.sampler.worlds() looks for worlds along what the seat saw instead."
             )
-        state = match.state.resample_from_infostate(seat, rng.random)
-        world = OpenSpielMatch(self, self.start(), [], None, rng)
-        for step in state.full_history():
-            world._step_recorded(step.player, step.action)
-        return world
+        return self.world(match, match.state.resample_from_infostate(seat, rng.random).history(), rng)
+
+    def world(self, match: OpenSpielMatch, history: Sequence[int], rng: random.Random) -> OpenSpielMatch:
+        """Return the match that this history leads to: as many actions as in `match`, by the same seats and chance.
+
+        Later chance is drawn from `rng`."""
+        state, events = self.start(), match.events.copy()
+        for number, (action, was) in enumerate(zip(history, match.state.history(), strict=True)):
+            if action != was:
+                seat = events[number].seat
+                events[number] = Event(seat, self._name(state, seat, action))
+            state.apply_action(action)
+        return OpenSpielMatch(self, state, events, None, rng)
+
+    def _name(self, state: pyspiel.State, seat: int, action: int) -> str:
+        """Return the name of a move, or of a chance outcome."""
+        if seat == CHANCE:
+            return self.outcome(state, action)
+        return self.name_moves(state, seat, [action])[0] if self.names is None else self.names[action]
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
         if self.tensor_shape is None:
@@ -144,7 +156,7 @@ class OpenSpielGame:
 
 
 class OpenSpielMatch:
-    """A match of an OpenSpiel game. `state` is the engine's; only search over sampled worlds reads it."""
+    """A match of an OpenSpiel game. Apart from its game and words, only search over sampled worlds reads `state`."""
 
     __slots__ = ("_actions", "_moves", "_rng", "_seats", "events", "game", "seed", "state")
 
@@ -231,11 +243,10 @@ class OpenSpielMatch:
         return OpenSpielMatch(self.game, self.state.clone(), list(self.events), None, rng)
 
     def resample(self, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Another world that this seat cannot tell from this one. Its events are those that lead there, so it too
-        can be recorded and replayed."""
-        return self.game.sample(self, seat, rng) if self.game.hides else self.fork(rng)
+        """Return another world that this seat cannot tell from this one.
 
-    # -- below: the engine's nodes, one at a time
+        Its events lead to that world, so it too can be recorded and replayed."""
+        return self.game.sample(self, seat, rng) if self.game.hides else self.fork(rng)
 
     def _move(self, moves: Mapping[int, str]) -> None:
         state, seats = self.state, self.to_move()
@@ -247,11 +258,12 @@ class OpenSpielMatch:
             self.events.append(Event(seat, moves[seat]))
             self._forget()
             return
-        joint = [
-            self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
-            for seat in range(self.game.seats)
-        ]
-        state.apply_actions(joint)
+        state.apply_actions(
+            [
+                self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
+                for seat in range(self.game.seats)
+            ]
+        )
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
         self._forget()
 
@@ -264,7 +276,7 @@ class OpenSpielMatch:
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
-        """Draw chance until a seat is to move. Nothing of the position is cached yet."""
+        """Draw chance until a seat is to move. Callers have cleared the cached answers."""
         state = self.state
         while state.is_chance_node():
             if self._rng is None:
@@ -285,24 +297,14 @@ class OpenSpielMatch:
     def _replay_chance(self, number: int, move: str) -> None:
         for action, _ in self.game.chances(self.state):
             if self.game.outcome(self.state, action) == move:
-                if self.seed is not None:  # spend the draw that the original spent
+                if self.seed is not None:  # consume the draw that the original match consumed
                     self._rng = self._rng or stream(self.seed, "chance")
                     self._rng.random()
-                self._step_recorded(CHANCE, action)
+                self.state.apply_action(action)
+                self.events.append(Event(CHANCE, move))
+                self._forget()
                 return
         raise BadRecord(f"Event {number}: {move!r} is not an outcome of chance here.")
-
-    def _step_recorded(self, player: int, action: int) -> None:
-        text = (
-            self.game.outcome(self.state, action)
-            if player == CHANCE
-            else self.game.names[action]
-            if self.game.names is not None
-            else self.game.name_moves(self.state, player, [action])[0]
-        )
-        self.state.apply_action(action)
-        self.events.append(Event(player, text))
-        self._forget()
 
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
@@ -318,8 +320,8 @@ def openspiel_game(
 ) -> Callable[[GameSpec, Mapping[str, Any]], OpenSpielGame]:
     """Return the entry point of an OpenSpiel game, made from its words and, if given, a subclass of `OpenSpielGame`.
 
-    `name` is the engine's. Its game takes the parameters of the spec and those in `fixed`. `words` is called with the
-    engine's game and the parameters of the spec: `words(engine, **params)`."""
+    `name` is the engine's name of the game, which takes the parameters of the spec and those in `fixed`. `words` is
+    called with the engine's game and the parameters of the spec: `words(engine, **params)`."""
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
         engine = engine_game(name, {**params, **fixed})

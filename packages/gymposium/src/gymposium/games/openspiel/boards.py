@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.openspiel.wording import Wording
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    from gymposium.games.openspiel.wording import Wording
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 ORDER = ("first", "second")
 """How the rules name the turn order of seats 0 and 1."""

@@ -18,12 +18,10 @@ class PlainWording:
     """Words that are the engine's own text, with the legal moves."""
 
     move_pattern = re.compile(r"[^\n]{1,120}")
+    names = None
 
     def __init__(self, title: str, seats: int, use_board: bool) -> None:
         self._title, self._seats, self._use_board = title, seats, use_board
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         # readers ignore white space around a move, and morpion_solitaire's names begin with it

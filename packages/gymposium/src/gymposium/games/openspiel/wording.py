@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
+
+import pyspiel
 
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 
 class Wording(Protocol):
@@ -17,8 +16,9 @@ class Wording(Protocol):
 
     move_pattern: re.Pattern[str]
 
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str] | None:
-        """Return the name of each action by index, or None for `WordingByPosition`."""
+    @property
+    def names(self) -> Sequence[str] | None:
+        """Name of each action by index, or None for `WordingByPosition`."""
         ...
 
     def rules(self, seat: int, style: Style) -> str:
@@ -31,7 +31,7 @@ class Wording(Protocol):
 
 
 class WordingByPosition(Wording, Protocol):
-    """Protocol of words in which the name of an action depends on the position. `move_names` returns None."""
+    """Protocol of words in which the name of an action depends on the position. `names` is None."""
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         """Return the name of each of these actions, which are legal in this position."""

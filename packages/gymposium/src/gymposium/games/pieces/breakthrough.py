@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, action_names, any_of, letters, naming, position_of
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "bw"
 _DIRECTIONS = ("down", "up")
@@ -22,15 +20,14 @@ _FULL_ROWS = 6
 class Breakthrough:
     """Words for `breakthrough` on a board of any size."""
 
+    names = None
+
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
         # The engine has two actions for each step, one of them a capture and marked with `*`. What stands on the
         # square tells which is meant, and players leave marks out, so both have the same name.
         self._names = [name.removesuffix("*") for name in action_names(engine)]
         self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._names[action] for action in actions]

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import (
@@ -24,11 +26,7 @@ from gymposium.games.openspiel.boards import (
     to_move,
 )
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
@@ -44,13 +42,10 @@ class Checkers:
         self.rows, self.columns = rows, columns
         start = str(engine.new_initial_state())
         self.men = start.count("o"), start.count("+")
-        self._names = action_names(engine)
-        self._squares = [re.findall(r"[a-z]\d+", name) for name in self._names]
+        self.names = action_names(engine)
+        self._squares = [re.findall(r"[a-z]\d+", name) for name in self.names]
         self._label = len(str(rows))
         self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
 
     def rules(self, seat: int, style: Style) -> str:
         colour, way = _COLOURS[seat], ("up", "down")[seat]
@@ -90,7 +85,7 @@ class Checkers:
         drawn = "\n".join([_drawn(row, self._label, style) for row in rows])
         if style == "compact":
             on = f"go on {jumping}\n" if jumping else ""
-            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{legal_line(state, seat, self._names)}"
+            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{legal_line(state, seat, self.names)}"
         player = state.current_player()
         over = f" The game is over: {_result(state)}." if player < 0 else ""
         who = "You" if player == seat else "Your opponent"

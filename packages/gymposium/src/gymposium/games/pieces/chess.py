@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyspiel
 
@@ -18,9 +18,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import naming, to_move
 from gymposium.games.pictures import board, glyph
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("Black", "White")
 _QUIET, _TIMES = 100, 3
@@ -75,6 +73,7 @@ class Chess:
     """Words for `chess`."""
 
     move_pattern = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?")
+    names = None
 
     def __init__(self, engine: pyspiel.Game) -> None:
         white = engine.new_initial_state()
@@ -92,9 +91,6 @@ class Chess:
             }
             for names in self._names
         ]
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         names = [self._names[seat][action] for action in actions]

@@ -10,20 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, any_of, letters, naming, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 
 
 class Quoridor:
     """Words for `quoridor` on a board of any size."""
+
+    names = None
 
     def __init__(self, engine: pyspiel.Game, board_size: int, wall_count: int) -> None:
         self.size, self.wall_count = board_size, wall_count
@@ -40,9 +40,6 @@ class Quoridor:
         self._labels = [f"{board_size - y // 2:2d}" if y % 2 == 0 else "  " for y in range(grid)]
         inner = f"[{columns[:-1]}]{any_of(board_size - 1)}[hv]"
         self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}|{inner}")
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._walls[a] or self._flipped(state.action_to_string(seat, a)) for a in actions]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _CARDS = "JQK"
 _MOVES = {"p": "pass", "b": "bet"}
@@ -22,12 +19,10 @@ class KuhnPoker:
     """Words for `kuhn_poker` with two players."""
 
     move_pattern = re.compile(r"pass|bet")
+    names = ("pass", "bet")
 
     def __init__(self) -> None:
         self._told = lru_cache(maxsize=None)(_tell)  # twelve information states for each style
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return ["pass", "bet"]
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

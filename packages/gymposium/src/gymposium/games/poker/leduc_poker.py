@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 _MOVES = ("fold", "call", "raise")
@@ -24,12 +21,10 @@ class LeducPoker:
     """Words for `leduc_poker` with two players."""
 
     move_pattern = re.compile(r"fold|call|raise")
+    names = _MOVES
 
     def __init__(self) -> None:
         self._told = lru_cache(maxsize=4096)(_tell)  # 936 information states for each style
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, BettingRules, Hand
-from gymposium.games.protocol import CHANCE, Event, Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import GameSpec
 
 _FOLD, _CALL = 0, 1
 _MOST_AT_LIMIT = 4
@@ -33,13 +31,12 @@ _DONE = {
 class UniversalPoker:
     """Words for `universal_poker` as Texas hold'em."""
 
+    names = None  # the engine's call is a check where there is nothing to match
+
     def __init__(self, table: BettingRules) -> None:
         self.table = table
         self._moves = ("fold", "call", "raise") if table.limit else ("fold", "call", "pot", "all-in")
         self.move_pattern = re.compile("|".join(["check", *self._moves]))
-
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None  # the engine's call is a check where there is nothing to match
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         call = self._moves[_CALL] if _FOLD in state.legal_actions() else "check"
@@ -195,9 +192,6 @@ class UniversalPokerGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: BettingRules) -> None:
         super().__init__(spec, params, engine_game("universal_poker", table.engine_params()), UniversalPoker(table))
         self.table = table
-        self.resamples = True  # by `sample` below: the engine's own is for two players
-        start = self.start()
-        self._dealt = [start.action_to_string(CHANCE, card) for card in range(len(CARDS))]
         self.max_decisions = table.max_decisions()
         dealt = 2 * table.players + TURNED_UP
         if dealt + self.max_decisions >= self.engine.max_game_length():
@@ -222,14 +216,9 @@ class UniversalPokerGame(OpenSpielGame):
         seen = {card for s in known for card in holding(history, s)}.union(*hand.board)
         hidden = [2 * s + i for s in range(self.seats) if s not in known for i in (0, 1)]
         cards = rng.sample([card for card in range(len(CARDS)) if card not in seen], len(hidden))
-        events = match.events.copy()
         for index, card in zip(hidden, cards):
             history[index] = card
-            events[index] = Event(CHANCE, self._dealt[card])
-        world = self.start()
-        for action in history:
-            world.apply_action(action)
-        return OpenSpielMatch(self, world, events, None, rng)
+        return self.world(match, history, rng)
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import legal_line, to_move
 from gymposium.games.protocol import Style
 from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _HOUSES = 6
 _SOUTH, _NORTH = house_names(_HOUSES)
@@ -47,9 +45,6 @@ class Mancala:
             f"both players together. Then each player also takes the seeds that are left in their own houses. More "
             f"seeds win; equal numbers are a draw.\n"
         )
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self.names
 
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = (_SOUTH, _NORTH) if seat == 0 else (_NORTH, _SOUTH)

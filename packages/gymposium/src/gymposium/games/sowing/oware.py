@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyspiel
 
 from gymposium.errors import WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.protocol import Event, Observation, Style
 from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 LIMIT = 400
 """Moves after which a match ends. The engine plays on, and fails at its 1001st move (oware.cc)."""
@@ -46,33 +44,32 @@ def read(board: str) -> Houses:
 class Oware:
     """Words for `oware` with any number of houses and seeds."""
 
+    names = None
+
     def __init__(self, engine: pyspiel.Game, num_houses_per_player: int, num_seeds_per_house: int) -> None:
         self.houses, self.each = num_houses_per_player, num_seeds_per_house
-        self.names = house_names(num_houses_per_player)
-        self.move_pattern = re.compile(f"[{''.join(self.names)}]")
+        self.rows = house_names(num_houses_per_player)
+        self.move_pattern = re.compile(f"[{''.join(self.rows)}]")
         self._full, self._compact = full_drawing(num_houses_per_player), compact_drawing(num_houses_per_player)
 
-    def move_names(self, engine: pyspiel.Game) -> None:
-        return None
-
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        return [self.names[seat][action] for action in actions]
+        return [self.rows[seat][action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
-        mine, theirs = self.names[seat], self.names[1 - seat]
+        mine, theirs = self.rows[seat], self.rows[1 - seat]
         if style == "compact":
             return (
-                f"oware, {self.each} seeds a house at the start, sown {self.names[0]}{self.names[1]} and round, 2 or 3 "
+                f"oware, {self.each} seeds a house at the start, sown {self.rows[0]}{self.rows[1]} and round, 2 or 3 "
                 f"are captured, a grand slam captures nothing, a position that comes back ends the game, you are "
                 f"{SEATS[seat]} and own {mine}\n"
             )
-        first, last = self.names[0][0], self.names[0][-1]
+        first, last = self.rows[0][0], self.rows[0][-1]
         total = 2 * self.houses * self.each
         return (
             f"Oware with {self.houses} houses for each player and {self.each} seeds in every house at the start. South "
             f"owns the houses {first} to {last}, North {first.lower()} to {last.lower()}. They take turns; South moves "
             f"first. A move takes all seeds from one of your own houses and sows them, one into each house that "
-            f"follows, round the board in the order {' '.join(self.names[0])} {' '.join(self.names[1])} and then "
+            f"follows, round the board in the order {' '.join(self.rows[0])} {' '.join(self.rows[1])} and then "
             f"{first} again; only the house that they came from is left out, however often it is passed.\n"
             f"If the last seed falls into an opponent's house and makes it hold 2 or 3 seeds, you capture these into "
             f"your store; then those of the house before it, if that too is the opponent's and holds 2 or 3, and so "
@@ -95,7 +92,7 @@ class Oware:
         stores, seeds = (numbers.split() for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         if style == "compact":
-            legal = "" if over else " ".join([self.names[seat][action] for action in state.legal_actions(seat)])
+            legal = "" if over else " ".join([self.rows[seat][action] for action in state.legal_actions(seat)])
             return (
                 f"{self._compact % (*north, *south)}\nstores South {stores[0]} North {stores[1]}\n"
                 f"moves {moves} of {LIMIT}\nlegal {legal or 'none'}\n"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import (
@@ -21,11 +23,7 @@ from gymposium.games.openspiel.boards import (
     to_move,
 )
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "XO"
 
@@ -45,9 +43,6 @@ class Amazons:
             ", ".join(sorted(name for name, cell in zip(self.names, board, strict=True) if cell == mark))
             for mark in _MARKS
         ]
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self.names
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, action_names, any_of, letters, naming_with_corners, position_of
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "ox"
 
@@ -21,12 +18,9 @@ class Clobber:
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
-        self._names = action_names(engine)
+        self.names = action_names(engine)
         square = f"[{letters(columns)}]{any_of(rows)}"
         self.move_pattern = re.compile(square * 2)
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -42,7 +36,7 @@ class Clobber:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
+        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.names)
 
 
 game = openspiel_game("clobber", Clobber)

@@ -4,19 +4,16 @@ join."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import ORDER, any_of, legal_line, letters, naming_with_corners, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x", "2": "o"} | dict.fromkeys("┌┬┐├┼┤└┴┘", "+"))
@@ -33,16 +30,13 @@ class DotsAndBoxes:
         self.move_pattern = re.compile(dot * 2)
         across = [f"{a}{row}{b}{row}" for row in range(1, num_rows + 2) for a, b in zip(self.dots, self.dots[1:])]
         down = [f"{column}{row}{column}{row + 1}" for row in range(1, num_rows + 1) for column in self.dots]
-        self._names = across + down
+        self.names = across + down
         width = len(str(num_rows + 1))
         labels = [label for row in range(1, num_rows + 2) for label in (f"{row:{width}} ", " " * (width + 1))]
         self._labels = labels[:-1]
         """Label of each line of the board; every other line has dots."""
         self._header = " " * (width + 1) + "   ".join(self.dots)
         self._footer = " " * (width + 1) + " ".join(self.dots)
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -60,7 +54,7 @@ class DotsAndBoxes:
             f"Dots and boxes with {self.rows} rows and {self.columns} columns of boxes. x and o take turns to draw one "
             f"line between two dots that are next to each other, across or down; x moves first. It does not matter who "
             f"drew a line. Whoever draws the fourth side of a box owns that box (one line may complete two) and must "
-            f"then draw another line, unless none is left. The game ends when all {len(self._names)} lines are drawn. "
+            f"then draw another line, unless none is left. The game ends when all {len(self.names)} lines are drawn. "
             f"{result}\n"
             f"{naming_with_corners(self.columns + 1, self.rows + 1, cell='dot', row_1='top')}. A move is written as "
             f"the two dots that the line joins, the left or the upper one first: a1b1 is the first line of the top "
@@ -74,7 +68,7 @@ class DotsAndBoxes:
         lines = board.split("\n")
         if style == "compact":  # of each edge between two dots one character is enough
             drawn = "\n".join([label + line[::2] for label, line in zip(self._labels, lines)])
-            return f"{drawn}\n{self._footer}\n{legal_line(state, seat, self._names)}"
+            return f"{drawn}\n{self._footer}\n{legal_line(state, seat, self.names)}"
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         boxes = f"Boxes: x {board.count('x')}, o {board.count('o')}."
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. {boxes} The board:\n{self._header}\n{drawn}\n"
@@ -89,7 +83,7 @@ class DotsAndBoxesGame(OpenSpielGame):
         super().__init__(spec, params, engine, words)
         self.tensor_shape = (5, words.rows + 1, words.columns + 1)
         # dots_and_boxes.h counts the lines right on square boards alone
-        self.max_decisions = len(words.move_names(engine))
+        self.max_decisions = len(words.names)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.current_player()}"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = "XO"
 _COLOURS = ("black", "white")
@@ -31,13 +29,10 @@ class Go:
         """The same game with one more move allowed."""
         self._columns = _COLUMNS[:board_size]
         rows = range(1, board_size + 1)
-        self._names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
+        self.names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
         self._pass = board_size * board_size
         self.move_pattern = re.compile(f"[{self._columns}]{any_of(board_size)}|pass")
         self._frame = Frame(self._columns, range(board_size, 0, -1))
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
 
     def rules(self, seat: int, style: Style) -> str:
         size, last = self.board_size, self._columns[-1]
@@ -76,12 +71,12 @@ class Go:
         board: str = state.observation_string(seat)
         rows = [line[3:] for line in board.replace("+", ".").split("\n")[2 : self.board_size + 2]]
         past = state.history()
-        last = f"{_MARKS[1 - len(past) % 2]} {self._names[past[-1]]}" if past else ""
-        repeating = " ".join([self._names[action] for action in self.repeating(state, board)])
+        last = f"{_MARKS[1 - len(past) % 2]} {self.names[past[-1]]}" if past else ""
+        repeating = " ".join([self.names[action] for action in self.repeating(state, board)])
         if style == "compact":
             number = f"moves {len(past)} of {self.limit}" + (f", last {last}" if last else "")
             repeats = f"repeats a position {repeating}\n" if repeating else ""
-            return f"{self._frame.compact(rows)}{number}\n{repeats}{legal_line(state, seat, self._names)}"
+            return f"{self._frame.compact(rows)}{number}\n{repeats}{legal_line(state, seat, self.names)}"
         mine = state.current_player() == seat
         told = (
             f"You are {_MARKS[seat]}{', to move' if mine else ''}. {len(past)} of at most {self.limit} moves are played"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, action_names, legal_line, naming_with_corners, to_move
 from gymposium.games.protocol import Style
-
-if TYPE_CHECKING:
-    import pyspiel
 
 _MARKS = "xo"
 _RULES = (
@@ -31,10 +28,7 @@ class Othello:
     move_pattern = re.compile(r"[a-h][1-8]|pass")
 
     def __init__(self, engine: pyspiel.Game) -> None:
-        self._names = action_names(engine)
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return self._names
+        self.names = action_names(engine)
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -47,7 +41,7 @@ class Othello:
         if style == "compact":
             rows = board.replace(" ", "").split("\n")
             drawn = "\n".join([row[:-1] for row in rows[1:9]])
-            return f"{drawn}\n {rows[0]}\n{legal_line(state, seat, self._names)}"
+            return f"{drawn}\n {rows[0]}\n{legal_line(state, seat, self.names)}"
         discs = f"Discs: x {board.count('x')}, o {board.count('o')}."
         drawn = "\n".join([row[:17] for row in board.split("\n")[:9]])
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. {discs} The board:\n{drawn}\n"

@@ -6,21 +6,18 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
-from gymposium.games.tricks.deals import fill, world
+from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, short, sides, told, voids
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _MARKS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
-_ENGINES = [f"{_MARKS[card[0]]}{card[1].replace('T', '10')}" for card in CARDS]
 _SHOWN = [[f"{suit}{rank}" for rank in reversed(RANKS)] for suit in "SHDC"]
 _SIDES = ("North and South", "East and West")
 _DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
@@ -30,15 +27,13 @@ class Bridge:
     """Words for `bridge`, with the play or with a computed result."""
 
     move_pattern = re.compile(r"[CDHS][2-9TJQKA]|[1-7](?:[CDHS]|NT)|pass|double|redouble")
+    names = MOVES
 
     def __init__(self, dealer: int, dealer_vul: bool, non_dealer_vul: bool, use_double_dummy_result: bool) -> None:
         self.dealer = dealer
         vulnerable = (dealer_vul, non_dealer_vul) if dealer % 2 == 0 else (non_dealer_vul, dealer_vul)
         self.vulnerable = [side for side in (0, 1) if vulnerable[side]]
         self.computed = use_double_dummy_result
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -169,7 +164,6 @@ class BridgeGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("bridge", params), Bridge(**params))
-        self.resamples = True
         if not (params["dealer_vul"] or params["non_dealer_vul"]):
             # the engine's 7600 (bridge.h, kMaxScore) is what 13 tricks too few cost, redoubled and vulnerable
             self.utility_range = (-7000.0, 7000.0)
@@ -194,7 +188,7 @@ class BridgeGame(OpenSpielGame):
         for who in others:
             rng.shuffle(hands[who])
             history[who:DEALT:4] = [MOVES.index(card) for card in hands[who]]
-        return world(match, history, _ENGINES, rng)
+        return self.world(match, history, rng)
 
 
 game = BridgeGame

@@ -8,9 +8,6 @@ from functools import cache
 from math import comb
 from typing import TypeVar
 
-from gymposium.games.openspiel.adapter import OpenSpielMatch
-from gymposium.games.protocol import CHANCE, Event
-
 Card = TypeVar("Card")
 Places = tuple[int, ...]
 """Indices of the places to which a card may go."""
@@ -89,17 +86,3 @@ def fill(
     for seat, new in zip(seats, dealt, strict=True):
         hands[seat] += new
     return left
-
-
-def world(match: OpenSpielMatch, history: Sequence[int], dealt: Sequence[str], rng: random.Random) -> OpenSpielMatch:
-    """Return the match with other actions of the same seats. `dealt` holds the engine's names of the cards."""
-    game = match.game
-    names = game.names or []
-    state = game.start()
-    events = match.events.copy()
-    for index, (action, was) in enumerate(zip(history, match.state.history(), strict=True)):
-        if action != was:
-            seat = events[index].seat
-            events[index] = Event(seat, dealt[action] if seat == CHANCE else names[action])
-        state.apply_action(action)
-    return OpenSpielMatch(game, state, events, None, rng)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
-from gymposium.games.tricks.deals import fill, world
+from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
 from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, short, sides, told, voids
+from gymposium.plugins.specs import GameSpec
 
-if TYPE_CHECKING:
-    from gymposium.plugins.specs import GameSpec
-
-_DEALT = [f"{suit}{rank}".upper() for rank in RANKS for suit in SUITS]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 
 
@@ -29,13 +26,11 @@ class Euchre:
     seat for the dealer), and the dealer's own discard."""
 
     move_pattern = re.compile(f"[{RANKS}][cdhs]|pass|alone|partner|{'|'.join(SUITS.values())}")
+    names = MOVES
 
     def __init__(self, allow_lone_defender: bool, stick_the_dealer: bool) -> None:
         self.lone_defender = allow_lone_defender
         self.stick = stick_the_dealer
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -174,7 +169,6 @@ class EuchreGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("euchre", params), Euchre(**params))
         self._lone_defender: bool = params["allow_lone_defender"]
-        self.resamples = True  # by `sample` below: the engine's own leaves the dealer's discard as it truly was
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         history = state.history()
@@ -185,7 +179,7 @@ class EuchreGame(OpenSpielGame):
         return f"{seat} {history[0]} {sorted(_dealt_to(history, seat))} {public}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        return world(match, self._redeal(match.state.history(), seat, rng), _DEALT, rng)
+        return self.world(match, self._redeal(match.state.history(), seat, rng), rng)
 
     def _redeal(self, history: Sequence[int], seat: int, rng: random.Random) -> list[int]:
         """Return another history in which the unseen cards are dealt anew, evenly among all deals that fit.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import Style
-from gymposium.games.tricks.deals import world
 from gymposium.games.tricks.hearts_deals import redeal
 from gymposium.games.tricks.trick import (
     NAMES,
@@ -24,14 +25,9 @@ from gymposium.games.tricks.trick import (
     told,
     voids,
 )
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _CARDS = [f"{rank}{suit}" for rank in RANKS for suit in "cdhs"]
-_DEALT = [card.upper() for card in _CARDS]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS])
 _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
@@ -42,6 +38,7 @@ class Hearts:
     """Words for `hearts`."""
 
     move_pattern = re.compile(r"[2-9TJQKA][cdhs]")
+    names = _CARDS
 
     def __init__(
         self,
@@ -62,9 +59,6 @@ class Hearts:
         self.must_break = must_break_hearts
         self.queen_breaks = qs_breaks_hearts
         self.hearts_instead = can_lead_hearts_instead_of_qs
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _CARDS
 
     def rules(self, seat: int, style: Style) -> str:
         me = SEATS[seat]
@@ -230,12 +224,11 @@ class HeartsGame(OpenSpielGame):
         # The engine says 36 for every rule set (hearts.h, kMaxScore), which needs the bonus for Jd.
         most = 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0
         self.utility_range = (0.0, most)
-        self.resamples = True  # by `sample` below: the engine's own leaves hidden passes as they were
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         history = match.state.history()
         leader = next((event.seat for event in match.events[65 if history[0] else 53 :]), match.state.current_player())
-        return world(match, redeal(history, seat, leader, self.params, rng), _DEALT, rng)
+        return self.world(match, redeal(history, seat, leader, self.params, rng), rng)
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         # Without passing the engine has one legal direction, but still gives all four a chance (hearts.cc,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.protocol import Style
-from gymposium.games.tricks.deals import fill, world
+from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.trick import (
     NAMES,
     RANKS,
@@ -23,16 +25,11 @@ from gymposium.games.tricks.trick import (
     told,
     voids,
 )
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.plugins.specs import GameSpec
+from gymposium.plugins.specs import GameSpec
 
 _CARDS = [f"{rank}{suit}" for suit in "cdhs" for rank in RANKS]
 _MOVES = [*_CARDS, "nil", *map(str, range(1, 14))]
 _NIL = _MOVES.index("nil")
-_DEALT = [f"{card[1].upper()}{card[0]}" for card in _CARDS]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
 _BIDS, _PLAYS = 52, 56
@@ -44,9 +41,7 @@ class Spades:
     """Words for `spades`."""
 
     move_pattern = re.compile(r"[2-9TJQKA][cdhs]|nil|1[0-3]|[1-9]")
-
-    def move_names(self, engine: pyspiel.Game) -> Sequence[str]:
-        return _MOVES
+    names = _MOVES
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -117,7 +112,6 @@ class SpadesGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("spades", params), Spades())
-        self.resamples = True
         # The engine says 430 either way (spades.h): 200 more for reaching 500, or falling to -350, which one hand
         # from 0 cannot do; and what nil twice can lose it leaves out.
         self.utility_range = (-290.0, 230.0)
@@ -142,7 +136,7 @@ class SpadesGame(OpenSpielGame):
         for who in others:
             rng.shuffle(hands[who])
             history[who:_BIDS:4] = [_MOVES.index(card) for card in hands[who]]
-        return world(match, history, _DEALT, rng)
+        return self.world(match, history, rng)
 
 
 game = SpadesGame
