@@ -71,7 +71,7 @@ def test_games_that_a_file_may_name(game: str) -> None:
 @pytest.mark.parametrize(
     ("game", "why"),
     [
-        (CRASHES, "numPlayers=9999 is no whole number up to 10"),
+        (CRASHES, "numPlayers=9999 is not a whole number up to 10"),
         ("openspiel:go(board_size=1000000000000)", "board_size"),
         ("openspiel:go(board_size=-30)", "board_size"),
         (READS, "filename is text"),

@@ -204,7 +204,7 @@ def test_it_is_an_environment_like_any_game() -> None:
 def test_an_environment_that_does_not_follow_from_its_seed_is_found_out() -> None:
     game = load_game("gym:Restless-v0")
     events = list(game.new(0).events)
-    with pytest.raises(BadRecord, match="what it answers does not follow from its seed and the moves"):
+    with pytest.raises(BadRecord, match="its answers do not follow from its seed and the moves"):
         game.load(events)
 
 
@@ -261,8 +261,8 @@ def test_an_environment_that_fails_surfaces_with_the_match_so_far() -> None:
     [
         ("gym:Corridr-v0", UnknownName, "gym:my_module:MyText-v0"),
         ("gym:no_such_module:Foo-v0", UnknownName, "No module named 'no_such_module'.*PYTHONPATH"),
-        ("gym:FrozenLake-v1", BadParameter, r"shows Discrete\(16\), and only what shows text"),
-        ("gym:Echo-v0", BadParameter, "does not say how long an episode may be: add max_decisions"),
+        ("gym:FrozenLake-v1", BadParameter, r"has observations Discrete\(16\), but only text can be played"),
+        ("gym:Echo-v0", BadParameter, "has no limit on the length of an episode: add one, such as max_decisions=100"),
         ("gym:Echo-v0(max_decisions=0)", BadParameter, "max_decisions=0: must be a whole number, 1 or more"),
         ("gym:Echo-v0(max_decisions=many)", BadParameter, "max_decisions='many'"),
         ("gym:somebody/Corridor-v0(min_return=2)", BadParameter, "max_return=1.0: must be greater than min_return=2"),
@@ -278,5 +278,5 @@ def test_what_cannot_be_played_is_refused_with_the_reason(name: str, error: type
 
 
 def test_parameters_are_plain_values() -> None:
-    with pytest.raises(BadParameter, match=r"size=\[3\]: a parameter of gym:somebody/Corridor-v0 is a number"):
+    with pytest.raises(BadParameter, match=r"size=\[3\]: a parameter of gym:somebody/Corridor-v0 must be a number"):
         load_game("gym:somebody/Corridor-v0", size=[3])

@@ -401,7 +401,7 @@ def test_a_sampler_that_shows_the_seat_something_else_is_found_out() -> None:
     game = game_of(Marked)(spec(chance=True, information="imperfect"), {})
     match = game.load([Event(CHANCE, "2"), Event(CHANCE, "1")])
     assert match.resample(1, random.Random(0)).view(0) == "0"
-    with pytest.raises(RulesError, match=r"Marked\.resample found a world in which seat 0 sees something else"):
+    with pytest.raises(RulesError, match=r"Marked\.resample returned a world in which seat 0 sees something else"):
         match.resample(0, random.Random(0))
 
 
@@ -509,7 +509,7 @@ def test_a_missing_part_is_named_with_what_to_write(name: str) -> None:
         ({"to_move": lambda self, state: (2,)}, {}, r"must return a tuple of seats from 0 to 1, .*, not \(2,\)"),
         ({"to_move": lambda self, state: (0, 1)}, {}, "Say dynamics='simultaneous' in the spec"),
         ({"to_move": lambda self, state: (1, 0)}, {"dynamics": "simultaneous"}, "seats in ascending order"),
-        ({"to_move": lambda self, state: ()}, {}, "over before anybody has moved"),
+        ({"to_move": lambda self, state: ()}, {}, "over before any seat has moved"),
         ({"to_move": lambda self, state: (CHANCE,)}, {}, r"returned \(CHANCE,\), but Ours has no method `chance`"),
         ({"legal_moves": lambda self, state, seat: []}, {}, "gives seat 0, which must move, no legal move"),
         ({"legal_moves": lambda self, state, seat: ["d4"]}, {}, "names 'd4', which is not one of `moves`"),

@@ -1,1 +1,1 @@
-"""Games: the protocol (`protocol`), from a name to a game (`registry`), and OpenSpiel's games in words."""
+"""Games: protocols (`protocol`), games by name (`registry`), and the built-in games in words."""

@@ -2,7 +2,7 @@
 
 No plugin is needed: `run`, `play`, `eval` and training play every environment that Gymnasium can make. Observations
 must be text (`gymnasium.spaces.Text`) and actions `Discrete` or `Text`. The names of `Discrete` actions come from
-`get_action_meanings()`, or are their numbers. `info["action_mask"]` or `action_masks()` of the environment may
+`get_action_meanings()`, or else are their numbers. `info["action_mask"]` or the environment's `action_masks()` may
 restrict the legal ones, and `info["legal_moves"]` may give them other names.
 
 The environment draws chance itself, from the seed of its reset. So a record holds that seed and, after each move, a
@@ -42,21 +42,21 @@ OWN = ("max_decisions", "min_return", "max_return", "deterministic")
 """Parameters of gymposium; all others are passed to `gymnasium.make`."""
 
 _NO_CHANCE = (
-    "its environment draws chance by itself and shows nobody what it hides; if all that follows is decided by what it "
-    "shows and by the moves, write deterministic=True among its parameters"
+    "its environment draws chance by itself and does not show what it hides; if the observation and the moves decide "
+    "everything that follows, add the parameter deterministic=True"
 )
 
 
 def gym_game(env_id: str, written: Mapping[str, str], given: Mapping[str, Any]) -> GymGame:
-    """The game of this id; `written` are the parameters in the game's name, `given` those by keyword.
+    """Return the game of an environment. `written` holds the parameters in the game's name, `given` the keywords.
 
-    Raises `UnknownName` where Gymnasium has no such environment, `BadParameter` where it refuses the parameters,
-    takes or shows something else than text, or does not say how long an episode may be."""
+    Raises `UnknownName` if Gymnasium has no such environment, and `BadParameter` if the environment refuses its
+    parameters, has other observations or actions than text, or has no limit on the length of an episode."""
     params = {**{key: _value(text) for key, text in written.items()}, **given}
     for key, value in params.items():
         if not (value is None or isinstance(value, bool | int | float | str)):
             raise BadParameter(
-                f"{key}={value!r}: a parameter of {PREFIX}{env_id} is a number, text, True, False or None."
+                f"{key}={value!r}: a parameter of {PREFIX}{env_id} must be a number, text, True, False or None."
             )
     name = PREFIX + format_name(env_id, {key: _written(value) for key, value in params.items()})
     return _game(name, env_id, tuple(sorted(params.items())))
@@ -113,22 +113,25 @@ class GymGame:
         env.close()
         if steps is None:
             raise BadParameter(
-                f"{env_id} does not say how long an episode may be: add max_decisions=100, or whatever holds."
+                f"{env_id} has no limit on the length of an episode: add one, such as max_decisions=100."
             )
         self.max_decisions: int = steps
         if not isinstance(shows, Text):
             raise BadParameter(
-                f"{env_id} shows {shows}, and only what shows text can be played in words. Register it with a "
-                f"gymnasium.ObservationWrapper around it that says in words what is seen, and has a Text space."
+                f"{env_id} has observations {shows}, but only text can be played in words. Register it inside a "
+                f"gymnasium.ObservationWrapper that describes each observation in words and has a Text space."
             )
         if not isinstance(takes, Discrete | Text):
-            raise BadParameter(f"{env_id} takes {takes}: a game's moves are of a Discrete space, or of a Text space.")
+            raise BadParameter(f"{env_id} has actions {takes}: its action space must be Discrete or Text.")
         free = isinstance(takes, Text)
         self.num_actions = 0 if isinstance(takes, Text) else int(takes.n)
         self.start = 0 if isinstance(takes, Text) else int(takes.start)
         self.names = None if free else names or [str(self.start + i) for i in range(self.num_actions)]
         if self.names is not None and (len(self.names) != self.num_actions or len(set(self.names)) != len(self.names)):
-            raise BadParameter(f"{env_id} has {self.num_actions} actions, but calls them {', '.join(self.names)}.")
+            raise BadParameter(
+                f"{env_id} has {self.num_actions} actions, but get_action_meanings() names {', '.join(self.names)}: "
+                f"name each action once."
+            )
         self.move_pattern: re.Pattern[str] | None = None
         self.spec = GameSpec(
             name=re.sub(r"[^a-z0-9_]", "_", env_id.lower()).lstrip("_"),
@@ -154,13 +157,13 @@ class GymGame:
         try:
             return gymnasium.make(self.env_id, disable_env_checker=True, **self._keywords)
         except GymposiumError:
-            raise  # one of ours says itself what is wrong
+            raise  # our own environments say what is wrong
         except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv):
-            hint = "Import what registers it, or write its module before it:  gym:my_module:MyText-v0"
+            hint = "Import the module that registers it, or write that module first:  gym:my_module:MyText-v0"
             raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from None
         except ModuleNotFoundError as error:
             why = str(error.__cause__ or error).split(". Environment registration")[0]
-            hint = f"{why}. Where it is a file of yours, name its folder:  PYTHONPATH=FOLDER gymposium …"
+            hint = f"{why}. If it is a file of your own, name its folder:  PYTHONPATH=FOLDER gymposium …"
             raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from error
         except (gymnasium.error.Error, TypeError, ValueError, AssertionError) as error:
             raise BadParameter(f"{self.name} cannot be made: {error}") from error
@@ -180,11 +183,13 @@ class GymGame:
             if number < len(match.events):
                 if match.events[number] != (by, move):
                     raise BadRecord(
-                        f"Event {number} is {move!r}, but played again it is {match.events[number].move!r}: "
-                        f"{self.env_id} has changed, or what it answers does not follow from its seed and the moves."
+                        f"Event {number} is {move!r}, but the replay has {match.events[number].move!r}: {self.env_id} "
+                        f"has changed, or its answers do not follow from its seed and the moves."
                     )
             elif by != 0 or not match.to_move():
-                raise BadRecord(f"Event {number} ({move!r}) is of seat {by}, but seats to move are {match.to_move()}.")
+                raise BadRecord(
+                    f"Event {number} ({move!r}) is of seat {by}, but the seats to move are {match.to_move()}."
+                )
             else:
                 try:
                     match.apply({0: move})
@@ -215,7 +220,7 @@ class GymMatch:
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         text, legal = self._text, self.legal_moves(seat)
-        if style == "compact" and legal:  # its own text seldom tells what may be done, or how that is written
+        if style == "compact" and legal:  # the environment's text seldom names the legal moves
             text = f"{text}legal {', '.join(legal)}\n"
         return Observation(seat, text, legal)
 
@@ -252,13 +257,13 @@ class GymMatch:
         return self.game.load(self.events)
 
     def resample(self, seat: int, rng: random.Random) -> GymMatch:
-        return self.fork(rng)  # where it may be forked at all, what is shown decides everything
+        return self.fork(rng)  # only deterministic environments can be forked, and they hide nothing
 
     def _note(self, shown: Any, info: Mapping[str, Any], reward: float = 0.0) -> None:
-        """Keep what the environment returned, and record its digest."""
+        """Store what the environment returned, and record its digest."""
         if not isinstance(shown, str):
             raise TypeError(
-                f"{self.game.env_id} showed {type(shown).__name__}, though its observations are to be text."
+                f"{self.game.env_id} returned an observation of type {type(shown).__name__}; it must be text."
             )
         self._text = shown if shown.endswith("\n") else shown + "\n"
         self._legal = None if self.game.names is None else self._listed(self.game.names, info)
@@ -269,12 +274,12 @@ class GymMatch:
             least, most = self.game.utility_range
             if not least - 1e-6 <= self._return <= most + 1e-6:
                 raise BadParameter(
-                    f"{self.game.name} ended with a return of {self._return:g}, but returns are to be from {least:g} "
+                    f"{self.game.name} ended with a return of {self._return:g}, but returns must be from {least:g} "
                     f"to {most:g}: give min_return and max_return among its parameters."
                 )
 
     def _listed(self, names: Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
-        """Return the legal moves and their indices."""
+        """Return the index of each legal move in the action space."""
         if self._over:
             return {}
         mask = info.get("action_mask")
@@ -289,7 +294,7 @@ class GymMatch:
             called = [names[i] for i in actions]
         if len(called) != len(actions) or not actions:
             raise ValueError(
-                f"{self.game.env_id} says that {len(actions)} actions are legal, and names {len(called)} of them."
+                f"{self.game.env_id} has {len(actions)} legal actions, but info['legal_moves'] names {len(called)}."
             )
         return dict(zip(called, actions, strict=True))
 

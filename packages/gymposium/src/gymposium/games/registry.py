@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, cast
 
@@ -16,13 +17,11 @@ from gymposium.streams import stream
 
 
 def load_game(name: str, **params: Any) -> Game:
-    """The game called `name`, e.g. `load_game("goofspiel(num_cards=8)")` or
-    `load_game("goofspiel", num_cards=8)`. `openspiel:NAME` gives any other OpenSpiel game with the
-    engine's plain text, `gym:ID` any text environment of Gymnasium. Games are immutable and cached.
+    """Return the game with this name: `load_game("goofspiel(num_cards=8)")` or `load_game("goofspiel", num_cards=8)`.
 
-    Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter, and `WrongType` where `name` is
-    not text.
-    """
+    `openspiel:NAME` returns any other OpenSpiel game with the engine's plain text, `gym:ID` any text environment of
+    Gymnasium. Games are immutable and cached. Raises `UnknownName` with the nearest names, `BadParameter` for a wrong
+    parameter, and `WrongType` if `name` is not text."""
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
     base, written = parse_name(name)
@@ -31,18 +30,16 @@ def load_game(name: str, **params: Any) -> Game:
             raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword.")
     if base.startswith("gym:"):
         return cast(Game, resolve("gymposium.games.gym_env:gym_game")(base.removeprefix("gym:"), written, params))
-    given = {**written, **params}
     if base.startswith("openspiel:"):
-        return _load_plain(format_name(base.removeprefix("openspiel:"), given))
-    spec = find_spec(base)
-    return _load(base, tuple(sorted(spec.check_params(given).items())))
+        return _load_plain(format_name(base.removeprefix("openspiel:"), {**written, **params}))
+    return _load(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
 
 
 def load_named_game(name: str) -> Game:
-    """The game that a file names: a record, a suite. As `load_game`, but only what a file may name
-    (`gymposium.allowed`), and an OpenSpiel game that its engine has made in a process of its own before.
+    """Return the game that a file names, such as a record or a suite.
 
-    Raises `NotAllowed`, and `CallFailed` where the engine ends that process."""
+    Unlike `load_game`, it accepts only what a file may name (`gymposium.allowed`), and first makes an OpenSpiel game in
+    a separate process. Raises `NotAllowed`, and `CallFailed` if the engine ends that process."""
     check_named_game(name)
     if needs_isolation(name) and not is_isolated():
         _try_out(name)
@@ -50,23 +47,24 @@ def load_named_game(name: str) -> Game:
 
 
 def check_named_game(name: str) -> None:
-    """Check a game that a file names. Raises `NotAllowed` if it opens something that the user has not allowed, and
-    `BadParameter` if the name cannot be read."""
+    """Check the name of a game in a file.
+
+    Raises `NotAllowed` if the game opens something that the user has not allowed, and `BadParameter` if the name cannot
+    be parsed."""
     if reason := _game_opens(name):
         check_allowed(name, reason)
 
 
 def _game_opens(name: str) -> str:
-    """Why a file must not name this game, as a clause; "" if it may."""
+    """Return why a file must not name this game, as a clause, or "" if it may."""
     base, params = parse_name(name)
     if base.startswith("gym:"):
         from gymposium.games.gym_env import OWN
 
         if ":" in base.removeprefix("gym:"):
             return "it imports a module"
-        if strange := [key for key in params if key not in OWN]:
-            return f"it passes {strange[0]} to the environment's code"
-        return ""
+        foreign = next((key for key in params if key not in OWN), "")
+        return foreign and f"it passes {foreign} to the environment's code"
     if base.startswith("openspiel:"):
         from gymposium.games.openspiel.parameters import harmful
 
@@ -76,20 +74,17 @@ def _game_opens(name: str) -> str:
     except UnknownName:
         return ""  # load_game reports it
     for parameter in spec.parameters:
-        if not parameter.opens or parameter.name not in params:
-            continue
-        try:
-            if parameter.check(params[parameter.name]) == parameter.default:
-                continue
-        except BadParameter:
-            continue  # load_game reports it
-        return f"its parameter {parameter.name} opens {parameter.opens}"
+        if parameter.opens and parameter.name in params:
+            with suppress(BadParameter):  # load_game reports it
+                if parameter.check(params[parameter.name]) != parameter.default:
+                    return f"its parameter {parameter.name} opens {parameter.opens}"
     return ""
 
 
 def needs_isolation(name: str) -> bool:
-    """Whether a record of this game, which may be anybody's, is to be played in a process of its own: the engine checks
-    too little of its parameters and moves."""
+    """Return whether records of this game from untrusted sources must be replayed in a separate process.
+
+    This holds for `openspiel:NAME`, because engines do not check all parameters and moves."""
     return name.strip().startswith("openspiel:")
 
 
@@ -99,7 +94,7 @@ def _try_out(name: str) -> None:
 
 
 def _play_a_little(name: str) -> None:
-    """Make the game and play some random moves, for what the engine does then."""
+    """Make the game and play some random moves, to see whether the engine ends the process."""
     match, rng = load_game(name).new(0), stream(0, "try")
     for _ in range(20):
         moves = {}
@@ -113,18 +108,20 @@ def _play_a_little(name: str) -> None:
 
 
 def is_registered(name: str) -> bool:
-    """Whether this is the name of a game of some plugin, which has env ids and typed parameters: not so where an
-    engine's own name is given, as in `openspiel:NAME` and `gym:ID`."""
+    """Return whether this names a game of a plugin, which has env ids and typed parameters.
+
+    `openspiel:NAME` and `gym:ID` are names of engines instead."""
     return not name.startswith(("openspiel:", "gym:"))
 
 
 def find_spec(name: str) -> GameSpec:
-    """The spec of the game called `name`, without parameters. Raises `UnknownName` with the nearest names, or
-    with `openspiel:NAME` where only OpenSpiel has such a game."""
+    """Return the spec of the game called `name`, which has no parameters.
+
+    Raises `UnknownName` with the nearest names, or with `openspiel:NAME` if only OpenSpiel has a game of that name."""
     try:
         return host().game(name)
     except UnknownName as error:
-        import pyspiel  # for the error alone
+        import pyspiel  # needed for the error only
 
         if name in pyspiel.registered_names():
             hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}."

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.protocol import CHANCE, Style
-from gymposium.plugins.specs import GameSpec
 
 _MOVES = ("hit", "stand")
 _CARDS = 52
@@ -68,9 +66,6 @@ def _total(cards: Sequence[str]) -> int:
 class BlackjackGame(OpenSpielGame):
     """Blackjack with the engine's observation as its view: all dealt cards, and at the end the hidden card too."""
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        super().__init__(spec, params, engine_game("blackjack", {}), Blackjack())
-
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Draw the hidden card anew from those that the seat has not seen."""
         history = match.state.history()
@@ -86,4 +81,4 @@ class BlackjackGame(OpenSpielGame):
         return view
 
 
-game = BlackjackGame
+game = openspiel_game("blackjack", lambda engine: Blackjack(), BlackjackGame)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.errors import NoSampler
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.openspiel.boards import ORDER, Frame, action_names, any_of, letters, naming, sides_to_join, to_move
 from gymposium.games.protocol import Event, Style
-from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _ATTEMPTS = 300
@@ -26,7 +24,7 @@ _TAKEN = {
 _TAKEN_COMPACT = {"cdh": "you try again", "adh": "your turn is lost"}
 _TOLD = {
     ("cdh", "reveal-nothing"): " You are not told how often your opponent tried.",
-    ("adh", "reveal-nothing"): "",  # turns alternate, so there is nothing to count
+    ("adh", "reveal-nothing"): "",  # turns alternate, so both counts are known
     ("cdh", "reveal-numturns"): " You are told each time that your opponent tries a cell, not which one.",
     ("adh", "reveal-numturns"): " You are told each time that your opponent tries a cell, not which one.",
 }
@@ -54,7 +52,7 @@ class DarkHex:
                 f"on a taken cell {_TAKEN_COMPACT[self.gameversion]}; tried: ! was taken{unknown}\n"
             )
         last = f"{self._columns[-1]}{self.num_rows}"
-        # On a board of two rows or columns the example would name cells that are not there.
+        # A board of two rows or columns lacks some cells of the first example.
         example = (
             "b2 touches b1 and c1 above, a2 and c2 beside it, a3 and b3 below"
             if self.num_rows > 2 and self.num_cols > 2
@@ -107,12 +105,8 @@ class DarkHexGame(OpenSpielGame):
 
     wording: DarkHex
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        engine = engine_game("dark_hex", params)
-        super().__init__(spec, params, engine, DarkHex(engine, **params))
-
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        # The engine's view holds the count of both players' tries even where it is not to be told (`dark_hex.cc`,
+        # The engine's view holds the count of both players' tries even if the seat must not learn it (`dark_hex.cc`,
         # InformationStateString).
         board, _, tries = state.information_state_string(seat).rsplit("\n", 2)
         told = f"\nreturns {state.returns()}" if state.is_terminal() else ""
@@ -121,7 +115,7 @@ class DarkHexGame(OpenSpielGame):
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         words = self.wording
         if match.to_move() != (seat,):
-            raise NoSampler(f"{self.name} has worlds for the seat that is to move, which seat {seat} is not.")
+            raise NoSampler(f"{self.name} has worlds for the seat to move only, and it is not seat {seat}'s turn.")
         *rows, _, seen = match.state.information_state_string(seat).split("\n")
         cells, counts = "".join(rows), [len(run) // 4 for run in re.findall(r"(?:\d,\? )+", seen)]
         tries = [(cell, cells[cell] == _MARKS[seat]) for cell in map(int, re.findall(r",(\d+)", seen))]
@@ -136,7 +130,7 @@ class DarkHexGame(OpenSpielGame):
                     made = made and self._play(state, events, 1 - seat, next(turns))
             if made:
                 return OpenSpielMatch(self, state, events, None, rng)
-        raise NoSampler(f"{self.name}: {_ATTEMPTS} worlds were drawn, and in all of them the other had already won.")
+        raise NoSampler(f"{self.name}: in all {_ATTEMPTS} worlds that were drawn, the other player had already won.")
 
     def _play(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
         """Apply these tries, and return whether the match goes on."""
@@ -146,4 +140,4 @@ class DarkHexGame(OpenSpielGame):
         return not state.is_terminal()
 
 
-game = DarkHexGame
+game = openspiel_game("dark_hex", DarkHex, DarkHexGame)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import GameSpec
 
@@ -120,13 +120,11 @@ class Bargaining:
 
 
 class BargainingGame(OpenSpielGame):
-    """Bargaining with deals of one line, and a sampler that works if chance may end the match."""
+    """Bargaining with chance outcomes on one line, and a sampler that works if chance may end the match."""
 
     wording: Bargaining
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        engine = engine_game("bargaining", params)
-        words = Bargaining(engine, **params)
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Bargaining) -> None:
         super().__init__(spec, params, engine, words)
         self._deals = [
             f"pool {' '.join(map(str, pool))}, values {' '.join(map(str, one))} and {' '.join(map(str, other))}"
@@ -151,4 +149,4 @@ class BargainingGame(OpenSpielGame):
         return self.world(match, [rng.choice(fits), *actions], rng)
 
 
-game = BargainingGame
+game = openspiel_game("bargaining", Bargaining, BargainingGame)

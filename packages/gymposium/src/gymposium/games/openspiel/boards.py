@@ -69,7 +69,7 @@ def action_names(engine: pyspiel.Game) -> list[str]:
 
 
 def position_of(state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]) -> str:
-    """Return the prompt of a seat that plays `mark`, if the engine's board needs spaces only."""
+    """Return the prompt of a seat that plays `mark`, for games whose engine board only needs spaces added."""
     board: str = state.observation_string(seat)
     if style == "compact":
         return board + legal_line(state, seat, names)

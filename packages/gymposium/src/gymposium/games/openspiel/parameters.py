@@ -1,6 +1,7 @@
-"""Which parameters of OpenSpiel's games a file may give: switches, numbers within bounds, and a few words.
+"""Check of the parameters that a file may give to OpenSpiel's games: switches, bounded numbers, and some short texts.
 
-OpenSpiel checks few of its parameters. Some name files that it reads, and a size that is too large ends the process.
+OpenSpiel checks few of its parameters. Some of them name files that it reads, and a size that is too large ends the
+process.
 """
 
 from __future__ import annotations
@@ -44,19 +45,19 @@ _GREATEST: Mapping[str, int] = {
     ),
     **dict.fromkeys(["rng_seed", "seed"], 2**31 - 1),
 }
-"""Whole numbers: the largest that a file may give, and with a minus sign the smallest."""
+"""Largest absolute value that a file may give, for each parameter that is a whole number."""
 
 _WORDS = frozenset(
     "betting bettingAbstraction bidding_rule gameversion observation_type obstype points_order returns_type "
     "scoring_type string_rep".split()
 )
-"""Texts of one word."""
+"""Parameters that are one word."""
 
 _LISTS = frozenset(
     "blind boardCards firstPlayer maxRaises numBoardCards payoff payoffs pile_sizes raiseSize ship_sizes ship_values "
     "stack".split()
 )
-"""Texts of numbers."""
+"""Parameters that are lists of numbers, written as text."""
 
 _POSITIONS = frozenset(["fen"])
 
@@ -66,30 +67,31 @@ _SHAPES |= {name: re.compile(r"[A-Za-z0-9/ -]{0,120}") for name in _POSITIONS}
 
 
 def harmful(name: str, params: Mapping[str, str], depth: int = 0) -> str:
-    """Why a file must not name this game with these parameters, as a clause; "" where it may, or where OpenSpiel has
-    no such game."""
+    """Return why a file must not name this game with these parameters, as a clause.
+
+    Returns "" if it may, or if OpenSpiel has no such game. `depth` counts the games around this one."""
     kinds = _kinds().get(name)
     if kinds is None:
         return ""
     for key, text in params.items():
         kind = kinds.get(key)
-        if kind is bool or kind is float or kind is None:  # one that OpenSpiel does not know, it refuses
+        if kind is bool or kind is float or kind is None:  # None: OpenSpiel refuses parameters that it does not know
             continue
         if kind is dict:
             if why := _harmful_game(text, depth):
                 return why
         elif kind is int:
             if key not in _GREATEST:
-                return f"its parameter {key} is none that a file may give"
+                return f"its parameter {key} may not be given in a file"
             if re.fullmatch(r"-?[0-9]{1,10}", text) is None or abs(int(text)) > _GREATEST[key]:
-                return f"its parameter {key}={text[:40]} is no whole number up to {_GREATEST[key]}"
+                return f"its parameter {key}={text[:40]} is not a whole number up to {_GREATEST[key]}"
         elif key not in _SHAPES or _SHAPES[key].fullmatch(text) is None:
-            return f"its parameter {key} is text that a file may not give"
+            return f"its parameter {key} is text, which a file may not give"
     return ""
 
 
 def _harmful_game(text: str, depth: int) -> str:
-    """The same of a game within a game."""
+    """Return `harmful` for a game that is a parameter of another game."""
     if depth == 2:
         return "it has games within games within games"
     try:
@@ -101,7 +103,7 @@ def _harmful_game(text: str, depth: int) -> str:
 
 @cache
 def _kinds() -> Mapping[str, Mapping[str, Any]]:
-    """The type of each parameter of each game."""
+    """Return the type of each parameter of each game."""
     return {
         game.short_name: {key: type(default) for key, default in game.parameter_specification.items()}
         for game in pyspiel.registered_games()

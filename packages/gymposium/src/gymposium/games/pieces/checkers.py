@@ -133,17 +133,18 @@ class CheckersGame(OpenBoardGame):
 
     num_facts = 2
 
+    wording: Checkers
+
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Checkers) -> None:
         super().__init__(spec, params, engine, words)
-        self._words = words
         # Each capture but the last comes after fewer quiet moves than make a draw, and at least one piece is left.
         self.max_decisions = sum(words.men) * _QUIET
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)} {self._words.facts(state)}"
+        return f"{super().view_of(state, seat)} {self.wording.facts(state)}"
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
-        return seat, self._words.facts(state)[0] / _QUIET
+        return seat, self.wording.facts(state)[0] / _QUIET
 
 
 game = openspiel_game("checkers", Checkers, CheckersGame)

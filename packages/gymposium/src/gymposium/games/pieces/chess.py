@@ -175,13 +175,14 @@ def _result(state: pyspiel.State) -> str:
 class ChessGame(OpenSpielGame):
     """Chess with the positions that have occurred before, which the engine's view omits."""
 
+    wording: Chess
+
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Chess) -> None:
         super().__init__(spec, params, engine, words)
-        self._words = words
         self.max_decisions = _LONGEST
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)} {' '.join(self._words.since(state))}"
+        return f"{state.observation_string(seat)} {' '.join(self.wording.since(state))}"
 
 
 game = openspiel_game("chess", Chess, ChessGame)

@@ -1,7 +1,7 @@
 """A game from one small class of rules.
 
-An author writes `Rules`: pure functions of a position that never changes. `game_of` makes the `Game` and its
-matches out of it, which is all the bookkeeping (events, chance and its stream, records, forks, what is refused):
+An author writes `Rules`: pure functions of an immutable position. `game_of` makes the `Game` and its matches from
+them, and does the bookkeeping: events, the stream of chance, records, forks, and the refusal of illegal moves:
 
     from typing import NamedTuple
 
@@ -17,9 +17,9 @@ matches out of it, which is all the bookkeeping (events, chance and its stream, 
 
     game = game_of(Nim)  # the spec's entry_point: "nim:game"
 
-What a method of the class answers wrongly is a `RulesError` that names it: at once where the game is made, else in
-the match that met it. A game that does not fit in here (its chance has too many outcomes to list, say) implements
-the protocol in `gymposium.games.protocol` itself.
+A method that returns a wrong value raises a `RulesError` that names the method: when the game is made, or else in the
+match that calls it. A game that does not fit, such as one with too many chance outcomes to list, implements the
+protocol in `gymposium.games.protocol` directly.
 """
 
 from gymposium.games.protocol import CHANCE, Event, Style

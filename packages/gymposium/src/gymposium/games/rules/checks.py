@@ -20,23 +20,23 @@ class RulesError(Exception):
 _FACTS = {
     "moves": 'moves = ["left", "right"]  (the name of every move; None for free text)',
     "utility_range": "utility_range = (-1.0, 1.0)  (least and greatest return of a seat)",
-    "max_decisions": "max_decisions = 10  (no match has more decisions)",
+    "max_decisions": "max_decisions = 10  (upper bound on the decisions of a match)",
 }
 _METHODS = {
     "start": "start(self)  (the position that a match begins with)",
     "to_move": "to_move(self, state)  (the seats to move; () when it is over)",
     "legal_moves": "legal_moves(self, state, seat)  (names from `moves`; None for free text)",
     "play": "play(self, state, moves)  (the position after these moves)",
-    "returns": "returns(self, state)  (what each seat has got so far)",
+    "returns": "returns(self, state)  (the sum of rewards so far for each seat)",
     "rules": "rules(self, seat, style)  (the rules in words)",
     "position": "position(self, state, seat, style)  (what the seat may know, in words)",
 }
 _OPTIONAL = {
-    "chance": "chance(self, state)  (the outcomes with their weights)",
+    "chance": "chance(self, state)  (the possible outcomes with their weights)",
     "view": "view(self, state, seat)  (a key of what the seat knows)",
-    "tensor": "tensor(self, state, seat)  (what the seat knows, in numbers)",
+    "tensor": "tensor(self, state, seat)  (what the seat knows, as numbers)",
     "resample": "resample(self, events, seat, rng)  (events that the seat cannot tell from these)",
-    "render_html": "render_html(self, state, seat)  (a picture of what the seat knows, in HTML)",
+    "render_html": "render_html(self, state, seat)  (a picture of what the seat knows, as HTML)",
 }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
-    """What a spec's `entry_point` must name, made from a class of `Rules`:
+    """Return the factory that a spec's `entry_point` must name, made from a class of `Rules`:
 
         class Nim:
             ...
@@ -24,7 +24,7 @@ def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str,
         game = game_of(Nim)  # entry_point="nim:game"
 
     The class is called with the game's parameters as keywords, once for each set of them. Making the game raises
-    `PluginError` where a method is missing, or answers with something else than it must.
+    `PluginError` if a method is missing or returns a wrong value.
     """
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
@@ -51,9 +51,9 @@ def _try_out(game: RulesGame[Any]) -> None:
             elif (answer := rules.legal_moves(match.state, seat)) is not None:
                 raise RulesError(f"{called}.legal_moves must return None in a game of free text, not {answer!r}.")
         if not match.to_move():
-            raise RulesError(f"{called}: the match is over before anybody has moved.")
+            raise RulesError(f"{called}: the match is over before any seat has moved.")
         if not moves:
-            return  # what may be answered in free text is the author's own business
+            return  # only the author knows what a valid answer in free text is
         match.apply(moves)
         if repr(before[0]) != before[1]:
             raise RulesError(f"{called}.play changed the position that it was given; it must return another one.")

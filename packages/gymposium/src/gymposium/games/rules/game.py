@@ -42,7 +42,7 @@ class RulesGame(Generic[S]):
         )
         self.hides = spec.information == "imperfect"
         self.one_by_one = spec.dynamics == "sequential"
-        # looked up once: asking a protocol whether an object has its methods is slow
+        # looked up once, because isinstance() with a protocol is slow
         self._chance = author.chance if isinstance(author, HasChance) else None
         self._view = author.view if isinstance(author, HasView) else None
         self._tensor = author.tensor if isinstance(author, HasTensor) else None
@@ -163,12 +163,12 @@ class RulesMatch(Generic[S]):
     def observe(self, seat: int, style: Style = "full") -> Observation:
         text, legal = self.game.author.position(self.state, seat, style), self.legal_moves(seat)
         if style == "compact" and legal is not None:
-            text += f"legal {', '.join(legal) or 'none'}\n"  # the full prompt has a line of its own for them
+            text += f"legal {', '.join(legal) or 'none'}\n"  # full prompts list them on a line of their own
         return Observation(seat, text, legal)
 
     def view(self, seat: int) -> str:
         view = self.game.view_of(self.state, seat)
-        if self.game.hides and not self._to_move:  # everybody is told the result
+        if self.game.hides and not self._to_move:  # all seats learn the result
             return f"{view}\nreturns {self.returns()}"
         return view
 
@@ -196,15 +196,13 @@ class RulesMatch(Generic[S]):
         if not isinstance(game.author, HasResample):
             raise NoSampler(
                 f"{game.name} hides something, and {game.called} has no method resample(self, events, seat, rng) that "
-                f"finds another world which the seat cannot tell from this one."
+                f"returns another world which the seat cannot tell from this one."
             )
         world = RulesMatch(game, game.author.start(), [], None, rng)
         world._replay(game.author.resample(tuple(self.events), seat, rng))
         if world._to_move != self._to_move or world.view(seat) != self.view(seat):
-            raise RulesError(f"{game.called}.resample found a world in which seat {seat} sees something else.")
+            raise RulesError(f"{game.called}.resample returned a world in which seat {seat} sees something else.")
         return world
-
-    # -- below: one node at a time
 
     def _enter(self, state: S) -> None:
         self._to_move = self.game.to_move(state)
@@ -230,9 +228,9 @@ class RulesMatch(Generic[S]):
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
     def _settle(self) -> None:
-        """Draw chance, then list the legal moves.
+        """Draw chance, then compute the legal moves.
 
-        Listing them now, not when a player first asks, makes the driver report errors with the match so far."""
+        If that were left to the first player that asks, the driver could not report an error with the match so far."""
         while self._to_move == CHANCE_NODE:
             if self._rng is None:
                 if self.seed is None:
@@ -259,7 +257,7 @@ class RulesMatch(Generic[S]):
     def _replay_chance(self, number: int, outcome: str) -> None:
         if all(outcome != possible for possible, _ in self.game.outcomes(self.state)):
             raise BadRecord(f"Event {number}: {outcome!r} is not an outcome of chance here.")
-        if self.seed is not None:  # spend the draw that the original spent
+        if self.seed is not None:  # consume the draw that the original match consumed
             self._rng = self._rng or stream(self.seed, "chance")
             self._rng.random()
         self._happen(outcome)

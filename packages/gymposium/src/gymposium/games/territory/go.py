@@ -113,15 +113,13 @@ class GoGame(OpenSpielGame):
     """Go with facts that the engine's board omits: the last move, moves barred by ko, and moves that repeat a
     position."""
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Go) -> None:
-        super().__init__(spec, params, engine, words)
-        self._words = words
+    wording: Go
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         board: str = state.observation_string(seat)
         # ko bars one point, and the last move tells which it can be
         legal = len(state.legal_actions())
-        return f"{board}{state.history()[-1:]} {legal} {self._words.repeating(state, board)}"
+        return f"{board}{state.history()[-1:]} {legal} {self.wording.repeating(state, board)}"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:

@@ -14,10 +14,9 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, eng
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
 from gymposium.games.tricks.deals import fill
-from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, short, sides, told, voids
+from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, played, short, sides, told, voids
 from gymposium.plugins.specs import GameSpec
 
-_MARKS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
 _SHOWN = [[f"{suit}{rank}" for rank in reversed(RANKS)] for suit in "SHDC"]
 _SIDES = ("North and South", "East and West")
 _DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
@@ -135,7 +134,7 @@ def _dealt_to(history: Sequence[int], seat: int) -> set[str]:
     return {CARDS[action] for action in history[seat:DEALT:4]}
 
 
-@lru_cache(4096)  # it is told again at every card
+@lru_cache(4096)  # every later prompt shows it again
 def _auction(calls: tuple[str, ...], dealer: int, seat: int) -> str:
     names = NAMES[seat]
     told = ", ".join([f"{names[(dealer + turn) % 4]} {call}" for turn, call in enumerate(calls)])
@@ -175,10 +174,7 @@ class BridgeGame(OpenSpielGame):
         so_far = history_of(history, self.params["dealer"])
         contract, tricks = so_far.contract, so_far.tricks
         order = ORDERS[contract.denomination if contract is not None else "NT"]
-        hands: list[list[str]] = [[], [], [], []]
-        for trick in tricks:
-            for who, card in zip(trick.seats, trick.cards, strict=True):
-                hands[who].append(card)
+        hands = played(tricks)
         known = {seat, contract.dummy} if contract is not None and tricks else {seat}
         for who in known:
             hands[who] = list(_dealt_to(history, who))

@@ -57,6 +57,7 @@ class BridgeHistory(NamedTuple):
 
 
 def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
+    """Return the history of a deal, given the engine's."""
     later = history[DEALT:]
     called = sum(map(_CALL.__le__, later))
     calls = tuple([MOVES[action] for action in later[:called]])
@@ -71,7 +72,7 @@ def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
     return BridgeHistory(calls, contract, tricks, leader)
 
 
-@lru_cache(1024)  # it is asked for again at every card
+@lru_cache(1024)  # called again at every card
 def _contract(calls: tuple[str, ...], dealer: int) -> Contract:
     """Return the contract of calls that contain a bid. The declarer is the first of its side to name the
     denomination."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
-from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, short, sides, told, voids
-from gymposium.plugins.specs import GameSpec
+from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, played, short, sides, told, voids
 
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 
@@ -28,7 +26,7 @@ class Euchre:
     move_pattern = re.compile(f"[{RANKS}][cdhs]|pass|alone|partner|{'|'.join(SUITS.values())}")
     names = MOVES
 
-    def __init__(self, allow_lone_defender: bool, stick_the_dealer: bool) -> None:
+    def __init__(self, engine: pyspiel.Game, allow_lone_defender: bool, stick_the_dealer: bool) -> None:
         self.lone_defender = allow_lone_defender
         self.stick = stick_the_dealer
 
@@ -166,13 +164,11 @@ def _with(names: Sequence[str], who: int, alone: bool) -> str:
 class EuchreGame(OpenSpielGame):
     """Euchre with a view of all that a seat knows, and a sampler. The engine's view shows too little."""
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        super().__init__(spec, params, engine_game("euchre", params), Euchre(**params))
-        self._lone_defender: bool = params["allow_lone_defender"]
+    wording: Euchre
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         history = state.history()
-        at = history_of(history, self._lone_defender).discarded_at
+        at = history_of(history, self.wording.lone_defender).discarded_at
         public = [*history[DEALT:]]
         if at is not None and seat != history[0]:
             public[at - DEALT] = -1
@@ -186,12 +182,9 @@ class EuchreGame(OpenSpielGame):
 
         The other seats hold no suit that they failed to follow. The three cards left over and the discard are dealt
         too."""
-        so_far = history_of(history, self._lone_defender)
+        so_far = history_of(history, self.wording.lone_defender)
         hides_discard = so_far.discard is not None and seat != so_far.dealer
-        hands: list[list[str]] = [[], [], [], []]
-        for trick in so_far.tricks:
-            for who, card in zip(trick.seats, trick.cards, strict=True):
-                hands[who].append(card)
+        hands = played(so_far.tricks)
         if hides_discard and so_far.upcard not in hands[so_far.dealer]:
             hands[so_far.dealer].append(so_far.upcard)
         hands[seat] = _dealt_to(history, seat)
@@ -212,4 +205,4 @@ class EuchreGame(OpenSpielGame):
         return new
 
 
-game = EuchreGame
+game = openspiel_game("euchre", Euchre, EuchreGame)

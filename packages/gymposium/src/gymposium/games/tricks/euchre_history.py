@@ -19,8 +19,9 @@ DEALT = 21
 
 
 def _order(trump: str) -> Order:
-    """Order of the cards for each trump: the jack of trump is highest, then the other jack of its colour, also a
-    trump."""
+    """Return the order of the cards under a trump.
+
+    The jack of trump is highest. The other jack of its colour comes next and counts as a trump."""
     suit = {card: card[1] for card in CARDS}
     height = {card: RANKS.index(card[0]) for card in CARDS}
     suit["J" + _COLOUR[trump]] = trump
@@ -57,7 +58,7 @@ class EuchreHistory(NamedTuple):
 
 
 def history_of(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
-    """Return the history of a hand. `lone_defender` says whether defenders are asked to play alone."""
+    """Return the history of a hand, given the engine's. `lone_defender` is True if defenders may play alone."""
     dealer, upcard = history[0], CARDS[history[DEALT]]
     rest = iter(enumerate(history[DEALT + 1 :], start=DEALT + 1))
     bids: list[str] = []

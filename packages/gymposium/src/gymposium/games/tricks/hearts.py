@@ -221,7 +221,7 @@ class HeartsGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("hearts", params), Hearts(**params))
-        # The engine says 36 for every rule set (hearts.h, kMaxScore), which needs the bonus for Jd.
+        # The engine's bound is 36 for every rule set (hearts.h, kMaxScore), which only the bonus for Jd reaches.
         most = 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0
         self.utility_range = (0.0, most)
 
@@ -231,7 +231,7 @@ class HeartsGame(OpenSpielGame):
         return self.world(match, redeal(history, seat, leader, self.params, rng), rng)
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
-        # Without passing the engine has one legal direction, but still gives all four a chance (hearts.cc,
+        # Without passing, only one direction is legal, but the engine lists all four as outcomes (hearts.cc,
         # ChanceOutcomes).
         if not self.params["pass_cards"] and not state.history():
             return [(0, 1.0)]

@@ -28,7 +28,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
     plays = history[65:] if way else history[53:]
     own = dealt[seat::4]
     others = [p for p in range(4) if p != seat]
-    if way and len(history) < 65:  # nobody has got cards yet
+    if way and len(history) < 65:  # no seat has received cards yet
         rest = [card for card in range(52) if card not in own]
         rng.shuffle(rest)
         hands = [list(own) if p == seat else [rest.pop() for _ in range(13)] for p in range(4)]
@@ -97,7 +97,7 @@ def _lacks(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any
     broken = not params["must_break_hearts"]
     for number, trick in enumerate(tricks):
         leader, led = trick[0][0], trick[0][1] % 4
-        if led == _HEARTS and not broken:  # only with nothing else but hearts; or, by one rule, hearts and Qs
+        if led == _HEARTS and not broken:  # the leader held only hearts, or by one rule only hearts and Qs
             lacks[leader] |= _NO_POINTS if params["can_lead_hearts_instead_of_qs"] else _PLAIN
         for p, card in trick:
             points = card % 4 == _HEARTS or card == _QUEEN

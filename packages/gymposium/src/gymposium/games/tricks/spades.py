@@ -21,6 +21,7 @@ from gymposium.games.tricks.trick import (
     all_of,
     by_suit,
     plain_order,
+    played,
     short,
     told,
     voids,
@@ -112,8 +113,8 @@ class SpadesGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("spades", params), Spades())
-        # The engine says 430 either way (spades.h): 200 more for reaching 500, or falling to -350, which one hand
-        # from 0 cannot do; and what nil twice can lose it leaves out.
+        # The engine's bounds are -430 and 430 (spades.h). They include 200 for reaching 500 or falling to -350, which
+        # is impossible in one hand from 0, and omit the loss of two failed bids of nil.
         self.utility_range = (-290.0, 230.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
@@ -123,12 +124,10 @@ class SpadesGame(OpenSpielGame):
         history = match.state.history()
         tricks = _ORDER.tricks([_CARDS[action] for action in history[_PLAYS:]], 0)
         out = voids(tricks, _ORDER)
-        hands: list[list[str]] = [[], [], [], []]
         for trick in tricks:
             if trick.cards[0][1] == "s":
                 out[trick.seats[0]] |= {"c", "d", "h"}
-            for who, card in zip(trick.seats, trick.cards, strict=True):
-                hands[who].append(card)
+        hands = played(tricks)
         hands[seat] = [_CARDS[action] for action in history[seat:_BIDS:4]]
         seen = {card for hand in hands for card in hand}
         others = [who for who in range(4) if who != seat]

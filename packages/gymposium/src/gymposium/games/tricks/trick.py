@@ -15,7 +15,7 @@ NAMES = tuple([(*SEATS[:seat], "you", *SEATS[seat + 1 :]) for seat in range(4)])
 SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
 """Suits in the order in which hands are shown."""
 _TOLD = 2**14
-"""Size of the cache for tricks in words, each of which every later prompt shows."""
+"""Size of the caches for tricks and their words. Every later prompt shows the same tricks again."""
 
 
 class Trick(NamedTuple):
@@ -75,24 +75,33 @@ def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
     return out
 
 
+def played(tricks: Sequence[Trick]) -> list[list[str]]:
+    """Return the cards that each seat has played, in order."""
+    hands: list[list[str]] = [[], [], [], []]
+    for trick in tricks:
+        for seat, card in zip(trick.seats, trick.cards, strict=True):
+            hands[seat].append(card)
+    return hands
+
+
 def sides(tricks: Sequence[Trick]) -> tuple[int, int]:
-    """How many tricks North and South have taken, and East and West."""
+    """Return the number of tricks that North and South have taken, and East and West."""
     winners = [trick.winner % 2 for trick in tricks if trick.winner is not None]
     return winners.count(0), winners.count(1)
 
 
 def by_suit(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
-    """A hand in words, suit by suit; `suits` has the cards of each in the order in which they are told."""
+    """Return a hand in words, with a comma between suits. `suits` holds the cards of each suit in the order shown."""
     return ", ".join([" ".join([card for card in suit if card in hand]) for suit in suits if not hand.isdisjoint(suit)])
 
 
 def all_of(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
-    """The same without a mark between suits."""
+    """Return a hand in words as `by_suit` does, but without commas."""
     return " ".join([card for suit in suits for card in suit if card in hand])
 
 
 def told(tricks: Sequence[Trick], seat: int) -> list[str]:
-    """A line for each trick, for this seat."""
+    """Return one line in words for each trick, addressed to this seat."""
     return [_line(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
 
 
@@ -106,5 +115,5 @@ def _line(number: int, trick: Trick, seat: int) -> str:
 
 
 def short(tricks: Sequence[Trick]) -> str:
-    """`N 2c Ac 4c Kc, E …`: for each trick its leader, and the cards in order."""
+    """Return the leader of each trick and its cards in order: `N 2c Ac 4c Kc, E …`."""
     return ", ".join([f"{SEATS[trick.seats[0]][0]} {' '.join(trick.cards)}" for trick in tricks]) or "none"
