@@ -141,7 +141,7 @@ def test_nothing_leaks() -> None:
 
 
 def test_more_coins_than_squares_are_refused_and_both_ends_can_be_played() -> None:
-    with pytest.raises(BadParameter, match="do not find room on 8 squares"):
+    with pytest.raises(BadParameter, match="do not fit on 8 squares"):
         load_game("coin_game", rows=2, columns=4)
     bounds = {p.name: (p.low, p.high) for p in host().game("coin_game").parameters}
     assert bounds == {

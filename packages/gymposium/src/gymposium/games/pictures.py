@@ -37,7 +37,7 @@ def board(
     height, width = len(rows), max(map(len, rows))
     edge = _EDGE * max(height, width)
     left, below = edge * bool(row_names), edge * bool(column_names)
-    # square, with the board in its middle
+    # the picture is a square with the board in the middle
     side = max(width + left, height + below) * 1.03
     x0, y0 = (side - width - left) / 2 + left, (side - height - below) / 2
     dark = "".join(f"M{x} {y}h1v1h-1z" for y in range(height) for x in range(width) if checkered and (x + y) % 2)
@@ -76,7 +76,7 @@ def disc(colour: str) -> str:
 
 def glyph(text: str, colour: str) -> str:
     """Return the drawing of a character in one of the picture's colours, with an outline."""
-    # U+FE0E: as text, not as a coloured emoji
+    # U+FE0E asks for text instead of a coloured emoji
     return (
         f'<text x=".5" y=".79" font-size=".82" text-anchor="middle" fill="var(--{colour})" stroke="var(--edge)" '
         f'stroke-width=".03" paint-order="stroke">{escape(text)}&#xfe0e;</text>'

@@ -32,7 +32,7 @@ class Event(NamedTuple):
     move: str
 
 
-@dataclass(slots=True)  # not frozen: a frozen one costs three times as much, once per decision
+@dataclass(slots=True)  # not frozen, because that triples the cost of making one, once for each decision
 class Observation:
     """What one seat may know now. `legal_moves` is None in games of free text."""
 

@@ -104,14 +104,14 @@ class CrazyEights:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        found = _VIEW.search(state.observation_string(seat))
-        assert found is not None, "the engine's view of crazy_eights has changed"
+        view = _VIEW.search(state.observation_string(seat))
+        assert view is not None, "the engine's view of crazy_eights has changed"
         now = self.histories.of(state.history())
-        suits = (_suit(found[1], "c"), _suit(found[2], "d"), _suit(found[3], "h"), _suit(found[4], "s"))
+        suits = (_suit(view[1], "c"), _suit(view[2], "d"), _suit(view[3], "h"), _suit(view[4], "s"))
         hand = [suit for suit in suits if suit]
-        top = found[6] + found[5].lower()
-        named = _SUITS[found[7]] if found[6] == "8" and not now.naming else ""
-        counts = found[8].split(", ")  # from this seat on
+        top = view[6] + view[5].lower()
+        named = _SUITS[view[7]] if view[6] == "8" and not now.naming else ""
+        counts = view[8].split(", ")  # starting at this seat
         held = [f"P{s} {counts[s - seat]}" for s in range(self.players)]
         over = state.is_terminal()
         result = f"{state.player_return(seat):g}" if over else ""
@@ -155,10 +155,10 @@ class CrazyEightsGame(OpenSpielGame):
         words = CrazyEights(**params)
         super().__init__(spec, params, engine_game("crazy_eights", params), words)
         self.table, self.histories = words.table, words.histories
-        # The engine has -544 for every rule set, with other points than those that it pays.
+        # The engine's bound is -544 for every rule set, based on points other than those that it pays.
         self.utility_range = (-float(MOST_LEFT), 0.0)
-        # And 10,000 for its length. Cards are drawn until there is no stock; whoever passes before has drawn some.
-        stocks = words.max_plays + 1 if words.reshuffle else 1  # between two plays it is renewed once at most
+        # The engine's bound on the length is 10,000. Before the stock is empty, a player who passes has drawn cards.
+        stocks = words.max_plays + 1 if words.reshuffle else 1  # it is renewed at most once between two plays
         draws = stocks * len(CARDS)
         self.max_decisions = words.max_plays * (3 + words.players) + draws + draws // words.max_draw
 
@@ -175,7 +175,7 @@ class CrazyEightsGame(OpenSpielGame):
         for _ in range(_TRIES):
             cards = _redeal(self.table, history, seat, rng)
             if any(card in put_back and index <= hands for index, card in cards.items()):
-                continue  # an eight that was turned up and put back was in nobody's hand
+                continue  # no hand held an eight that was turned up and put back
             return self.world(match, [cards.get(index, action) for index, action in enumerate(history)], rng)
         raise NoSampler(f"{self.name}: no deal was found in {_TRIES} tries without the eights that were put back.")
 

@@ -56,7 +56,7 @@ class CrazyEightsHistory:
         up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
         self.told = f"P{self.seat} turns up {up}"
         """All public events: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
-        self._follow(history[first])  # it counts as the dealer's
+        self._follow(history[first])  # it counts as played by the dealer
 
     def copy(self) -> CrazyEightsHistory:
         new = CrazyEightsHistory.__new__(CrazyEightsHistory)

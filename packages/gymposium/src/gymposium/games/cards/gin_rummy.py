@@ -21,7 +21,7 @@ from gymposium.plugins.specs import GameSpec
 
 _CARDS = [f"{rank}{suit}" for suit in "scdh" for rank in "A23456789TJQK"]
 _VALUES = [min(10, card % 13 + 1) for card in range(52)]
-_UPCARD, _STOCK, _PASS, _KNOCK, _MELDS = 52, 53, 54, 55, 56  # the engine's actions; below them the cards
+_UPCARD, _STOCK, _PASS, _KNOCK, _MELDS = 52, 53, 54, 55, 56  # actions of the engine; lower numbers are cards
 _PHASE = pyspiel.gin_rummy.Phase
 _TRIES = 1000
 
@@ -42,7 +42,7 @@ class GinRummy:
         texts = [start.action_to_string(0, action) for action in range(_MELDS, start.num_distinct_actions())]
         self.melds = [sorted(map(_CARDS.index, _cards_in(text.rpartition(" ")[2]))) for text in texts]
         self._named = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
-        self._named.update({_MELDS + i: f"meld {_told(meld)}" for i, meld in enumerate(self.melds)})
+        self._named.update({_MELDS + i: f"meld {_listed(meld)}" for i, meld in enumerate(self.melds)})
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         with_card = "lay off" if state.current_phase() == _PHASE.LAYOFF else "discard"
@@ -88,18 +88,18 @@ class GinRummy:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         hand = sorted(state.hands()[seat])
         upcard = state.upcard()
-        pile = _told(state.discard_pile())
-        theirs = _told(sorted(state.known_cards()[1 - seat]))
+        pile = _listed(state.discard_pile())
+        theirs = _listed(sorted(state.known_cards()[1 - seat]))
         turns = turns_of(state.history(), self.hand_size)
         knocked, laid = state.knocked(), state.layed_melds()
         over = state.is_terminal()
         stage = _stage(state, self.hand_size)
         limit, stock = state.knock_card(), state.stock_size()
-        # After a knock it is the cards not laid that count; the engine still has the old number after one at the wall.
+        # After a knock the cards not laid count. After a knock at the wall the engine's number is out of date.
         deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else state.deadwood()[seat]
         if style == "compact":
             lines = [
-                f"hand {_told(hand) or 'none'}",
+                f"hand {_listed(hand) or 'none'}",
                 f"deadwood {deadwood} knock {limit}",
                 f"upcard {'none' if upcard is None else _CARDS[upcard]} stock {stock}",
                 f"pile {pile or 'none'}",
@@ -108,22 +108,22 @@ class GinRummy:
             ]
             for who, owner in (("you", seat), ("they", 1 - seat)):
                 if laid[owner]:
-                    lines.append(f"{who} laid {', '.join([_told(self.melds[meld]) for meld in laid[owner]])}")
+                    lines.append(f"{who} laid {', '.join([_listed(self.melds[meld]) for meld in laid[owner]])}")
             if state.layoffs():
-                lines.append(f"laid off {_told(state.layoffs())}")
+                lines.append(f"laid off {_listed(state.layoffs())}")
             lines.append(f"result {int(state.player_return(seat)):+d}" if over else f"now {_STAGES[stage][0]}")
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
-        suits = [_told([card for card in hand if card // 13 == suit]) for suit in range(4)]
+        suits = [_listed([card for card in hand if card // 13 == suit]) for suit in range(4)]
         lines = [f"Your hand: {', '.join([suit for suit in suits if suit]) or 'empty'}."]
         if True in knocked:
             lines[0] += f" The cards in it count {deadwood}."
             lines.append(f"{'You have' if knocked[seat] else 'Your opponent has'} knocked; the limit was {limit}.")
             for who, owner in (("You have", seat), ("Your opponent has", 1 - seat)):
                 if laid[owner]:
-                    lines.append(f"{who} laid: {', '.join([_told(self.melds[meld]) for meld in laid[owner]])}.")
+                    lines.append(f"{who} laid: {', '.join([_listed(self.melds[meld]) for meld in laid[owner]])}.")
             if state.layoffs():
-                lines.append(f"Laid off on the knocker's melds: {_told(state.layoffs())}.")
+                lines.append(f"Laid off on the knocker's melds: {_listed(state.layoffs())}.")
         else:
             best = " after discarding your highest unmatched card" if len(hand) > self.hand_size else ""
             lines.append(
@@ -134,10 +134,10 @@ class GinRummy:
             f"Discard pile, oldest first: {pile or 'empty'}."
         )
         lines.append(f"Known cards in your opponent's hand, taken from the pile: {theirs or 'none'}.")
-        mine = _told(sorted(state.known_cards()[seat]))
+        mine = _listed(sorted(state.known_cards()[seat]))
         lines.append(f"Of your hand your opponent knows: {mine or 'nothing'}.")
-        told = ", ".join([_turn("you" if i % 2 == seat else "opponent", turn) for i, turn in enumerate(turns)])
-        lines.append(f"Turns so far (what was drawn, then what was discarded): {told or 'none'}.")
+        past = ", ".join([_turn("you" if i % 2 == seat else "opponent", turn) for i, turn in enumerate(turns)])
+        lines.append(f"Turns so far (what was drawn, then what was discarded): {past or 'none'}.")
         if over:
             lines.append(f"The hand is over. Your result: {int(state.player_return(seat)):+d}.")
         else:
@@ -189,10 +189,11 @@ _STAGES = {
     "layoffs": ("lay off", "lay off cards on the knocker's melds, then pass"),
     "last melds": ("last melds", "lay melds of the remaining cards, then pass, which ends the hand"),
 }
-"""Return the task of the seat to move, in both styles."""
+"""Task of the seat to move at each stage, in compact and full style."""
 
 
 def _stage(state: pyspiel.State, hand_size: int) -> str:
+    """Return the stage of the hand, a key of `_STAGES`."""
     phase = state.current_phase()
     if phase == _PHASE.DRAW:
         return "draw"
@@ -215,7 +216,8 @@ def _turn(who: str, turn: str) -> str:
     return f"{who} {'upcard' if turn[0] == 'u' else 'stock'} {turn[1:].strip()}".rstrip()
 
 
-def _told(cards: Sequence[int]) -> str:
+def _listed(cards: Sequence[int]) -> str:
+    """Return the names of cards: `7h 8h 9h`."""
     return " ".join([_CARDS[card] for card in cards])
 
 
@@ -232,7 +234,7 @@ class GinRummyGame(OpenSpielGame):
         self.gin = GinRummy(**params, start=self._start)
         super().__init__(spec, params, engine, self.gin)
         self._dealt = [self._start.action_to_string(CHANCE, card) for card in range(52)]
-        # More than the engine's own bound (gin_rummy.h, kMaxPossibleDeadwood = 98 for every hand size): nobody has to
+        # The engine's bound is lower (gin_rummy.h, kMaxPossibleDeadwood = 98 for every hand size). But players need not
         # lay melds, so ten cards that count 10 each can be left over.
         limit = 10 if self.gin.oklahoma else self.gin.knock_card
         most = float(max(10 * self.gin.hand_size + self.gin.gin_bonus, limit + self.gin.undercut_bonus))
@@ -242,7 +244,7 @@ class GinRummyGame(OpenSpielGame):
         return self._start.clone()  # the engine takes 1.1 ms to make one, and 0.03 ms to copy it
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        # the engine's observation does not say whether lay-offs are over, which the legal moves show
+        # the engine's observation does not say whether lay-offs are over, but the legal moves reveal it
         past = " ".join(turns_of(state.history(), self.gin.hand_size))
         return f"{super().view_of(state, seat)}\n{past}\n{state.finished_layoffs()}"
 
@@ -268,7 +270,7 @@ class GinRummyGame(OpenSpielGame):
         other, size = 1 - seat, self.gin.hand_size
         hidden = list(range(other * size, other * size + size))
         seen = set(history[seat * size : seat * size + size])
-        taken: set[int] = set()  # from the pile, still in the other's hand
+        taken: set[int] = set()  # cards taken from the pile that the other seat still holds
         dealt: dict[int, int] = {}
 
         def show(card: int) -> None:
@@ -311,7 +313,7 @@ class GinRummyGame(OpenSpielGame):
         seen.update(dealt.values())
         pool = [card for card in range(52) if card not in seen]
         cards = rng.sample(pool, len(hidden))
-        if knocker == other and finished:  # what it kept is deadwood, within the limit
+        if knocker == other and finished:  # the cards that it kept are deadwood within the limit
             room = limit - sum([_VALUES[card] for card in taken])
             low = [card for card in pool if _VALUES[card] <= room - len(hidden) + 1]
             while sum([_VALUES[card] for card in cards]) > room:

@@ -30,7 +30,7 @@ class Goofspiel:
     """Words for `goofspiel` with two players and hidden bids."""
 
     move_pattern = re.compile(r"bid [1-9]\d?")
-    told = "You are told who won a round, never your opponent's card."
+    shown = "You are told who won a round, never your opponent's card."
     compact = (
         "bids hidden, moves bid N\npast is prize:your bid with w won, l lost or t tied; points are yours and theirs"
     )
@@ -50,19 +50,19 @@ class Goofspiel:
             f"Goofspiel for two players. Each holds the cards 1 to {n}. The prizes, also 1 to {n}, are turned up one "
             f"at a time. {_ORDER[self.points_order]} Each round both players bid one card from their hand at the "
             f"same time; the higher card wins the prize's points, and where the bids are equal nobody gets "
-            f"them. Both cards are then gone. {self.told}\n"
+            f"them. Both cards are then gone. {self.shown}\n"
             f"When each player has one card left, it is bid automatically. Whoever has more points at the end wins; "
             f"equal points are a draw.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        found = _VIEW.match(state.information_state_string(seat))
-        assert found is not None, "the engine's goofspiel view has changed"
-        hand = found[1].rstrip()
-        bids, prizes, winners, points = found[2].split(), found[3].split(), found[4].split(), found[5].split()
+        view = _VIEW.match(state.information_state_string(seat))
+        assert view is not None, "the engine's goofspiel view has changed"
+        hand = view[1].rstrip()
+        bids, prizes, winners, points = view[2].split(), view[3].split(), view[4].split(), view[5].split()
         mine, theirs = points[seat], points[1 - seat]
         names, results = self._bids, _RESULTS[seat]
-        rounds = [*zip(prizes, bids, winners)]  # those that are over
+        rounds = [*zip(prizes, bids, winners)]  # the rounds that are over
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
             past = " ".join([f"{prize}:{names[bid]}{results[won][0]}" for prize, bid, won in rounds])
@@ -82,14 +82,14 @@ class Goofspiel:
 class OpenGoofspiel(Goofspiel):
     """Words for `goofspiel` with public bids, so that both hands are known."""
 
-    told = "Both are shown."
+    shown = "Both are shown."
     compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        found = _OPEN_VIEW.match(state.information_state_string(seat))
-        assert found is not None, "the engine's goofspiel view has changed"
-        prizes, rounds, points = found[1].split(), len(found[4].split()), found[5].split()
-        hands = [found[2].rstrip(), found[3].rstrip()]
+        view = _OPEN_VIEW.match(state.information_state_string(seat))
+        assert view is not None, "the engine's goofspiel view has changed"
+        prizes, rounds, points = view[1].split(), len(view[4].split()), view[5].split()
+        hands = [view[2].rstrip(), view[3].rstrip()]
         now = prizes[-1] if len(prizes) > rounds else None  # None only after the end
         left = " ".join([prize for prize in self._prizes if prize not in prizes])
         mine, theirs = hands[seat], hands[1 - seat]

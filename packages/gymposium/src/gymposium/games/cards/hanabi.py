@@ -26,7 +26,7 @@ _VIEW = re.compile(
 class Hanabi:
     """Words for `hanabi`."""
 
-    names = None  # whom a hint is for depends on the seat that gives it
+    names = None  # the engine numbers the receiver of a hint from the seat that gives it
 
     def __init__(self, deck: Deck, max_information_tokens: int, max_life_tokens: int) -> None:
         self.deck, self.hints, self.lives = deck, max_information_tokens, max_life_tokens
@@ -84,11 +84,11 @@ class Hanabi:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        found = _VIEW.match(state.observation_string(seat))
-        assert found is not None, "the engine's view of hanabi has changed"
-        lives, hints, stacks, drawn, left, gone = found.groups()
+        view = _VIEW.match(state.observation_string(seat))
+        assert view is not None, "the engine's view of hanabi has changed"
+        lives, hints, stacks, drawn, left, gone = view.groups()
         now = self.histories.of(state.history())
-        hands = drawn.replace("Cur player\n", "").split("-----\n")  # from this seat on
+        hands = drawn.replace("Cur player\n", "").split("-----\n")  # starting at this seat
         over = state.is_terminal()
         result = f"{state.player_return(seat):g}"
         if style == "compact":
@@ -135,8 +135,8 @@ def _long(card: str) -> str:
     12345`."""
     known = card.rpartition("|")[2]
     numbers = known.lstrip("RYGWB")
-    told = f"{known.removesuffix(numbers)} {numbers}"
-    return told if card.startswith("XX") else f"{card[:2]} ({told})"
+    possible = f"{known.removesuffix(numbers)} {numbers}"
+    return possible if card.startswith("XX") else f"{card[:2]} ({possible})"
 
 
 def _count(number: int, what: str) -> str:
@@ -152,7 +152,7 @@ class HanabiGame(OpenSpielGame):
         engine = engine_game("hanabi", params)
         super().__init__(spec, params, engine, words)
         self.deck, self.words = deck, words
-        # Every card played or discarded but the last ones is replaced; a hint takes a token, which they may bring back.
+        # Each card that is played or discarded is replaced while the deck lasts. It may bring back a hint token.
         gone = deck.size - deck.players * deck.hand_size + deck.players
         self.max_decisions = 2 * gone + hints + deck.colors
 
@@ -163,11 +163,11 @@ class HanabiGame(OpenSpielGame):
         """Deal the seat's own hand anew. All hands of unseen cards that fit its hints are equally likely."""
         history, deck = match.state.history(), self.deck
         places, pool = self._hidden(history, seat)
-        found = _VIEW.match(match.state.observation_string(seat))
-        assert found is not None, "the engine's view of hanabi has changed"
-        own = found[4].replace("Cur player\n", "").partition("-----\n")[0]
+        view = _VIEW.match(match.state.observation_string(seat))
+        assert view is not None, "the engine's view of hanabi has changed"
+        own = view[4].replace("Cur player\n", "").partition("-----\n")[0]
         known = [card.rpartition("|")[2] for card in own.splitlines()]
-        may = [[i for i, card in enumerate(pool) if set(deck.names[card]) <= set(told)] for told in known]
+        may = [[i for i, card in enumerate(pool) if set(deck.names[card]) <= set(allowed)] for allowed in known]
         for _ in range(_TRIES):
             chosen = [cards[rng.randrange(len(cards))] for cards in may]
             if len(set(chosen)) < len(chosen):

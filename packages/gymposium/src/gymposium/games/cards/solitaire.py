@@ -80,7 +80,7 @@ class Solitaire:
         tops = [top[0] if top in _CARDS else "-" for top in lines[1].partition(": ")[2].split()]
         piles = [" ".join(line.split()) for line in lines[3:-2]]
         empty = _PILES - len(piles)
-        left = max(0, self.limit - len(state.history()))  # a last card is turned up even after the end
+        left = max(0, self.limit - len(state.history()))  # the engine turns up a card even after the end
         points = f"{state.returns()[0]:g}"
         over = state.is_terminal()
         if style == "compact":

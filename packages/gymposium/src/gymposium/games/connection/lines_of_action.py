@@ -35,8 +35,8 @@ class LinesOfAction:
 
     def __init__(self, engine: pyspiel.Game, max_game_length: int) -> None:
         self.max_game_length = max_game_length
-        # The engine has two actions for each step, one of them a capture: b1-b3 and b1xb3. What stands on the square
-        # tells which is meant, so both have the same name.
+        # The engine has two actions for each step, a plain one and a capture: b1-b3 and b1xb3. The piece on the target
+        # square decides which of them is legal, so both have the same name.
         self._names = [name[:2] + name[3:] for name in action_names(engine)]
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
@@ -89,7 +89,7 @@ def _steps(state: pyspiel.State) -> list[int]:
     """Return the actions since the last capture, latest first. Earlier positions had more pieces and cannot recur."""
     steps = []
     for action in reversed(state.history()):
-        if action & 1:  # the last digit of an action (lines_of_action.cc)
+        if action & 1:  # the lowest bit of an action marks a capture (lines_of_action.cc)
             break
         steps.append(action)
     return steps
@@ -99,9 +99,9 @@ def _repeating(state: pyspiel.State, board: str) -> list[int]:
     """Return the legal actions that bring back an earlier board."""
     mover = state.current_player()
     mine = _MARKS[mover]
-    found: set[int] = set()
+    repeating: set[int] = set()
     changed: dict[int, str] = {}
-    for action in _steps(state):  # go back from position to position, and keep how each differs from the present one
+    for action in _steps(state):  # go back in time, and keep how each position differs from the present one
         mover = 1 - mover
         for square, piece in ((action >> 7, _MARKS[mover]), (action >> 1 & 63, ".")):
             if board[_PLACES[square]] == piece:
@@ -110,9 +110,9 @@ def _repeating(state: pyspiel.State, board: str) -> list[int]:
                 changed[square] = piece
         if len(changed) == 2:
             squares = {piece: square for square, piece in changed.items()}
-            if squares.keys() == {".", mine}:  # a piece of mine that stood on one of the two stands on the other
-                found.add(squares["."] << 7 | squares[mine] << 1)
-    return [action for action in state.legal_actions() if action in found]
+            if squares.keys() == {".", mine}:  # one piece of the mover has changed its square
+                repeating.add(squares["."] << 7 | squares[mine] << 1)
+    return [action for action in state.legal_actions() if action in repeating]
 
 
 class LinesOfActionGame(OpenBoardGame):

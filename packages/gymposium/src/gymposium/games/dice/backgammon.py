@@ -74,7 +74,7 @@ class Backgammon:
 
     def __init__(self, engine: pyspiel.Game, scoring_type: str, max_player_turns: int) -> None:
         self.scoring_type = scoring_type
-        self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when there were more turns than that
+        self.last_turn = max_player_turns + 1  # backgammon.cc ends the game once there are more turns than the limit
         self._names: dict[tuple[int, str], dict[int, str]] = {}
         """Names of the actions that depend only on seat and roll, for each seat and roll as the engine writes it."""
         self._places = [_points(seat) for seat in (0, 1)]
@@ -92,7 +92,7 @@ class Backgammon:
         if name.count("off") < 2:
             names[action] = name
         elif action >= _ORDERS and action - _ORDERS in state.legal_actions(seat):
-            return name + _LOW  # two actions that no end point tells apart: either die takes either checker off
+            return name + _LOW  # two actions with equal end points: either die takes either checker off
         return name
 
     def rules(self, seat: int, style: Style) -> str:
@@ -126,13 +126,13 @@ class Backgammon:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        told = _VIEW.search(state.observation_string(seat))
-        assert told is not None, "the engine's view of backgammon has changed"
+        view = _VIEW.search(state.observation_string(seat))
+        assert view is not None, "the engine's view of backgammon has changed"
         places, at, other = self._places[seat], state.board, 1 - seat
-        bars, off = (at(seat, _BAR), at(other, _BAR)), (told[4 + seat], told[5 - seat])
+        bars, off = (at(seat, _BAR), at(other, _BAR)), (view[4 + seat], view[5 - seat])
         player, turn = state.current_player(), turns(state)
-        dice = f"{told[2]} {told[3]}" if player >= 0 else "none"
-        again = player >= 0 and told[1] == "1"
+        dice = f"{view[2]} {view[3]}" if player >= 0 else "none"
+        again = player >= 0 and view[1] == "1"
         if style == "compact":
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return (

@@ -56,8 +56,8 @@ class LiarsDice:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        dice, *past = state.information_state_string(seat).split(" ")
-        moves = [move.replace("-", "x").replace("L", "l") for move in past]  # the engine's `2-3` and `Liar`
+        dice, *made = state.information_state_string(seat).split(" ")
+        moves = [move.replace("-", "x").replace("L", "l") for move in made]  # the engine's `2-3` and `Liar`
         over = state.is_terminal()
         result = int(state.player_return(seat)) if over else 0
         if style == "compact":
@@ -69,13 +69,13 @@ class LiarsDice:
         if not moves:
             return f"{mine}\nNobody has bid yet.\n"
         bids = moves[:-1] if over else moves
-        told = ", ".join([f"{'you' if turn % 2 == seat else 'your opponent'} {bid}" for turn, bid in enumerate(bids)])
+        past = ", ".join([f"{'you' if turn % 2 == seat else 'your opponent'} {bid}" for turn, bid in enumerate(bids)])
         if not over:
-            return f"{mine}\nBids so far: {told}.\n"
+            return f"{mine}\nBids so far: {past}.\n"
         called = len(bids) % 2 == seat
         who = "You said liar to your opponent's" if called else "Your opponent said liar to your"
         truth = "true" if (result > 0) != called else "false"
-        return f"{mine}\nBids: {told}.\n{who} {bids[-1]}, which was {truth}: you {_END[result]}.\n"
+        return f"{mine}\nBids: {past}.\n{who} {bids[-1]}, which was {truth}: you {_END[result]}.\n"
 
 
 _END = {1: "win", -1: "lose"}

@@ -20,8 +20,8 @@ def decisions(state: pyspiel.State) -> int:
     The engine counts them against its horizon but does not show the count. Its history uses the same numbers for the
     die (one less than its face) and for roll (0) and stop (1)."""
     history = bytes(state.history())
-    # What follows a die or a stop is a decision, so a run of zeros begins with a roll, and goes on with its die:
-    # each pair is a roll of 1. A last zero without a die is a roll that the horizon cut off.
+    # A die or a stop is followed by a decision, so a run of zeros begins with a roll, followed by its die. Each pair of
+    # zeros is a roll of 1. A last zero without a die is a roll that the horizon cut off.
     rolls = history.count(0) - history.count(b"\0\0")
     cut_off = (len(history) - len(history.rstrip(b"\0"))) % 2
     return len(history) - rolls + cut_off
@@ -53,9 +53,9 @@ class Pig:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        found = _VIEW.match(state.observation_string(seat))
-        assert found is not None, "the engine's view of pig has changed"
-        mine, theirs, total = found[1 + seat], found[2 - seat], found[3]
+        view = _VIEW.match(state.observation_string(seat))
+        assert view is not None, "the engine's view of pig has changed"
+        mine, theirs, total = view[1 + seat], view[2 - seat], view[3]
         past, player = decisions(state), state.current_player()
         if style == "compact":
             number = f"over after {past}" if player < 0 else f"decision {past + 1}"

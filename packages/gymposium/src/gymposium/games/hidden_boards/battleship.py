@@ -43,7 +43,7 @@ class Battleship:
         loss_multiplier: float,
     ) -> None:
         self.width, self.height = board_width, board_height
-        # more cannot be shot where no square is shot at twice, and the engine refuses more
+        # the engine refuses more shots than squares if no square may be shot at twice
         self.num_shots = num_shots if allow_repeated_shots else min(num_shots, board_width * board_height)
         self.sizes = _sizes(ship_sizes)
         self.repeats, self.loss_multiplier = allow_repeated_shots, loss_multiplier
@@ -59,8 +59,8 @@ class Battleship:
             place = "_".join(map(str, divmod(square, board_width)))
             self._parts[f"h_{place}"], self._parts[f"v_{place}"] = ("ship", (False, square)), ("ship", (True, square))
             self._parts[f"oppshot_{place}"] = ("theirs", square)
-            for told in "WHS":
-                self._parts[f"shot_{place}:{told}"] = ("shot", (square, told))
+            for result in "WHS":
+                self._parts[f"shot_{place}:{result}"] = ("shot", (square, result))
 
     def rules(self, seat: int, style: Style) -> str:
         last = f"{_ROWS[self.height - 1]}{self.width}"
@@ -122,11 +122,11 @@ class Battleship:
                 ]
             )
             placed = ", ".join([f"{size} {where}" for size, where in ships])
-            told = " ".join([names[square] + _TOLD_COMPACT[what] for square, what in view.shots])
+            shown = " ".join([names[square] + _TOLD_COMPACT[what] for square, what in view.shots])
             theirs = " ".join([names[square] for square in view.theirs])
             end = f"result {result}\n" if over else ""
             return (
-                f"{now}\nships {placed or 'none'}\n{drawn}\nyour shots {told or 'none'}\n"
+                f"{now}\nships {placed or 'none'}\n{drawn}\nyour shots {shown or 'none'}\n"
                 f"their shots {theirs or 'none'}\n{end}"
             )
         if over:
@@ -147,8 +147,8 @@ class Battleship:
         lines += [f"{_ROWS[r]} {' '.join(own[r * width : r * width + width])}" for r in rows]
         lines += ["Your shots (*: missed, #: hit, X: sank a ship):", self._header]
         lines += [f"{_ROWS[r]} {' '.join(shots[r * width : r * width + width])}" for r in rows]
-        told = ", ".join([f"{names[square]} {_TOLD[what]}" for square, what in view.shots])
-        lines.append(f"Your shots in order: {told or 'none'}.")
+        shown = ", ".join([f"{names[square]} {_TOLD[what]}" for square, what in view.shots])
+        lines.append(f"Your shots in order: {shown or 'none'}.")
         theirs = ", ".join([names[square] for square in view.theirs])
         lines.append(f"Your opponent's shots in order: {theirs or 'none'}.")
         if over:
@@ -157,12 +157,12 @@ class Battleship:
 
     def read(self, view: str) -> _View:
         """Read an information state such as `T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`."""
-        found: dict[str, list[Any]] = {"ship": [], "shot": [], "theirs": []}
+        values: dict[str, list[Any]] = {"ship": [], "shot": [], "theirs": []}
         parts = self._parts
         for part in view.split("/")[1:]:
             kind, value = parts[part]
-            found[kind].append(value)
-        return _View(found["ship"], found["shot"], found["theirs"])
+            values[kind].append(value)
+        return _View(values["ship"], values["shot"], values["theirs"])
 
     def _boards(self, view: _View) -> tuple[str, str]:
         """Return the seat's own board and its shots, square by square."""
@@ -172,8 +172,8 @@ class Battleship:
             own[square : square + size * step : step] = str(size) * size
         for square in view.theirs:
             own[square] = "*" if own[square] in ".*" else "#"
-        for square, told in view.shots:
-            shots[square] = _MARKS[told]
+        for square, result in view.shots:
+            shots[square] = _MARKS[result]
         return "".join(own), "".join(shots)
 
 
@@ -211,7 +211,7 @@ class BattleshipGame(OpenSpielGame):
                     down, square = next(fleet)
                     action = square + squares * (2 if down else 1)
                     events[index] = Event(other, words.names[action])
-                    if action not in state.legal_actions():  # it leaves no room for a ship that is still to be placed
+                    if action not in state.legal_actions():  # no room is left for a later ship
                         break
                 state.apply_action(action)
             else:

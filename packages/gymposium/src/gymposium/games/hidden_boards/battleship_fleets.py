@@ -33,8 +33,8 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
     The result of a shot depends only on the ship that it hits. So the positions that agree with the shots are listed
     for each ship separately, by the hits that they explain. Counting the ways to divide the hits among the ships gives
     the weight of each choice. Choices in which ships overlap elsewhere are drawn again."""
-    hits = sum({1 << square for square, told in shots if told != "W"})
-    water = sum({1 << square for square, told in shots if told == "W"})
+    hits = sum({1 << square for square, result in shots if result != "W"})
+    water = sum({1 << square for square, result in shots if result == "W"})
     by_hits: list[dict[int, list[tuple[Lie, int]]]] = []
     for size in sizes:
         explains: dict[int, list[tuple[Lie, int]]] = {}
@@ -69,9 +69,9 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
 def _agrees(squares: int, shots: Sequence[Shot]) -> bool:
     """Return whether a ship on these squares gives the observed results."""
     hit = 0
-    for square, told in shots:
+    for square, result in shots:
         if squares >> square & 1:
             hit |= 1 << square
-            if told != ("S" if hit == squares else "H"):
+            if result != ("S" if hit == squares else "H"):
                 return False
     return True

@@ -77,12 +77,12 @@ class DarkHex:
         view: list[str] = state.information_state_string(seat).split("\n")  # the rows, the count of tries, the tries
         rows, tries = view[: self.num_rows], view[-1].split()  # `0,4` is a try of seat 0, `1,?` a hidden one of seat 1
         cells, mark = "".join(rows), _MARKS[seat]
-        told = [turn.partition(",")[2] for turn in tries]
+        tried = [turn.partition(",")[2] for turn in tries]
         over = state.is_terminal()
         if style == "compact":
-            tried = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in told])
+            past = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in tried])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{self._frame.compact(rows)}tried {tried or 'none'}\n{end}"
+            return f"{self._frame.compact(rows)}tried {past or 'none'}\n{end}"
         end = f"The match is over: you {'win' if state.player_return(seat) > 0 else 'lose'}.\n" if over else ""
         you = "you " if self.obstype == "reveal-numturns" else ""
         past = ", ".join(
@@ -90,7 +90,7 @@ class DarkHex:
                 "your opponent ?"
                 if t == "?"
                 else f"{you}{self.names[int(t)]}{'' if cells[int(t)] == mark else ' (taken)'}"
-                for t in told
+                for t in tried
             ]
         )
         whose = "Tries" if you else "Your tries"
@@ -119,9 +119,9 @@ class DarkHexGame(OpenSpielGame):
         *rows, _, seen = match.state.information_state_string(seat).split("\n")
         cells, counts = "".join(rows), [len(run) // 4 for run in re.findall(r"(?:\d,\? )+", seen)]
         tries = [(cell, cells[cell] == _MARKS[seat]) for cell in map(int, re.findall(r",(\d+)", seen))]
-        abrupt, told = words.gameversion == "adh", words.obstype == "reveal-numturns"
+        abrupt, counted = words.gameversion == "adh", words.obstype == "reveal-numturns"
         for _ in range(_ATTEMPTS):
-            turns = iter(draw_tries(len(cells), seat, tries, counts if told else None, abrupt, rng))
+            turns = iter(draw_tries(len(cells), seat, tries, counts if counted else None, abrupt, rng))
             state, events = self.start(), list[Event]()
             made = self._play(state, events, 1 - seat, next(turns)) if seat == 1 else True
             for cell, free in tries:

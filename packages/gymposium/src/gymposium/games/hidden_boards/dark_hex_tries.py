@@ -36,7 +36,7 @@ def draw_tries(
     known = {cell for cell, _ in tries}
     unknown = [cell for cell in range(cells) if cell not in known]
     while True:
-        # in order of time each has the same number of turns to choose from, whatever the earlier ones have chosen
+        # in order of time, the number of turns to choose from does not depend on earlier choices
         placed: dict[int, int] = {}
         for cell, turns in found:
             placed[rng.choice([turn for turn in range(turns) if turn not in placed])] = cell
@@ -65,7 +65,7 @@ def _classical(
         if counts is not None:
             taken = rng.sample(able, counts[turn] - 1)
         else:
-            # where a stone then goes does not depend on how many tries failed, so these are as in random play
+            # the cell of the stone does not depend on the number of failed tries, so these follow random play
             taken, left = [], cells - turn - len(hit)
             while rng.random() * left < len(able):
                 taken.append(able.pop(rng.randrange(len(able))))
@@ -89,7 +89,7 @@ def _abrupt(
             drawn.append([placed[turn]])
             continue
         able = [cell for cell in (*stones[:mine], *unknown) if cell not in used]
-        # no order of turns offers more: the latest have the most stones to run into
+        # the greatest number that any order of turns can offer here: later turns meet more stones
         kept *= len(able) / (before[len(placed) + len(used)] + len(unknown) - len(used))
         cell = rng.choice(able)
         used.add(cell)

@@ -20,7 +20,7 @@ _TAKEN = {
 _TAKEN_COMPACT = {"classical": "you try again", "abrupt": "your turn is lost"}
 _TOLD = {
     ("classical", "reveal-nothing"): " You are not told how often your opponent tried.",
-    ("abrupt", "reveal-nothing"): "",  # turns alternate, so there is nothing to count
+    ("abrupt", "reveal-nothing"): "",  # turns alternate, so both counts are known
     ("classical", "reveal-numturns"): " You are told each time that your opponent tries a square, not which one.",
     ("abrupt", "reveal-numturns"): " You are told each time that your opponent tries a square, not which one.",
 }
@@ -55,24 +55,26 @@ class PhantomTicTacToe:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        rows = state.information_state_string(seat).split("\n")  # three rows, the count of all turns if told, the turns
+        # three rows, the count of all turns if it is revealed, the turns
+        rows = state.information_state_string(seat).split("\n")
         cells = "".join(rows[:3])
         mark = _MARKS[seat]
         over = state.is_terminal()
         tries = [turn.partition(",")[2] for turn in rows[-1].split()]  # `0,4` is seat 0 on b2, `1,?` seat 1 somewhere
         if style == "compact":
-            told = " ".join([t if t == "?" else _SQUARES[int(t)] + "!" * (cells[int(t)] != mark) for t in tries])
+            past = " ".join([t if t == "?" else _SQUARES[int(t)] + "!" * (cells[int(t)] != mark) for t in tries])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{_COMPACT.format(*cells)}tried {told or 'none'}\n{end}"
+            return f"{_COMPACT.format(*cells)}tried {past or 'none'}\n{end}"
         board = _FULL.format(*cells, mark=mark, turn=to_move(state, seat))
         end = f"The match is over: {_END[int(state.player_return(seat))]}.\n" if over else ""
         if self.obstype == "reveal-numturns":
-            told = ", ".join(["your opponent ?" if t == "?" else f"you {_told(t, cells, mark)}" for t in tries])
-            return f"{board}Turns so far: {told or 'none'}.\n{end}"
-        return f"{board}Your turns so far: {', '.join([_told(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
+            past = ", ".join(["your opponent ?" if t == "?" else f"you {_in_words(t, cells, mark)}" for t in tries])
+            return f"{board}Turns so far: {past or 'none'}.\n{end}"
+        return f"{board}Your turns so far: {', '.join([_in_words(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
 
 
-def _told(square: str, cells: str, mark: str) -> str:
+def _in_words(square: str, cells: str, mark: str) -> str:
+    """Return a try of the seat: its square, and whether it was taken."""
     cell = int(square)
     return _SQUARES[cell] if cells[cell] == mark else f"{_SQUARES[cell]} (taken)"
 

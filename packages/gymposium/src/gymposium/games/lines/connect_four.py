@@ -46,7 +46,7 @@ class ConnectFour:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
-        if style == "compact":  # apart, as a token each in most vocabularies
+        if style == "compact":  # with spaces each cell is one token in most vocabularies
             return f"{_apart(board)}\n"
         if self._width == 1:
             rows = _apart(board)
@@ -61,13 +61,13 @@ class ConnectFour:
 
 
 def _apart(board: str) -> str:
-    """An engine board such as `...\n.x.\n`, with a space between the cells."""
+    """Insert a space between the cells of an engine board such as `...\n.x.\n`."""
     return board.replace("", " ").replace(" \n ", "\n").strip()
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     rows, columns, x_in_row = params["rows"], params["columns"], params["x_in_row"]
-    if x_in_row > max(rows, columns):  # the engine takes it, but every match would be a draw
+    if x_in_row > max(rows, columns):  # the engine accepts it, but every match would be a draw
         raise BadParameter(
             f"x_in_row={x_in_row} cannot be reached on a board of {rows} rows and {columns} columns: "
             f"give at most {max(rows, columns)}, or a larger board."

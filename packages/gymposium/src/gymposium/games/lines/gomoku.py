@@ -52,7 +52,7 @@ class Gomoku:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        rows = state.observation_string(seat).split("\n")[1:]  # after a line that tells whose turn it is
+        rows = state.observation_string(seat).split("\n")[1:]  # after a line with the player to move
         if style == "compact":
             return self._frame.compact(rows)
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"
@@ -60,6 +60,6 @@ class Gomoku:
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     size, connect = params["size"], params["connect"]
-    if connect > size:  # the engine takes it, but every match would be a draw, or count a stone twice on a torus
+    if connect > size:  # the engine accepts it, but every match would be drawn, or on a torus a stone count twice
         raise BadParameter(f"connect={connect} does not fit on a board of size={size}: give at most {size}.")
     return OpenSpielGame(spec, params, engine_game("gomoku", params), Gomoku(**params))

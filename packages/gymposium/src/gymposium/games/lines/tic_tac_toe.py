@@ -47,7 +47,7 @@ class TicTacToe:
 
 
 def _tell(board: str, seat: int, to_move: bool, style: Style) -> str:
-    """Words for an engine board such as `..x\\n.o.\\n...`."""
+    """Return words for an engine board such as `..x\\n.o.\\n...`."""
     cells = board.replace("\n", "")
     if style == "compact":
         return _COMPACT.format(*cells)

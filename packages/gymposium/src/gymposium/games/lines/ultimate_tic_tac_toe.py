@@ -69,7 +69,7 @@ class UltimateTicTacToe:
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._names = _names()
-        self._winner = lru_cache(maxsize=None)(_winner)  # of at most 19,683 boards
+        self._winner = lru_cache(maxsize=None)(_winner)  # at most 19,683 boards
         self._won = lru_cache(maxsize=_KEPT)(_won)
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
@@ -84,7 +84,7 @@ class UltimateTicTacToe:
         return f"{_RULES}You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        # three bands of three lines such as `x.. .o. ...`, then two lines that tell who plays and in which board
+        # three bands of three lines such as `x.. .o. ...`, then two lines with the player to move and the board
         view: str = state.observation_string(seat)
         rows = view.split()
         boards = [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]

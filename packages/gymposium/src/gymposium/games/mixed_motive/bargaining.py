@@ -24,7 +24,7 @@ class Bargaining:
         offers = [offer.quantities for offer in engine.all_offers()]
         self._taken = [" ".join(map(str, quantities)) for quantities in offers]
         self.names = [*(f"take {quantities}" for quantities in self._taken), AGREE]
-        self._agree = len(offers)  # the engine's next action; chance outcomes have numbers of their own
+        self._agree = len(offers)  # the engine's action after the offers; chance outcomes are counted separately
         self.move_pattern = re.compile(rf"{AGREE}|take \d \d \d")
         first = engine.new_initial_state()
         first.apply_action(0)

@@ -95,11 +95,11 @@ class CoinGameGame(OpenSpielGame):
         items, squares = 2 + len(words.colours) * words.coins, words.rows * words.columns
         if items > squares:
             raise BadParameter(
-                f"two players and {items - 2} coins do not find room on {squares} squares: enlarge the board, or "
-                f"choose fewer colours or coins."
+                f"two players and {items - 2} coins do not fit on {squares} squares: enlarge the board, or choose "
+                f"fewer colours or coins."
             )
         super().__init__(spec, params, engine_game("coin_game", {**params, "players": 2}), words)
-        # The engine says the square of all coins, as if they could all be of one colour (coin_game.cc, MaxUtility).
+        # The engine's bound is the square of all coins, as if all had the same colour (coin_game.cc, MaxUtility).
         most = min(words.coins, words.length)
         more = min(words.coins, words.length - most)
         bad = min((len(words.colours) - 2) * words.coins, words.length)

@@ -49,7 +49,7 @@ class Negotiation:
         self.max_decisions = _TURNS[-1] * (2 if enable_utterances else 1)
         self._draws = 1 + 3 * num_items
 
-    # -- what a position is made of
+    # -- parts of a position
 
     def turns(self, talk: Talk) -> int:
         return talk.drawn[0]
@@ -87,7 +87,7 @@ class Negotiation:
         if block == 0:
             return {f"item {kind + 1} pool {number}": 1 for number in range(_MOST_OF_A_KIND + 1)}
         chances = {f"item {kind + 1} seat {block - 1} worth {value}": 1.0 for value in range(_MOST_WORTH + 1)}
-        if not any(drawn[len(drawn) - kind :]):  # not all may be 0; all else is as likely
+        if not any(drawn[len(drawn) - kind :]):  # all values are equally likely, except that not all may be 0
             further = float((_MOST_WORTH + 1) ** (self.kinds - kind - 1))
             chances = dict.fromkeys(chances, further)
             chances[f"item {kind + 1} seat {block - 1} worth 0"] = further - 1

@@ -24,8 +24,8 @@ class Breakthrough:
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
-        # The engine has two actions for each step, one of them a capture and marked with `*`. What stands on the
-        # square tells which is meant, and players leave marks out, so both have the same name.
+        # The engine has two actions for each step, and marks the capture with `*`. The piece on the target square
+        # decides which of them is legal, and players often omit the mark, so both have the same name.
         self._names = [name.removesuffix("*") for name in action_names(engine)]
         self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
 

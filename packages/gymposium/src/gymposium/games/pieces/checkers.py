@@ -56,7 +56,7 @@ class Checkers:
                 f"you are {colour}, men move {way}\n"
             )
         white, black = self.men
-        row = 2 + self.rows % 2  # where column b has a square that is played on
+        row = 2 + self.rows % 2  # a row in which column b has a playable square
         return (
             f"Checkers (English draughts) on a board of {self.rows} rows and {self.columns} columns. At the start "
             f"White's {white} men (w) stand on every second square of the {_FILLED} rows at the bottom, Black's "
@@ -107,7 +107,7 @@ class Checkers:
             quiet += 1
         if quiet or not history or not (legal := state.legal_actions()):
             return quiet, ""
-        # Where a legal move starts on the square that was just jumped to, it is still the same player's turn.
+        # If a legal move starts on the square of the last jump, the same player continues.
         square = self._squares[history[-1]][-1]
         return quiet, square if self._squares[legal[0]][0] == square else ""
 
@@ -137,7 +137,7 @@ class CheckersGame(OpenBoardGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Checkers) -> None:
         super().__init__(spec, params, engine, words)
-        # Each capture but the last comes after fewer quiet moves than make a draw, and at least one piece is left.
+        # Fewer quiet moves than make a draw come before each capture, and at least one piece is left at the end.
         self.max_decisions = sum(words.men) * _QUIET
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:

@@ -78,7 +78,7 @@ class Chess:
     def __init__(self, engine: pyspiel.Game) -> None:
         white = engine.new_initial_state()
         black = white.child(white.string_to_action("Nf3"))
-        # On these boards a piece that goes from a pawn's last row but one to the last is named as a pawn: a7a8q.
+        # On these boards a move of any piece from a pawn's seventh row to its eighth is named as the pawn's: a7a8q.
         self._names = [
             [pyspiel.chess.action_to_move(action, board).to_lan() for action in range(engine.num_distinct_actions())]
             for board in (black.board(), white.board())
@@ -94,7 +94,7 @@ class Chess:
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         names = [self._names[seat][action] for action in actions]
-        # A pawn that becomes a queen has the same action as another piece that goes there.
+        # The promotion to a queen has the same action as a plain move of another piece between these squares.
         if "q" not in [name[4:] for name in names]:
             return names
         board, move = state.board(), pyspiel.chess.action_to_move

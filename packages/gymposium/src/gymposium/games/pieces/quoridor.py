@@ -28,8 +28,8 @@ class Quoridor:
     def __init__(self, engine: pyspiel.Game, board_size: int, wall_count: int) -> None:
         self.size, self.wall_count = board_size, wall_count
         self.longest: int = engine.max_game_length()
-        # The engine's actions are places in a grid of squares, gaps and crossings, by rows from the top. Those on
-        # gaps are walls, told here by name; those on squares are pawn moves, by where they lead.
+        # The engine's actions are places in a grid of squares, gaps and crossings, by rows from the top. Places on gaps
+        # are walls, which are named here. Places on squares are the targets of pawn moves.
         grid = 2 * board_size - 1
         columns = letters(board_size)
         self._walls = [
@@ -78,7 +78,7 @@ class Quoridor:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        # how many walls are left, the columns, rows of squares and of gaps by turns, the columns
+        # a line with the walls left, the columns, alternating rows of squares and of gaps, the columns
         board = state.observation_string(seat).replace(" 0 ", " x ").replace(" @ ", " o ")
         head, columns, *rows, _ = board.split("\n")[:-1]
         left = head.partition("walls: ")[2].split(", ")

@@ -25,7 +25,7 @@ TURNED_UP = sum(_TURNED_UP)
 RAISES = (3, 4, 4, 4)
 """Most raises in each round at limit. Before the flop the big blind counts as the first of four bets."""
 _NO_STACK = 2**31 - 1
-"""Stack of each player at limit, as the engine is told."""
+"""Stack of each player that the engine gets at limit."""
 _VIEW = re.compile(r"\[Money: ([\d ]+)\].*\[Sequences: ([^\]]*)\]")
 _STEP = re.compile(r"[fcr]\d*")
 
@@ -117,7 +117,7 @@ class BettingRules:
         for number, steps in enumerate(found[2].split("|")):
             cards = sorted(history[index : index + _TURNED_UP[number]], reverse=True)
             if len(cards) < _TURNED_UP[number]:
-                break  # the hand is over by folding, or these cards are about to be dealt
+                break  # the hand has ended by folding, or these cards are dealt next
             board.append(cards)
             index += _TURNED_UP[number]
             before = spent.copy() if number else [0] * self.players

@@ -58,7 +58,7 @@ def _tell(view: str, seat: int, style: Style, legal: str) -> str:
     rounds = [[_MOVES[int(m)] for m in fields[key].split()] for key in ("Round1", "Round2")]
     money = [int(m) for m in fields["Money"].split()]
     mine, theirs = _START - money[seat], _START - money[1 - seat]
-    over = fields["Pot"] == "0"  # the engine has paid the pot out: stacks tell the result, no longer the stakes
+    over = fields["Pot"] == "0"  # the engine has paid out the pot, so stacks show the result instead of the stakes
     if style == "compact":
         return (
             f"card {private}\npublic {public or 'none'}\n"
@@ -69,8 +69,8 @@ def _tell(view: str, seat: int, style: Style, legal: str) -> str:
     for number, moves in enumerate(rounds, start=1):
         if number == 2 and public is None:
             break
-        told = ", ".join(f"you {move}" if i % 2 == seat else f"your opponent {move}s" for i, move in enumerate(moves))
-        lines.append(f"Round {number}: {told or 'nobody has acted yet'}.")
+        past = ", ".join(f"you {move}" if i % 2 == seat else f"your opponent {move}s" for i, move in enumerate(moves))
+        lines.append(f"Round {number}: {past or 'nobody has acted yet'}.")
     if over:
         lines.append(f"The hand is over. Chips won or lost: you {-mine:+d}, your opponent {-theirs:+d}.")
     else:

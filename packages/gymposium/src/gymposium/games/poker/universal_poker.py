@@ -31,7 +31,7 @@ _DONE = {
 class UniversalPoker:
     """Words for `universal_poker` as Texas hold'em."""
 
-    names = None  # the engine's call is a check where there is nothing to match
+    names = None  # the engine's call is a check if there is nothing to match
 
     def __init__(self, table: BettingRules) -> None:
         self.table = table
@@ -107,15 +107,15 @@ class UniversalPoker:
         hand = self.table.read(state.information_state_string(seat), history)
         over = player < 0
         costs = [] if over else self._costs(hand, player, state.legal_actions())
-        shown = [(s, told(holding(history, s))) for s in hand.shown()] if over else []
+        shown = [(s, listed(holding(history, s))) for s in hand.shown()] if over else []
         result = f"{state.player_return(seat):+g}" if over else None
         if style == "compact":
             legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
-            lines = [f"cards {told(holding(history, seat))}", *self._compact(hand, shown)]
+            lines = [f"cards {listed(holding(history, seat))}", *self._compact(hand, shown)]
             lines.append(f"costs {' '.join(costs) or 'none'}" if result is None else f"result {result}")
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
         names = [*self.table.seats[:seat], "you", *self.table.seats[seat + 1 :]]
-        lines = [f"You are {self.table.seats[seat]}. Your cards: {told(holding(history, seat))}."]
+        lines = [f"You are {self.table.seats[seat]}. Your cards: {listed(holding(history, seat))}."]
         lines += self._course(hand, names, seat)
         if shown:
             lines.append(f"Cards shown: {', '.join([f'{names[s]} {cards}' for s, cards in shown])}.")
@@ -141,7 +141,7 @@ class UniversalPoker:
 
     def _compact(self, hand: Hand, shown: Sequence[tuple[int, str]]) -> list[str]:
         names = self.table.seats
-        lines = [f"board {' '.join(map(told, hand.board[1:])) or 'none'}"]
+        lines = [f"board {' '.join(map(listed, hand.board[1:])) or 'none'}"]
         for number, steps in enumerate(hand.rounds):
             past = [f"{names[seat]} {move}{f' {chips}' if chips else ''}" for seat, move, chips in steps]
             lines.append(f"{ROUNDS[number].lower()} {', '.join(past) or 'none'}")
@@ -157,7 +157,7 @@ class UniversalPoker:
                 f"{names[seat]} {_DONE[move][seat == me]}{f' ({chips})' if chips else ''}"
                 for seat, move, chips in steps
             ]
-            head = f"{ROUNDS[number]} {told(hand.board[number])}".rstrip()
+            head = f"{ROUNDS[number]} {listed(hand.board[number])}".rstrip()
             lines.append(f"{head}: {', '.join(past)}." if past else f"{head}: no moves.")
         lines.append(f"Pot: {_chips(sum(hand.spent))} ({_shares(names, hand.spent, ', ')}).")
         if not self.table.limit:
@@ -170,7 +170,8 @@ def holding(history: Sequence[int], seat: int) -> list[int]:
     return sorted(history[2 * seat : 2 * seat + 2], reverse=True)
 
 
-def told(cards: Sequence[int]) -> str:
+def listed(cards: Sequence[int]) -> str:
+    """Return the names of cards: `Ah Kd`."""
     return " ".join([CARDS[card] for card in cards])
 
 
@@ -195,8 +196,8 @@ class UniversalPokerGame(OpenSpielGame):
         self.max_decisions = table.max_decisions()
         dealt = 2 * table.players + TURNED_UP
         if dealt + self.max_decisions >= self.engine.max_game_length():
-            # The engine counts on others to call before the next raise (MaxGameLength), and its tensor of all moves
-            # fails where a hand is longer than that.
+            # The engine's MaxGameLength assumes that all others call before the next raise. In a hand that is longer,
+            # its tensor of all moves fails.
             self._tensor_is_board = True
             self.tensor_shape = tuple(self.engine.observation_tensor_shape())
 
@@ -205,8 +206,8 @@ class UniversalPokerGame(OpenSpielGame):
         the end."""
         history = state.history()
         hand = self.table.read(state.information_state_string(seat), history)
-        shown = [told(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
-        return f"{super().view_of(state, seat)}\n{' '.join(map(told, hand.board[2:]))}\n{' '.join(shown)}"
+        shown = [listed(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
+        return f"{super().view_of(state, seat)}\n{' '.join(map(listed, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Deal the cards that the seat cannot see anew, with all deals equally likely."""

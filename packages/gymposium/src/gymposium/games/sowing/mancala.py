@@ -27,7 +27,7 @@ class Mancala:
         self._full, self._compact = full_drawing(_HOUSES), compact_drawing(_HOUSES)
         self.limit: int = engine.max_game_length() + 1
         """Moves after which the engine ends a match. The longest match found by search has 516."""
-        # the engine counts round the board, from North's store on
+        # the engine counts round the board, starting at North's store
         self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
         [each] = {seeds for row in _read(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
         facing = ", ".join([f"{one} and {other}" for one, other in zip(_SOUTH, reversed(_NORTH))])
@@ -66,11 +66,11 @@ class Mancala:
                 f"{self._compact % (*north, *south)}\nstores South {stores[0]} North {stores[1]}\n"
                 f"moves {moves} of {self.limit}\n{legal_line(state, seat, self.names)}"
             )
-        told = f"You are {SEATS[seat]}{to_move(state, seat)}. {moves} of at most {self.limit} moves are played."
+        head = f"You are {SEATS[seat]}{to_move(state, seat)}. {moves} of at most {self.limit} moves are played."
         if state.is_terminal():
-            told += " The game is over, and each player takes the seeds in their own houses."
+            head += " The game is over, and each player takes the seeds in their own houses."
         return (
-            f"{told} Stores: you {stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n"
+            f"{head} Stores: you {stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n"
             f"{self._full % (*north, *south)}\n"
         )
 

@@ -87,7 +87,7 @@ class Oware:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board, moves = state.observation_string(seat)[4:], state.move_number()
         over = state.is_terminal() or moves >= LIMIT
-        if moves >= LIMIT:  # at its own end the engine has done it
+        if moves >= LIMIT:  # when the engine ends a game, its board is collected already
             board = str(read(board).collected())
         stores, seeds = (numbers.split() for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
@@ -98,9 +98,9 @@ class Oware:
                 f"moves {moves} of {LIMIT}\nlegal {legal or 'none'}\n"
             )
         turn = "" if over or state.current_player() != seat else ", to move"
-        told = " The game is over." if over else ""
+        end = " The game is over." if over else ""
         return (
-            f"You are {SEATS[seat]}{turn}. {moves} of at most {LIMIT} moves are played.{told} Stores: you "
+            f"You are {SEATS[seat]}{turn}. {moves} of at most {LIMIT} moves are played.{end} Stores: you "
             f"{stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n{self._full % (*north, *south)}\n"
         )
 
@@ -135,15 +135,15 @@ class OwareMatch(OpenSpielMatch):
         return [] if len(self.events) >= LIMIT else super().legal_moves(seat)
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        seen = super().observe(seat, style)
+        observation = super().observe(seat, style)
         if repeating := self._repeating(seat):
             moves = " ".join(repeating)
-            seen.text += (
+            observation.text += (
                 f"Moves that would bring back an earlier position and so end the game: {moves}.\n"
                 if style == "full"
                 else f"repeats a position {moves}\n"
             )
-        return seen
+        return observation
 
     def view(self, seat: int) -> str:
         return f"{super().view(seat)} {' '.join(self._repeating(seat))}"
@@ -171,7 +171,8 @@ class OwareMatch(OpenSpielMatch):
     def _repeating(self, seat: int) -> list[str]:
         """Return the seat's moves that would bring back a position."""
         houses = 2 * self.game.num_actions
-        # Seeds only go forward, so to be as they were they have gone all the way round: every house has been sown.
+        # Seeds only move forward. For a position to recur they must have gone all the way round, so that every house
+        # was sown.
         if len(self._boards) < houses:
             return []
         sown = {event.move for event in self.events[1 - len(self._boards) :]}
@@ -188,7 +189,7 @@ class OwareMatch(OpenSpielMatch):
             return False
         action = house - seat * self.game.num_actions
         end = read(self.state.child(action).observation_string(0)[4:])
-        return end == after.collected()  # else it captures
+        return end == after.collected()  # otherwise the move captures
 
 
 def sow(seeds: Sequence[int], house: int) -> list[int]:

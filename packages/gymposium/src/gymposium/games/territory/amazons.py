@@ -69,7 +69,7 @@ class Amazons:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
         player, chosen = state.current_player(), under_way(state)
-        if len(chosen) == 1:  # the engine shows the square that the amazon is to leave as empty already
+        if len(chosen) == 1:  # the engine already shows the chosen amazon's square as empty
             place = chosen[0] + chosen[0] // self.board_size
             board = f"{board[:place]}{_MARKS[player]}{board[place + 1 :]}"
         rows = board.split("\n")

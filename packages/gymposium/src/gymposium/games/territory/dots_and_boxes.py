@@ -66,7 +66,7 @@ class DotsAndBoxes:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat).translate(_DRAWN)
         lines = board.split("\n")
-        if style == "compact":  # of each edge between two dots one character is enough
+        if style == "compact":  # one of the three characters of an edge is enough
             drawn = "\n".join([label + line[::2] for label, line in zip(self._labels, lines)])
             return f"{drawn}\n{self._footer}\n{legal_line(state, seat, self.names)}"
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
@@ -82,7 +82,7 @@ class DotsAndBoxesGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: DotsAndBoxes) -> None:
         super().__init__(spec, params, engine, words)
         self.tensor_shape = (5, words.rows + 1, words.columns + 1)
-        # dots_and_boxes.h counts the lines right on square boards alone
+        # the engine's count of lines is wrong on boards that are not square (dots_and_boxes.h)
         self.max_decisions = len(words.names)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
@@ -91,9 +91,9 @@ class DotsAndBoxesGame(OpenSpielGame):
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
         """Return planes with a place for each dot: lines to the right, lines down, boxes to the lower right of x,
         those of o, and a plane of 0 for x and 1 for o."""
-        parts = np.asarray(state.observation_tensor(seat), np.float32).reshape(3, -1, 3)  # nobody's, x's, o's
-        nobodys, xs, os = parts[0], parts[1], parts[2]
-        planes = (1 - nobodys[:, 0], 1 - nobodys[:, 1], xs[:, 2], os[:, 2], np.full(len(nobodys), seat))
+        parts = np.asarray(state.observation_tensor(seat), np.float32).reshape(3, -1, 3)
+        free, xs, os = parts  # without owner, of x, of o
+        planes = (1 - free[:, 0], 1 - free[:, 1], xs[:, 2], os[:, 2], np.full(len(free), seat))
         values: list[float] = np.concatenate(planes).tolist()
         return values
 

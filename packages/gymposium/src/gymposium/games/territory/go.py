@@ -67,7 +67,7 @@ class Go:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        # a line that tells komi and turn, an empty one, rows such as ` 9 +++XO++++`, and the columns
+        # a line with komi and turn, an empty line, rows such as ` 9 +++XO++++`, and the columns
         board: str = state.observation_string(seat)
         rows = [line[3:] for line in board.replace("+", ".").split("\n")[2 : self.board_size + 2]]
         past = state.history()
@@ -78,27 +78,27 @@ class Go:
             repeats = f"repeats a position {repeating}\n" if repeating else ""
             return f"{self._frame.compact(rows)}{number}\n{repeats}{legal_line(state, seat, self.names)}"
         mine = state.current_player() == seat
-        told = (
+        head = (
             f"You are {_MARKS[seat]}{', to move' if mine else ''}. {len(past)} of at most {self.limit} moves are played"
         )
-        told += f", the last {last}." if last else "."
+        head += f", the last {last}." if last else "."
         if state.is_terminal():
-            told += " The game is over."
+            head += " The game is over."
         elif past and past[-1] == self._pass:
-            told += f" If {'you pass' if mine else f'{_MARKS[1 - seat]} passes'} too, the game ends."
+            head += f" If {'you pass' if mine else f'{_MARKS[1 - seat]} passes'} too, the game ends."
         repeats = f"Moves that would bring back an earlier position, a draw: {repeating}.\n" if repeating else ""
-        return f"{told} The board:\n{self._frame.full(rows)}{repeats}"
+        return f"{head} The board:\n{self._frame.full(rows)}{repeats}"
 
     def repeating(self, state: pyspiel.State, board: str) -> list[int]:
         """Return the moves that would bring back an earlier position. `board` is the engine's."""
         past: list[int] = state.history()
         mine = past[-2::-2]
-        # Such a position had all my stones of now. So my latest was there before, unless it was a pass or is captured
-        # already; and I have been where the move goes.
+        # An earlier position that recurs held all stones that the mover has now. So the mover's latest stone stood
+        # before, unless it was a pass or has been captured, and the mover has played on the point of the move before.
         if not mine or (mine[0] != self._pass and mine[0] not in mine[1:] and self._stands(board, mine[0])):
             return []
         again = set(mine).intersection(state.legal_actions()) - {self._pass}
-        if again and len(past) + 1 == self.limit:  # the next move ends the game whatever it does
+        if again and len(past) + 1 == self.limit:  # every move ends the game now; a longer game shows repetition
             state = self._longer.new_initial_state()
             for action in past:
                 state.apply_action(action)
@@ -117,7 +117,7 @@ class GoGame(OpenSpielGame):
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         board: str = state.observation_string(seat)
-        # ko bars one point, and the last move tells which it can be
+        # ko bars one point at most, and the last move shows which
         legal = len(state.legal_actions())
         return f"{board}{state.history()[-1:]} {legal} {self.wording.repeating(state, board)}"
 
@@ -125,7 +125,7 @@ class GoGame(OpenSpielGame):
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
     given = {name: value for name, value in params.items() if name != "max_game_length"}
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
-    if limit == 1:  # the engine looks for the end from the second move on
+    if limit == 1:  # the engine checks for the end from the second move on
         raise BadParameter("max_game_length=1: must be 0 (for twice the number of points), or 2 or more.")
     engine = engine_game("go", {**given, "max_game_length": limit})
     longer = engine_game("go", {**given, "max_game_length": limit + 1})

@@ -36,7 +36,7 @@ class Othello:
         return f"{_RULES}You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        # a line that tells whose turn it is, the columns, then rows such as `1 - - x o - - - - 1`
+        # a line with the player to move, the columns, then rows such as `1 - - x o - - - - 1`
         board: str = state.observation_string(seat).partition("\n")[2].replace("-", ".")
         if style == "compact":
             rows = board.replace(" ", "").split("\n")

@@ -14,7 +14,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, eng
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
 from gymposium.games.tricks.deals import fill
-from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, played, short, sides, told, voids
+from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, played, short, sides, trick_lines, voids
 from gymposium.plugins.specs import GameSpec
 
 _SHOWN = [[f"{suit}{rank}" for rank in reversed(RANKS)] for suit in "SHDC"]
@@ -102,7 +102,7 @@ class Bridge:
             lines.append(f"The dummy's hand ({SEATS[contract.dummy]}): {by_suit(dummy, _SHOWN) or 'empty'}.")
         lines.append(_auction(so_far.calls, self.dealer, seat))
         if contract is not None:
-            lines += [_told(contract, names), *told(tricks, seat)]
+            lines += [_contract_line(contract, names), *trick_lines(tricks, seat)]
         if tricks or any(taken):
             lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
         if over:
@@ -137,11 +137,11 @@ def _dealt_to(history: Sequence[int], seat: int) -> set[str]:
 @lru_cache(4096)  # every later prompt shows it again
 def _auction(calls: tuple[str, ...], dealer: int, seat: int) -> str:
     names = NAMES[seat]
-    told = ", ".join([f"{names[(dealer + turn) % 4]} {call}" for turn, call in enumerate(calls)])
-    return f"Auction: {told or 'no calls so far'}."
+    in_turn = ", ".join([f"{names[(dealer + turn) % 4]} {call}" for turn, call in enumerate(calls)])
+    return f"Auction: {in_turn or 'no calls so far'}."
 
 
-def _told(contract: Contract, names: Sequence[str]) -> str:
+def _contract_line(contract: Contract, names: Sequence[str]) -> str:
     return (
         f"Contract: {contract.bid}{_DOUBLED[contract.doubled]}, {contract.needed} tricks; declarer: "
         f"{names[contract.declarer]}; dummy: {names[contract.dummy]}."
@@ -164,7 +164,7 @@ class BridgeGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("bridge", params), Bridge(**params))
         if not (params["dealer_vul"] or params["non_dealer_vul"]):
-            # the engine's 7600 (bridge.h, kMaxScore) is what 13 tricks too few cost, redoubled and vulnerable
+            # the engine's bound is 7600 (bridge.h, kMaxScore): 13 tricks too few, redoubled and vulnerable
             self.utility_range = (-7000.0, 7000.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:

@@ -12,7 +12,18 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, ope
 from gymposium.games.protocol import Style
 from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
-from gymposium.games.tricks.trick import NAMES, SEATS, SUIT_NAMES, all_of, by_suit, played, short, sides, told, voids
+from gymposium.games.tricks.trick import (
+    NAMES,
+    SEATS,
+    SUIT_NAMES,
+    all_of,
+    by_suit,
+    played,
+    short,
+    sides,
+    trick_lines,
+    voids,
+)
 
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 
@@ -85,7 +96,7 @@ class Euchre:
                 f"taken NS {taken[0]} EW {taken[1]}\n{end}\n"
             )
         lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
-        lines += [*_told(so_far, seat), *told(so_far.tricks, seat)]
+        lines += [*_bidding_lines(so_far, seat), *trick_lines(so_far.tricks, seat)]
         if so_far.tricks:
             lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
         if over:
@@ -131,12 +142,12 @@ def _compact(so_far: EuchreHistory, seat: int) -> str:
     if so_far.discard is not None:
         lines.append(f"discard {so_far.discard if so_far.dealer == seat else 'hidden'}")
     if so_far.defence:
-        told = [f"{SEATS[who][0]} {'alone' if alone else 'partner'}" for who, alone in so_far.defence]
-        lines.append(f"defence {', '.join(told)}")
+        answers = [f"{SEATS[who][0]} {'alone' if alone else 'partner'}" for who, alone in so_far.defence]
+        lines.append(f"defence {', '.join(answers)}")
     return "\n".join(lines) + "\n"
 
 
-def _told(so_far: EuchreHistory, seat: int) -> list[str]:
+def _bidding_lines(so_far: EuchreHistory, seat: int) -> list[str]:
     """Return the bidding and what follows it up to the first card, in sentences."""
     names = NAMES[seat]
     dealer, upcard = so_far.dealer, so_far.upcard

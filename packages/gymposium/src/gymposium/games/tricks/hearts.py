@@ -22,7 +22,7 @@ from gymposium.games.tricks.trick import (
     by_suit,
     plain_order,
     short,
-    told,
+    trick_lines,
     voids,
 )
 from gymposium.plugins.specs import GameSpec
@@ -129,7 +129,7 @@ class Hearts:
         if not over:
             lines += [f"Your hand: {by_suit(set(view.hand), _SHOWN) or 'empty'}.", *self._passing(view, seat)]
         names = NAMES[seat]
-        lines += told(tricks, seat)
+        lines += trick_lines(tricks, seat)
         if tricks:
             lines.append(f"Points: {', '.join([f'{name} {n}' for name, n in zip(names, view.points, strict=True)])}.")
         if over:

@@ -23,7 +23,7 @@ from gymposium.games.tricks.trick import (
     plain_order,
     played,
     short,
-    told,
+    trick_lines,
     voids,
 )
 from gymposium.plugins.specs import GameSpec
@@ -91,7 +91,7 @@ class Spades:
         if tricks:
             tell = ", ".join([f"{who} {count}" for who, count in zip(names, taken, strict=True)])
             north, east = bids[0] + bids[2] - 2 * _NIL, bids[1] + bids[3] - 2 * _NIL
-            lines += told(tricks, seat)
+            lines += trick_lines(tricks, seat)
             lines.append(f"Tricks taken: {tell}. Contracts: North and South {north}, East and West {east}.")
         if over:
             points = [int(state.player_return(side)) for side in (0, 1)]

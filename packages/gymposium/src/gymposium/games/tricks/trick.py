@@ -100,7 +100,7 @@ def all_of(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
     return " ".join([card for suit in suits for card in suit if card in hand])
 
 
-def told(tricks: Sequence[Trick], seat: int) -> list[str]:
+def trick_lines(tricks: Sequence[Trick], seat: int) -> list[str]:
     """Return one line in words for each trick, addressed to this seat."""
     return [_line(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
 
