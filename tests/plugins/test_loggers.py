@@ -362,7 +362,7 @@ def test_langfuse_stops_a_run_at_the_start_where_it_is_refused(
 ) -> None:
     table = {"langfuse": {"host": langfuse.url}}
     langfuse.answers["/api/public/projects"] = (200, {"data": []})
-    with pytest.raises(BadOption, match="are of no project"):
+    with pytest.raises(BadOption, match="belong to no project"):
         make_loggers(table, start(tmp_path))
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", "another")
     with pytest.raises(LoggerError, match=r"Logger langfuse could not start: .*401") as caught:

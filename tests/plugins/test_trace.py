@@ -30,7 +30,7 @@ from gymposium.testing import Effort, GameConformance
 from gymposium.testing.golden import transcript
 from gymposium_trace.game import Trace, exact, ignoring_white_space
 from gymposium_trace.programs import GRADES, program
-from gymposium_trace.running.probe import NoIsolation, for_anybodys
+from gymposium_trace.running.probe import NoIsolation, for_untrusted
 from gymposium_trace.sources import Given, ProgramSkipped, read_rows
 from gymposium_trace.tasks import Task
 
@@ -238,9 +238,9 @@ def test_a_record_with_another_program_is_found_out() -> None:
 BROKEN = [
     ([], "no event"),
     ([Event(0, "x")], "must be the program"),
-    ([Event(CHANCE, "[]")], "tells no program"),
-    ([Event(CHANCE, "{" * 9999)], "tells no program"),
-    ([Event(CHANCE, '{"program": "x"}')], "tells no program"),
+    ([Event(CHANCE, "[]")], "does not hold a program"),
+    ([Event(CHANCE, "{" * 9999)], "does not hold a program"),
+    ([Event(CHANCE, '{"program": "x"}')], "does not hold a program"),
     ([Event(CHANCE, '{"program": "x", "truth": 5}')], "must be text"),
     ([Event(CHANCE, '{"program": "x", "truth": "1"}'), Event(1, "y")], "Event 1"),
     ([Event(CHANCE, '{"program": "x", "truth": "1"}'), Event(0, "y"), Event(0, "z")], "Event 2"),
@@ -296,7 +296,7 @@ BAD = [
 def walled() -> bool:
     """Whether this machine can run programs that are not ours."""
     try:
-        for_anybodys()
+        for_untrusted()
     except NoIsolation:
         return False
     return True

@@ -17,7 +17,7 @@ from gymposium_trace.inject import inject
 from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.backends import BACKENDS, Backend, Bubblewrap, Rlimits
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.probe import WALLS, NoIsolation, for_anybodys, for_our_own, probe
+from gymposium_trace.running.probe import WALLS, NoIsolation, for_generated, for_untrusted, probe
 from gymposium_trace.tasks import MOST_TRUTH, DoesNotCount, Stopped, Task, make_task
 
 SOME = Limits(cpu_seconds=1)
@@ -158,16 +158,16 @@ def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
     escape = ESCAPES[name](tmp_path)
     if not any(probe(backend).isolates for backend in BACKENDS):
         with pytest.raises(NoIsolation, match="install bubblewrap"):
-            for_anybodys()
+            for_untrusted()
         return
-    backend = for_anybodys()
+    backend = for_untrusted()
     with pytest.raises(DoesNotCount, match="Error"):
         make_task(escape, "", backend, SOME, ours=False)
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 def test_our_own_programs_take_the_quick_way() -> None:
-    assert isinstance(for_our_own(), Rlimits)
+    assert isinstance(for_generated(), Rlimits)
 
 
 def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,9 +175,9 @@ def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("gymposium_trace.running.probe.BACKENDS", (Rlimits(), Bubblewrap()))
     with pytest.raises(NoIsolation, match="install bubblewrap") as caught:
-        for_anybodys()
+        for_untrusted()
     assert "rlimits: a program run so can" in str(caught.value)
-    assert for_our_own().name == "rlimits"
+    assert for_generated().name == "rlimits"
 
 
 def doctor(**environment: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The player `expectimax-D`: 2048 by search over its own moves and what chance may bring."""
+"""The player `expectimax-D` of 2048: expectimax search over its own moves and the new tiles."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 
 class ExpectimaxPlayer:
-    """Plays 2048 and nothing else, D moves ahead. expectimax-1 takes the slide whose board it likes best; each further
-    move of look-ahead weighs every new tile in every empty square by its chance, and the best slide after it. Chance is
-    exact up to expectimax-3; from there on a board that comes about less than once in 1,000 is judged as it stands.
+    """Player of 2048 that searches D moves ahead.
 
-    It knows the rules and the chances of new tiles, and judges a board by its empty squares, its pairs, the order of
-    its lines and how few tiles it has (`gymposium_2048.rows`). It does not count the score: it lives as long as it can,
-    and makes the tile that ends the game as soon as it can. Of the moves that are left before the game is cut off it
-    knows nothing, and tiles from 32768 on look alike to it.
+    expectimax-1 plays the slide that leads to the board with the highest value. Each further move of look-ahead weighs
+    every new tile in every empty square by its probability, followed by the best slide. Probabilities are exact up to
+    expectimax-3. From expectimax-4 on, boards with a probability below 1 in 1,000 are evaluated without further search.
 
-    It draws nothing: on equal boards it plays equal moves, of equally good ones the first in the order up, right, down,
-    left. The first move takes some two CPU seconds more in every process, to import and compile the search."""
+    A board is evaluated by its empty squares, its pairs, the order of its lines and the number of its tiles
+    (`gymposium_2048.rows`). The search ignores the score and the limit on the number of moves. It plays on for as long
+    as possible, and makes the tile that ends the game as soon as possible. Tiles from 32768 on are treated as equal.
+
+    The player is deterministic. Among equally good moves it plays the first in the order up, right, down, left. In each
+    process the first move takes about two more CPU seconds, to import and compile the search."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -44,10 +45,10 @@ class ExpectimaxPlayer:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def _choose(self, ask: Ask) -> str:
-        if parse_name(ask.game.name)[0] != "2048":  # the engine's own leaves out legal moves
-            raise GymposiumError(f"{self.name} plays 2048 and nothing else, so not {ask.game.name}.")
+        if parse_name(ask.game.name)[0] != "2048":  # openspiel:2048 omits legal moves
+            raise GymposiumError(f"{self.name} plays 2048 and nothing else, so it cannot play {ask.game.name}.")
         from gymposium_2048.rows import rows
-        from gymposium_2048.search import values  # numba: heavy, and only for whoever plays
+        from gymposium_2048.search import values  # imports numba, which is slow
 
         if self._tables is None:
             self._tables = rows()
@@ -58,7 +59,7 @@ class ExpectimaxPlayer:
 
 
 def board_of(tiles: np.ndarray) -> np.uint64:
-    """The board of the search, from the tiles as the seat sees them."""
+    """Return the board as the search represents it, given the tiles."""
     import numpy as np
 
     from gymposium_2048.rows import GREATEST

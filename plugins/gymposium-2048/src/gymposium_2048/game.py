@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyspiel
+
+from gymposium import GameSpec
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium import GameSpec
-    from gymposium.games.protocol import Style
+from gymposium.games.protocol import Style
 
 _MOVES = ("up", "right", "down", "left")  # the engine's order
 _UP, _RIGHT, _DOWN, _LEFT = range(4)
@@ -64,11 +62,11 @@ _BELOW = [(cell, cell + _ROW) for cell in range(_CELLS - _ROW)]
 
 
 class State:
-    """The engine's state, with every legal move.
+    """State of the engine with a complete list of legal moves.
 
-    The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) still holds the marks of the last move when it
-    asks what would change the board: a move that does no more than merge into a tile just made is missing from its
-    legal actions. It plays such a move well.
+    The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) does not reset the marks of the last move before
+    it tests which moves would change the board. So its legal actions omit a move that only merges into a tile that was
+    just made. It plays such a move correctly.
     """
 
     __slots__ = ("_legal", "_state")
@@ -76,7 +74,7 @@ class State:
     def __init__(self, state: pyspiel.State) -> None:
         self._state = state
         self._legal: list[int] | None = None
-        """The moves in this position, once somebody asked for them."""
+        """Cached legal moves in this position."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._state, name)
@@ -84,7 +82,7 @@ class State:
     def __str__(self) -> str:
         return str(self._state)
 
-    # As above, but said aloud: these are asked at every decision, and `__getattr__` takes three times as long.
+    # Called at every decision. `__getattr__` would forward them too, but takes three times as long.
 
     def current_player(self) -> int:
         player: int = self._state.current_player()
@@ -118,7 +116,7 @@ class State:
         return self._legal.copy()
 
     def _merging(self) -> set[int]:
-        """The moves that merge tiles which stand side by side."""
+        """Return the moves that merge adjacent equal tiles."""
         tiles = str(self._state).split()
         moves: set[int] = set()
         if any(tiles[a] == tiles[b] != "0" for a, b in _BESIDE):
@@ -129,7 +127,7 @@ class State:
 
 
 class Engine:
-    """The engine's game, whose states are `State`."""
+    """The engine's game, with states of the class `State`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._engine = engine
@@ -142,29 +140,31 @@ class Engine:
 
 
 class Game2048(OpenSpielGame):
-    """The engine's game, with some of its facts set right."""
+    """2048 with corrections of the engine's bounds, and the score in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Words) -> None:
         super().__init__(spec, params, engine, words)
         max_tile: int = params["max_tile"]
         self.max_decisions = most_moves(max_tile)
-        # The engine's greatest utility counts one greatest tile and no others (16 where max_tile is 8; random
-        # play reaches 44). A tile t that grew from 2s has scored t·(log2 t - 1). Before the last move there
-        # are at most 16 tiles of half max_tile, and the last move may merge all of them.
+        # The engine's bound on the utility counts a single greatest tile (16 if max_tile is 8; random play reaches 44).
+        # A tile t that grew from 2s has scored t·(log2 t - 1). Before the last move there are at most 16 tiles of half
+        # max_tile, and the last move may merge all of them.
         half = max_tile // 2
         scored = _CELLS * half * (half.bit_length() - 2)
         self.utility_range = (0.0, float(scored + _CELLS // 2 * max_tile))
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        """The engine's board alone leaves out the score, which its player knows."""
+        """Return the engine's board and the score, which the board omits."""
         return f"{state.observation_string(seat)}{state.player_return(seat):.0f}"
 
 
 def most_moves(max_tile: int) -> int:
-    """The engine stops at 4·max_tile steps; the first two tiles and the tile after each move are steps too."""
+    """Return the limit on the moves of a match.
+
+    The engine stops after 4·max_tile steps, in which it counts the first two tiles and the tile after each move."""
     return 2 * max_tile - 1
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
-    """2048 that ends at the tile `max_tile`."""
+    """Make the game of 2048 that ends with the tile `max_tile`."""
     return Game2048(spec, params, Engine(engine_game("2048", params)), Words(**params))

@@ -1,4 +1,4 @@
-"""What gymposium-2048 adds: a game, and a player of it."""
+"""The plugin gymposium-2048: the game 2048 and a player for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymposium import GameSpec, OpponentSpec, Parameter, hookimpl
 
 @hookimpl
 def gymposium_games() -> Iterable[GameSpec]:
-    """The game of 2048."""
+    """Yield the game 2048."""
     yield GameSpec(
         name="2048",
         title="2048",
@@ -32,11 +32,11 @@ def gymposium_games() -> Iterable[GameSpec]:
 
 @hookimpl
 def gymposium_opponents() -> Iterable[OpponentSpec]:
-    """The player of 2048."""
+    """Yield the player of 2048."""
     yield OpponentSpec(
         name="expectimax",
         form="expectimax-D",
-        pattern=r"expectimax-(?P<moves>[1-6])",  # with 6, a move takes a tenth of a second
+        pattern=r"expectimax-(?P<moves>[1-6])",  # a move of expectimax-6 takes a tenth of a second
         summary="2048: search D moves deep, with every new tile between them by its chance; D from 1 to 6.",
         entry_point="gymposium_2048.expectimax:ExpectimaxPlayer",
         placeholders="with D from 1 to 6",

@@ -1,20 +1,19 @@
-"""What can be said of a single line of a 2048 board, looked up: how it slides, and what it is worth.
+"""Lookup tables for the lines of a 2048 board: how each line slides, and its value.
 
-A tile is told by its rank, the power of two that it is: 1 for a 2, 11 for a 2048, 0 for an empty square. A line is a
-number of 16 bits, 4 for each square, the first square lowest, so there are 65536 of them. 4 bits end at rank 15:
-a tile of 32768 and whatever is greater look alike here, and two of them make another such tile.
+A tile is represented by its rank, the exponent of its power of two: 1 for a 2, 11 for a 2048, 0 for an empty square. A
+line is a number of 16 bits, 4 for each square, with the first square in the lowest bits, so there are 65536 lines. With
+4 bits the highest rank is 15: all tiles from 32768 on are equal, and two of them merge into another one.
 
-What a line is worth:
+The value of a line is the sum of these terms:
 
-- `EMPTY` for each empty square, and `PAIR` for each two alike that would merge: room;
-- less `ORDER` for each step against the order of the line, in fourth powers of the ranks, counted in whichever
-  direction there is less of it: great tiles in order along an edge, which keeps the greatest in a corner;
-- less `TILES` for the third power of each rank: few great tiles rather than many small ones.
+- `EMPTY` for each empty square, and `PAIR` for each pair of tiles that would merge, which reward free space;
+- minus `ORDER` for each unit of disorder: the sum of the steps between fourth powers of neighbouring ranks that go up,
+  or that go down, whichever is less. This keeps large tiles in order along an edge, and the largest in a corner;
+- minus `TILES` for the third power of each rank, which favours few large tiles over many small ones.
 
-Empty squares and order are the terms of Matt Overlan's 2048-AI; powers of the ranks, pairs and the cost of tiles are
-those of nneonneo's 2048-ai, with the heuristics that xificurk added to it (https://stackoverflow.com/a/22498940).
-Powers and weights here are whole numbers of our own, tried on some thousand matches of two and three moves of
-look-ahead, so that sums are exact.
+Empty squares and order are terms of Matt Overlan's 2048-AI. Powers of ranks, pairs and the cost of tiles are from
+nneonneo's 2048-ai, with heuristics by xificurk (https://stackoverflow.com/a/22498940). The powers and weights here are
+whole numbers, so that sums are exact, and were tuned on some thousand matches with two and three moves of look-ahead.
 """
 
 from __future__ import annotations
@@ -27,24 +26,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GREATEST = 15
-"""The rank of a tile of 32768 or more."""
+"""Rank of all tiles of 32768 or more."""
 EMPTY, PAIR, ORDER, TILES = 150, 150, 2, 3
 
 _SHIFTS = np.array([0, 4, 8, 12])
 
 
 class Rows(NamedTuple):
-    """Of each line, by its number."""
+    """Tables that are indexed by the number of a line."""
 
     to_first: NDArray[np.uint16]
-    """What it is once its tiles slid towards the first square."""
+    """The line after its tiles have slid towards the first square."""
     to_last: NDArray[np.uint16]
-    """What it is once they slid towards the last."""
+    """The line after its tiles have slid towards the last square."""
     worth: NDArray[np.int32]
+    """Value of the line."""
 
 
 def rows() -> Rows:
-    """The tables."""
+    """Compute the tables."""
     ranks = np.arange(65536)[:, None] >> _SHIFTS & 15
     return Rows(_number(_slid(ranks)), _number(_slid(ranks[:, ::-1])[:, ::-1]), _worth(ranks).astype(np.int32))
 
@@ -55,13 +55,13 @@ def _number(ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
 
 
 def _packed(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tiles first and in their order, empty squares behind them."""
+    """Move the tiles of each line to its first squares, in order."""
     return np.take_along_axis(ranks, np.argsort(ranks == 0, axis=1, kind="stable"), axis=1)
 
 
 def _slid(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     ranks = _packed(ranks)
-    for here in range(3):  # where two merge, the second leaves a gap, so that nothing merges twice
+    for here in range(3):  # the gap behind a merged tile keeps it from merging twice
         merge = (ranks[:, here] == ranks[:, here + 1]) & (ranks[:, here] > 0)
         ranks[merge, here] = np.minimum(ranks[merge, here] + 1, GREATEST)
         ranks[merge, here + 1] = 0

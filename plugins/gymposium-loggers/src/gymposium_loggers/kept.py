@@ -1,4 +1,4 @@
-"""The name that a service knows a run by, kept in the run's directory, so that a resume finds it again."""
+"""Storage of the id that a service gives to a run, in the run's directory, for when the run is resumed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gymposium.loggers.protocol import LoggerStart
 
 
 def recall(start: LoggerStart, service: str) -> str | None:
-    """What was kept by an earlier process of this run; None where it is new, or had no such logger."""
+    """Return the id that an earlier process of this run stored, or None if the run is new or had no such logger."""
     file = _file(start, service)
     return file.read_text(encoding="utf-8") if start.resumed and file.exists() else None
 
 
 def keep(start: LoggerStart, service: str, known_by: str) -> None:
-    """Keep it; an earlier run's in the same directory is forgotten."""
+    """Store the id, in place of that of an earlier run in the same directory."""
     file = _file(start, service)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(known_by, encoding="utf-8")

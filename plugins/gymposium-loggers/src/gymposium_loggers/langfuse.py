@@ -1,4 +1,4 @@
-"""Langfuse."""
+"""Logger for Langfuse."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LangfuseSettings:
-    """`[loggers.langfuse]`. The keys are `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY` of the environment."""
+    """Settings of `[loggers.langfuse]`.
+
+    The keys are read from the environment: `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`."""
 
     host: str | None = None
-    """By default what `LANGFUSE_BASE_URL` says, or Langfuse's own service."""
+    """Address of the service; by default `LANGFUSE_BASE_URL`, or Langfuse's own service."""
 
     def __post_init__(self) -> None:
-        """Raises `BadOption` where an address carries a password: settings are written down and shown."""
+        """Raises `BadOption` if the address contains a password, because settings are stored and shown."""
         if self.host is not None and urlsplit(self.host).password is not None:
             raise BadOption(
                 f"[loggers.langfuse]: host holds a password. Take it out of the config, and set {' and '.join(KEYS)} "
@@ -38,16 +40,17 @@ class LangfuseSettings:
 
 
 class LangfuseLogger:
-    """A session for the run, a trace for each step, an observation with all metrics in it, and each metric as a score
-    of that trace, which is what Langfuse's charts show. Numbers that are not finite, which Langfuse does not take as
-    scores, are in the observation alone.
+    """Logger that makes a session for the run, and a trace for each step.
 
-    Everything is sent when the call returns: the SDK would send from a thread of its own and only log what fails. A run
-    that resumes goes on in the same session and, for a step that is run again, in the same trace."""
+    A trace has an observation with all metrics, and each metric as a score, which Langfuse's charts show. Numbers that
+    are not finite stand only in the observation, because Langfuse refuses them as scores.
+
+    Each call sends its data before it returns. The SDK would send from a thread and only log failures. A resumed run
+    continues in the same session, and a step that is run again in the same trace."""
 
     def __init__(self, start: LoggerStart, settings: LangfuseSettings) -> None:
-        """Raises `MissingExtra`, `BadOption` where the keys are not set, and whatever Langfuse's library raises where
-        the service cannot be reached or refuses them."""
+        """Raises `MissingExtra`, `BadOption` if the keys are not set, and what Langfuse's library raises if the service
+        cannot be reached or refuses the keys."""
         try:
             from langfuse.api import client as api, opentelemetry as otel, scores
         except ModuleNotFoundError as error:
@@ -62,10 +65,10 @@ class LangfuseLogger:
             username=public,
             password=secret,
             x_langfuse_public_key=public,
-            headers={"x-langfuse-ingestion-version": "4"},  # shown at once, not after minutes
+            headers={"x-langfuse-ingestion-version": "4"},  # shows data at once instead of after minutes
         )
         if not self._api.projects.get().data:
-            raise BadOption(f"[loggers.langfuse]: {' and '.join(KEYS)} are of no project.")
+            raise BadOption(f"[loggers.langfuse]: {' and '.join(KEYS)} belong to no project.")
         self._run = start.run
         known = recall(start, "langfuse")
         self._session = known or f"{start.run}-{secrets.token_hex(4)}"
@@ -75,7 +78,7 @@ class LangfuseLogger:
             self._send("config", start.step, {"langfuse.observation.input": _json(start.config)})
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Raises `LoggerError` where Langfuse refuses a score."""
+        """Raises `LoggerError` if Langfuse refuses a score."""
         self._step = step
         trace = self._send("metrics", step, {"langfuse.observation.output": _json(metrics)})
         scores = [
@@ -89,15 +92,15 @@ class LangfuseLogger:
             for name, value in metrics.items()
             if isinstance(value, str) or math.isfinite(value)
         ]
-        told: Any = self._api.scores.create(request=scores) if scores else None
-        if getattr(told, "rejected", 0):
+        answer: Any = self._api.scores.create(request=scores) if scores else None
+        if getattr(answer, "rejected", 0):
             raise LoggerError(
-                f"Logger langfuse: {told.rejected} scores of step {step} were refused: "
-                f"{'; '.join(str(error) for error in told.errors)}"
+                f"Logger langfuse: {answer.rejected} scores of step {step} were refused: "
+                f"{'; '.join(str(error) for error in answer.errors)}"
             )
 
     def artifact(self, name: str, path: Path) -> None:
-        """Langfuse holds no files of a run."""
+        """Does nothing, because Langfuse stores no files."""
 
     def close(self, error: BaseException | None = None) -> None:
         ended = {"langfuse.observation.output": "finished"}
@@ -109,7 +112,7 @@ class LangfuseLogger:
         self._send("end", self._step, ended)
 
     def _send(self, name: str, step: int, about: Mapping[str, str]) -> str:
-        """One observation in the trace of its step; the trace's id."""
+        """Send an observation in the trace of its step. Returns the trace's id."""
         otel, now = self._otel, str(time.time_ns())
         trace = hashlib.sha256(f"{self._session}:{step}".encode()).hexdigest()[:32]
         attributes = {
@@ -141,7 +144,7 @@ class LangfuseLogger:
 
 
 def _json(values: Mapping[str, Any]) -> str:
-    """Plain JSON, in which numbers that are not finite are text."""
+    """Return JSON in which numbers that are not finite are written as text."""
     return json.dumps(_plain(values), default=str, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""MLflow's tracking, by its client."""
+"""Logger for MLflow's tracking."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from gymposium.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.kept import keep, recall
 
 _BATCH = 100
-"""The most parameters or tags that MLflow takes at once; of metrics it would take more."""
+"""Most parameters or tags in one request to MLflow. The limit for metrics is higher."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlflowSettings:
-    """`[loggers.mlflow]`. Who may write to a server is told by MLflow's own variables of the environment:
-    `MLFLOW_TRACKING_TOKEN`, or `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`."""
+    """Settings of `[loggers.mlflow]`.
+
+    The credentials for a server are read from MLflow's environment variables: `MLFLOW_TRACKING_TOKEN`, or
+    `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`."""
 
     experiment: str = "gymposium"
     tracking_uri: str | None = None
-    """The server or database; by default what `MLFLOW_TRACKING_URI` says, or `mlflow.db` in the run's directory."""
+    """Server or database; by default `MLFLOW_TRACKING_URI`, or `mlflow.db` in the run's directory."""
 
     def __post_init__(self) -> None:
-        """Raises `BadOption` where an address carries a password: settings are written down and shown."""
+        """Raises `BadOption` if the address contains a password, because settings are stored and shown."""
         if self.tracking_uri is not None and urlsplit(self.tracking_uri).password is not None:
             raise BadOption(
                 "[loggers.mlflow]: tracking_uri holds a password. Take it out of the address and out of the config, "
@@ -39,13 +41,13 @@ class MlflowSettings:
 
 
 class MlflowLogger:
-    """Numbers as metrics, text as tags, which hold the last that was logged; the config as parameters and as a file.
-    Everything is stored when the call returns. In names, what MLflow does not take becomes `_`.
+    """Logger that writes numbers as metrics, text as tags, and the config as parameters and as a file.
 
-    A run that resumes goes on as the same run; a step that is logged again stands there twice."""
+    A tag holds the last text that was logged. Each call stores its data before it returns. In names, characters that
+    MLflow refuses become `_`. A resumed run continues the same MLflow run; a step logged again appears twice."""
 
     def __init__(self, start: LoggerStart, settings: MlflowSettings) -> None:
-        """Raises `MissingExtra`, and whatever MLflow raises where the server cannot be reached or refuses."""
+        """Raises `MissingExtra`, and what MLflow raises if the server cannot be reached or refuses the run."""
         try:
             from mlflow import MlflowClient
             from mlflow.entities import Metric, Param, RunTag
@@ -62,26 +64,25 @@ class MlflowLogger:
             return
         experiment = self._client.get_experiment_by_name(settings.experiment)
         if experiment is None:
-            place = None if uri else (here / "mlflow").as_uri()  # a server knows its own place for files
-            found = self._client.create_experiment(settings.experiment, artifact_location=place)
+            place = None if uri else (here / "mlflow").as_uri()  # a server chooses its own place for files
+            experiment_id = self._client.create_experiment(settings.experiment, artifact_location=place)
         else:
-            found = experiment.experiment_id
-        self._run = self._client.create_run(found, run_name=start.run).info.run_id
+            experiment_id = experiment.experiment_id
+        self._run = self._client.create_run(experiment_id, run_name=start.run).info.run_id
         keep(start, "mlflow", self._run)
-        params = [Param(_name(name), str(value)) for name, value in flat(start.config)]
-        for some in _batches(params):
-            self._client.log_batch(self._run, params=some)
+        for batch in _batches([Param(_name(name), str(value)) for name, value in flat(start.config)]):
+            self._client.log_batch(self._run, params=batch)
         self._client.log_dict(self._run, dict(start.config), "config.json")
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Raises `LoggerError` where two names become one."""
+        """Raises `LoggerError` if two metrics get the same name in MLflow."""
         names = {name: _name(name) for name in metrics}
         if len(set(names.values())) < len(names):
-            raise LoggerError(f"Logger mlflow: of {', '.join(names)} two have the same name in MLflow; rename one.")
+            raise LoggerError(f"Logger mlflow: among {', '.join(names)}, two have the same name in MLflow; rename one.")
         now = int(time.time() * 1000)
-        for some in _batches(list(metrics.items())):
-            numbers = [self._metric(names[n], float(v), now, step) for n, v in some if not isinstance(v, str)]
-            texts = [self._tag(names[n], v) for n, v in some if isinstance(v, str)]
+        for batch in _batches(list(metrics.items())):
+            numbers = [self._metric(names[n], float(v), now, step) for n, v in batch if not isinstance(v, str)]
+            texts = [self._tag(names[n], v) for n, v in batch if isinstance(v, str)]
             self._client.log_batch(self._run, metrics=numbers, tags=texts)
 
     def artifact(self, name: str, path: Path) -> None:
@@ -101,8 +102,9 @@ def _name(name: str) -> str:
 
 
 def flat(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The settings of a nested config under dotted names: `{"grpo": {"epochs": 2}}` gives `("grpo.epochs", 2)`. Lists
-    stay whole."""
+    """Yield the settings of a nested config under dotted names: `{"grpo": {"epochs": 2}}` yields `("grpo.epochs", 2)`.
+
+    Lists are not flattened."""
     for name, value in config.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{above}{name}.")

@@ -1,4 +1,4 @@
-"""What gymposium-loggers adds: five loggers, each a table of a training config."""
+"""The plugin gymposium-loggers: five loggers, each configured by a table of a training config."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
             settings=f"gymposium_loggers.{name}:{stem}Settings",
             needs=name,
             install=f'"gymposium-loggers[{name}]"',
-            examples=({},) if name == "tensorboard" else (),  # the others ask for a service, or take long to start
+            examples=({},) if name == "tensorboard" else (),  # the others need a service, or start slowly
         )

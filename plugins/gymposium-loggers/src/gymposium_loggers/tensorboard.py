@@ -1,4 +1,4 @@
-"""TensorBoard: event files, by TensorBoard's own writer. No torch."""
+"""Logger for TensorBoard, which writes event files without torch."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gymposium.loggers.protocol import LoggerStart, Metrics
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorboardSettings:
-    """`[loggers.tensorboard]`"""
+    """Settings of `[loggers.tensorboard]`."""
 
     folder: str = "tensorboard"
-    """Where the event files go: relative to the run's directory, or a path of its own."""
+    """Folder of the event files, absolute or relative to the run's directory."""
 
 
 class TensorboardLogger:
-    """Numbers as scalars, text as text. What was logged stands on the disk when the call returns.
+    """Logger that writes numbers as scalars and text as text. Each call writes its data to disk before it returns.
 
-    A resumed run writes one more file. It begins with TensorBoard's own mark for that: steps of earlier files from
-    there on are not shown, so that none appears twice."""
+    A resumed run writes another file, which begins with TensorBoard's mark of a restart. TensorBoard then hides later
+    steps of earlier files, so no step appears twice."""
 
     def __init__(self, start: LoggerStart, settings: TensorboardSettings) -> None:
         """Raises `MissingExtra`."""
@@ -52,7 +52,7 @@ class TensorboardLogger:
         self._writer.flush()
 
     def artifact(self, name: str, path: Path) -> None:
-        """TensorBoard holds no files."""
+        """Does nothing, because TensorBoard stores no files."""
 
     def close(self, error: BaseException | None = None) -> None:
         self._writer.close()
@@ -67,7 +67,7 @@ class TensorboardLogger:
         return self._summaries.Summary.Value(tag=name, simple_value=float(value))
 
     def _text(self, name: str, value: str) -> Any:
-        """What the text plugin shows: a tensor of one string, marked as its own."""
+        """Return a value for TensorBoard's text plugin: a tensor of one string with its mark."""
         data = self._summaries.SummaryMetadata.PluginData(plugin_name="text")
         tensor = self._tensors.TensorProto(dtype=self._types.DT_STRING, string_val=[value.encode()])
         return self._summaries.Summary.Value(

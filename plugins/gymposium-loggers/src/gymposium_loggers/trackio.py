@@ -1,4 +1,4 @@
-"""trackio, which keeps metrics in a SQLite file of its own and shows them with `trackio show`."""
+"""Logger for trackio, which stores metrics in a SQLite file and shows them with `trackio show`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from gymposium_loggers.kept import keep, recall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackioSettings:
-    """`[loggers.trackio]`. Where the files are is `TRACKIO_DIR` of the environment, the token for a Space is
-    `HF_TOKEN`, and the token for a server of your own is `TRACKIO_WRITE_TOKEN`."""
+    """Settings of `[loggers.trackio]`.
+
+    From the environment come the folder of the files (`TRACKIO_DIR`), the token for a Space (`HF_TOKEN`) and the token
+    for a server (`TRACKIO_WRITE_TOKEN`)."""
 
     project: str = "gymposium"
     group: str | None = None
     space: str | None = None
-    """`user/space` on Hugging Face that shows the metrics. They become public where the Space is."""
+    """Space on Hugging Face (`user/space`) that shows the metrics. In a public Space they are public."""
     server: str | None = None
-    """The address of a server of your own, without its token."""
+    """Address of a trackio server, without its token."""
 
     def __post_init__(self) -> None:
-        """Raises `BadOption` where an address carries a token: settings are written down and shown."""
+        """Raises `BadOption` if the address contains a token, because settings are stored and shown."""
         if self.server is not None and "write_token" in self.server:
             raise BadOption(
                 "[loggers.trackio]: server holds a write token. Take it out of the address and out of the config, and "
@@ -35,10 +37,12 @@ class TrackioSettings:
 
 
 class TrackioLogger:
-    """A run that resumes goes on as the same run. trackio itself only warns of what it cannot write or send."""
+    """Logger that continues the same trackio run when a run is resumed.
+
+    If trackio cannot write or send something, it only warns."""
 
     def __init__(self, start: LoggerStart, settings: TrackioSettings) -> None:
-        """Raises `MissingExtra`, and `BadOption` where another run has taken the name since."""
+        """Raises `MissingExtra`, and `BadOption` if a later run has the same name."""
         try:
             import trackio
         except ModuleNotFoundError as error:
@@ -55,11 +59,11 @@ class TrackioLogger:
                 config=dict(start.config),
                 resume="must" if known else "never",
             )
-        if known and self._run.id != known:  # it resumes the latest of that name
+        if known and self._run.id != known:  # trackio resumes the latest run of that name
             self.close()
             raise BadOption(
                 f"[loggers.trackio]: project {settings.project!r} has a later run that is called {start.run!r} too, so "
-                f"trackio would go on with that one. Name another project, or take [loggers.trackio] out of the config."
+                f"trackio would continue that one. Name another project, or take [loggers.trackio] out of the config."
             )
         keep(start, "trackio", self._run.id)
 
@@ -72,4 +76,4 @@ class TrackioLogger:
     def close(self, error: BaseException | None = None) -> None:
         with redirect_stdout(sys.stderr):
             self._run.finish()
-        self._current.set(None)  # or it would be finished once more, in words, when the process ends
+        self._current.set(None)  # otherwise trackio finishes it again, with a message, when the process ends

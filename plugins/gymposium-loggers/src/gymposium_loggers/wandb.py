@@ -1,4 +1,4 @@
-"""Weights & Biases."""
+"""Logger for Weights & Biases."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from gymposium_loggers.kept import keep, recall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WandbSettings:
-    """`[loggers.wandb]`. The key is `WANDB_API_KEY`, and a server of your own is `WANDB_BASE_URL`, both of the
-    environment; an earlier `wandb login` will do as well."""
+    """Settings of `[loggers.wandb]`.
+
+    The key is read from the environment (`WANDB_API_KEY`), as is the address of a self-hosted server
+    (`WANDB_BASE_URL`). An earlier `wandb login` can take their place."""
 
     project: str = "gymposium"
     entity: str | None = None
-    """The user or team; by default the key's own."""
+    """User or team; by default the owner of the key."""
     group: str | None = None
     tags: tuple[str, ...] = ()
     mode: Literal["online", "offline"] | None = None
-    """`offline` writes files that `wandb sync` sends later. By default what `WANDB_MODE` says, or online."""
+    """`offline` writes files that `wandb sync` sends later. The default is `WANDB_MODE`, or else `online`."""
 
 
 class WandbLogger:
-    """Metrics over `step`, which is a metric itself: W&B's own step count may not go back, and drops whatever does, as
-    a resumed run must.
+    """Logger that plots metrics over `step`, which is logged as a metric too.
 
-    A run that resumes goes on under the id of the first process. W&B keeps what it cannot send and sends it later."""
+    W&B's own step count cannot go back, so it would drop steps that a resumed run repeats. A resumed run continues
+    under the id of its first process. W&B stores data that it cannot send, and sends it later."""
 
     def __init__(self, start: LoggerStart, settings: WandbSettings) -> None:
-        """Raises `MissingExtra`, and whatever W&B raises where the key or the project is refused."""
+        """Raises `MissingExtra`, and what W&B raises if it refuses the key or the project."""
         try:
             import wandb
         except ModuleNotFoundError as error:
@@ -52,7 +54,7 @@ class WandbLogger:
             config=dict(start.config),
             id=self._id,
             resume="allow" if known else "never",
-            reinit="create_new",  # a run that the same process has already is somebody else's
+            reinit="create_new",  # leaves an existing run of the same process alone
         )
         keep(start, "wandb", self._id)
         self._run.define_metric("step")

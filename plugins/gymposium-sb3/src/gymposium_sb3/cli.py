@@ -1,4 +1,4 @@
-"""`gymposium sb3`."""
+"""The command `gymposium sb3`."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def _group() -> None:
 def train_command(
     game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
     opponent: Annotated[
-        str, typer.Option(metavar="PLAYER", help="Who takes every other seat: random, mcts-20, sb3:FILE.zip …")
+        str, typer.Option(metavar="PLAYER", help="The player of every other seat: random, mcts-20, sb3:FILE.zip …")
     ] = "random",
     seat: Annotated[
-        str, typer.Option(metavar="SEAT", help="The learner's seat, or random: another for each match.")
+        str, typer.Option(metavar="SEAT", help="The learner's seat, or random for a different seat in each match.")
     ] = "random",
     algorithm: Annotated[
         Algorithm, typer.Option(help="maskable-ppo chooses among legal moves only; ppo must learn which are legal.")
     ] = "maskable-ppo",
-    frames: Annotated[int, typer.Option(help="The learner's decisions, at most.")] = 100_000,
+    frames: Annotated[int, typer.Option(help="Most decisions of the learner.")] = 100_000,
     seed: SeedOption = 0,
     on_illegal: PolicyOption = "forfeit",
     out_file: Annotated[
@@ -50,7 +50,7 @@ def train_command(
         typer.Option(
             "--out",
             metavar="FILE.zip",
-            help="Where the policy goes; into a new folder under gymposium-runs/ by default.",
+            help="File for the policy; by default in a new folder under gymposium-runs/.",
         ),
     ] = None,
     matches: Annotated[
@@ -60,15 +60,15 @@ def train_command(
 ) -> None:
     """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95 % intervals.
 
-    A frame is one decision of the learner. All settings that have no option are stable-baselines3's defaults, and the
-    network is its MlpPolicy (two layers of 64); it runs on one CPU thread and downloads nothing. The same seed gives
-    the same policy. The evaluation is against the opponent that it was trained against and, where that is another,
-    against random play. Ctrl-C saves what was learned so far.
+    A frame is one decision of the learner. All settings without an option are stable-baselines3's defaults, and the
+    network is its MlpPolicy (two layers of 64). Training runs on one CPU thread and downloads nothing. The same seed
+    gives the same policy. The evaluation is against the opponent of the training, and also against random play.
+    Ctrl-C saves what was learned so far.
 
-    The result is an ordinary file of stable-baselines3, with a note of the game in it, and a player: sb3:FILE.zip takes
-    any seat that it was trained for, in every command and as the opponent of an environment. Playing reads weights and
-    settings only. Loading the file with MaskablePPO.load, to train it further, also unpickles Python objects, which can
-    run any code: do that with your own files alone.
+    The result is an ordinary file of stable-baselines3 with a note of the game. It is also a player: sb3:FILE.zip takes
+    any seat that it was trained for, in every command and as the opponent in an environment. Playing reads only weights
+    and settings. Loading the file with MaskablePPO.load, to train it further, also unpickles Python objects, which can
+    run any code: do that only with your own files.
 
     Examples:
 
@@ -91,7 +91,7 @@ def train_command(
     loaded = settings.check()
     settings = replace(settings, game=loaded.name)
     if settings.seat == "random" and matches % loaded.seats:
-        raise BadOption(f"-n {matches}: {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
+        raise BadOption(f"-n {matches}: the {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
     path = out_path(out_file)
     try:
         with match_bar() as bar:
@@ -120,12 +120,12 @@ def train_command(
 
 
 def _seat(text: str) -> Any:
-    """A number where it is one; what else it may be is for the settings' check to say."""
+    """Return the seat as a number if it is one. `Settings.check` refuses other text than `random`."""
     return int(text) if text.isdecimal() else text
 
 
 def out_path(given: Path | None) -> Path:
-    """Where the policy goes, which can be written there. What stands there already is not written over."""
+    """Return the path for the policy, after a check that it can be written and does not exist."""
     if given is None:
         return new_folder("sb3") / "policy.zip"
     if given.suffix != ".zip":

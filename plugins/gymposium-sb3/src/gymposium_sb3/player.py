@@ -1,4 +1,4 @@
-"""A trained policy as a player: any seat, any command, any environment's opponent."""
+"""The player `sb3:FILE.zip`, a policy trained with stable-baselines3."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from gymposium_sb3.policy_file import read_policy
 
 
 class Sb3Player:
-    """Plays the legal move that the policy finds likeliest, as `predict(deterministic=True)` does: the first of them
-    where several are. Nothing is drawn, so the same position brings the same move. All asks that wait are answered in
-    one forward pass, on one thread: more cost a small network more than they bring."""
+    """Player of the legal move with the highest probability, as `predict(deterministic=True)` chooses it.
+
+    Among equals it plays the first one, so equal positions get equal moves. All asks of a call are answered in one
+    forward pass on one thread, because more threads slow a small network down."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -26,39 +27,39 @@ class Sb3Player:
     repeats: Repeats = "quickly"
 
     def __init__(self, path: str) -> None:
-        """Raises `BadOption` where the file cannot be played from."""
+        """Raises `BadOption` if the file holds no policy that can play."""
         self._path = path
         self.name = f"sb3:{path}"
         self._policy = read_policy(path)
         self._game: Game | None = None
-        """The game that was last seen to be the policy's own."""
+        """Last game that passed the check."""
 
     def identity(self) -> Identity:
-        """The digest of the file."""
+        """Return the digest of the file."""
         return Identity({self._path: file_digest(self._path)})
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        """Raises `BadOption` where the policy is of another game."""
+        """Raises `BadOption` if the policy was trained on another game."""
         for ask in asks:
             if ask.game is not self._game:
                 self._policy.check_game(ask.game)
                 self._game = ask.game
-        seen = np.stack([ask.tensor().ravel() for ask in asks])
+        tensors = np.stack([ask.tensor().ravel() for ask in asks])
         with one_thread(), torch.inference_mode():
-            scores = self._policy.network(torch.from_numpy(seen)).numpy()
+            scores = self._policy.network(torch.from_numpy(tensors)).numpy()
         return [Reply(_best(ask, row)) for ask, row in zip(asks, scores, strict=True)]
 
 
 def _best(ask: Ask, scores: np.ndarray) -> str:
-    """The legal move with the highest score."""
+    """Return the legal move with the highest score."""
     moves = ask.legal_moves
-    assert moves is not None, "a game that takes free text has no actions, and the check refuses it"
+    assert moves is not None, "the check refuses games of free text, which have no actions"
     return moves[int(scores[ask.legal_actions].argmax())]
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One torch thread inside, as many as before behind."""
+    """Limit torch to one thread inside the context."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

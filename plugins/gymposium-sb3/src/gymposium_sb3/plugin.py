@@ -1,4 +1,4 @@
-"""What gymposium-sb3 adds: the player `sb3:FILE.zip` and the verb `gymposium sb3`."""
+"""The plugin gymposium-sb3: the player `sb3:FILE.zip` and the command `gymposium sb3`."""
 
 from __future__ import annotations
 

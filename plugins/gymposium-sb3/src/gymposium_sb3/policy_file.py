@@ -1,11 +1,11 @@
-"""What is read of a file that stable-baselines3 saved: weights and plain JSON, nothing else.
+"""Files saved by stable-baselines3, of which only the weights and plain JSON are read.
 
-Such a zip also holds pickled Python objects, and unpickling runs whatever code they name. `PPO.load` does that, so it
-is for your own files. Here they are left alone: the weights are loaded with `weights_only`, and how the layers are put
-together is read from the JSON beside them. A file of a stranger can play badly, but it runs nothing.
+Such a zip also holds pickled Python objects, and unpickling runs any code that they name. `PPO.load` unpickles them, so
+it is for your own files. This module does not: it loads the weights with `weights_only`, and reads the layers from the
+JSON beside them. A file from an untrusted source can play badly, but it runs no code.
 
-A note of ours lies in the same zip, as `gymposium.json`: which game it was trained on, and how. Zips without one, saved
-by a script of your own, can be played too.
+`gymposium sb3 train` adds a note, `gymposium.json`, which names the game and the settings of the training. Zips without
+a note, saved by other scripts, can be played too.
 """
 
 from __future__ import annotations
@@ -36,17 +36,19 @@ _KNOWN = ("action_net.", "mlp_extractor.", "value_net.")
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A saved policy: the network from a flat observation to one number for each action."""
+    """A saved policy. The network maps a flat observation to one number for each action."""
 
     path: Path
     network: nn.Module
     inputs: int
     actions: int
     note: Mapping[str, Any] = field(default_factory=dict)
-    """What `write_note` wrote; empty where the file has none."""
+    """Note that `write_note` wrote, or empty."""
 
     def check_game(self, game: Game) -> None:
-        """Raises `BadOption` where this policy was not trained on this game, or cannot have been."""
+        """Check that this policy can play a game.
+
+        Raises `BadOption` if it was trained on another game or version, or if the sizes do not match."""
         tensor_size = 0 if game.tensor_shape is None else int(torch.Size(game.tensor_shape).numel())
         trained_on = self.note.get("game")
         if trained_on is not None and trained_on != game.name:
@@ -65,8 +67,9 @@ class PolicyFile:
 
 
 def read_policy(path: str | Path) -> PolicyFile:
-    """The policy in a zip that stable-baselines3's PPO, A2C or sb3-contrib's MaskablePPO saved. Raises `BadOption` with
-    what is wrong with the file."""
+    """Return the policy in a zip saved by stable-baselines3's PPO or A2C, or by sb3-contrib's MaskablePPO.
+
+    Raises `BadOption` with the fault of the file."""
     path = Path(path)
     if not path.is_file():
         raise BadOption(
@@ -86,18 +89,18 @@ def read_policy(path: str | Path) -> PolicyFile:
 
 
 def write_note(path: str | Path, game: Game, **facts: Any) -> None:
-    """Add to a zip that stable-baselines3 has just saved which game its policy is for, and further facts."""
+    """Add a note with the game and further facts to a zip that stable-baselines3 has saved."""
     note = {"game": game.name, "game_version": game.spec.version, **facts}
     with zipfile.ZipFile(path, "a") as archive:
         if NOTE in archive.namelist():
-            raise BadOption(f"{path} has a note of its game already. Save the model anew first.")
+            raise BadOption(f"{path} has a note of its game already. Save the model again first.")
         archive.writestr(NOTE, json.dumps(note, indent=2) + "\n")
 
 
 def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any], note: Mapping[str, Any]) -> PolicyFile:
-    strange = [name for name in weights if not name.startswith(_KNOWN)]
-    if "action_net.weight" not in weights or strange:
-        what = f" (it holds {strange[0]})" if strange else ""
+    unknown = [name for name in weights if not name.startswith(_KNOWN)]
+    if "action_net.weight" not in weights or unknown:
+        what = f" (it holds {unknown[0]})" if unknown else ""
         raise BadOption(
             f"{path} holds no plain MLP policy with discrete actions{what}. Train PPO, MaskablePPO or A2C with "
             f"'MlpPolicy' on a game's tensor:  gymposium sb3 train GAME"
@@ -107,8 +110,7 @@ def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any],
     for number in numbers:
         layers += [_linear(weights, f"{_HIDDEN}{number}"), _activation(path, about)()]
     layers.append(_linear(weights, "action_net"))
-    first = layers[0]
-    last = layers[-1]
+    first, last = layers[0], layers[-1]
     assert isinstance(first, nn.Linear)
     assert isinstance(last, nn.Linear)
     network = nn.Sequential(*layers).eval().requires_grad_(False)
@@ -123,8 +125,7 @@ def _linear(weights: Mapping[str, Tensor], name: str) -> nn.Linear:
 
 
 def _activation(path: Path, about: Mapping[str, Any]) -> type[nn.Module]:
-    """The activation function, by the name that stable-baselines3 writes beside what it pickles: Tanh where it was not
-    chosen."""
+    """Return the activation function. stable-baselines3 writes its name beside the pickle; the default is Tanh."""
     written = str((about.get("policy_kwargs") or {}).get("activation_fn", "Tanh"))
     name = written.removesuffix("'>").rpartition(".")[2]
     if name not in _ACTIVATIONS:

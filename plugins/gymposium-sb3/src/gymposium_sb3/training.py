@@ -1,4 +1,4 @@
-"""Training: stable-baselines3's PPO or sb3-contrib's MaskablePPO, as they are, on a game's tensor."""
+"""Training of stable-baselines3's PPO or sb3-contrib's MaskablePPO, unmodified, on a game's tensor."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from gymposium_sb3.policy_file import write_note
 Algorithm = Literal["maskable-ppo", "ppo"]
 
 ROLLOUT = 2048
-"""Frames between two updates, stable-baselines3's default."""
+"""Frames between two updates; the default of stable-baselines3."""
 BATCH = 64
-"""Frames in a minibatch, stable-baselines3's default."""
+"""Frames in a minibatch; the default of stable-baselines3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is trained. Everything else is stable-baselines3's default."""
+    """Settings of a training. All others are the defaults of stable-baselines3."""
 
     game: str
     opponent: str = "random"
-    """Who takes every other seat."""
+    """Player of every other seat."""
     seat: int | Literal["random"] = "random"
-    """The learner's; `random`: another for each match, so that it can play them all."""
+    """The learner's seat. With `random` it changes from match to match, so that the policy can play all seats."""
     algorithm: Algorithm = "maskable-ppo"
     frames: int = 100_000
-    """The learner's decisions, at most: only whole rollouts are played."""
+    """Most decisions of the learner. Only complete rollouts are played."""
     seed: int = 0
     on_illegal: str = "forfeit"
-    """What a move that is not legal costs; MaskablePPO makes none."""
+    """Failure policy for illegal moves, which MaskablePPO never makes."""
 
     @property
     def rollout(self) -> int:
-        """Frames in a rollout: `ROLLOUT`, or fewer where that is more than all."""
+        """Frames in a rollout: `ROLLOUT`, or fewer if `frames` is less."""
         return min(ROLLOUT, self.frames // BATCH * BATCH)
 
     def check(self) -> Game:
-        """The game. Raises a `GymposiumError` for whatever would stop the training later."""
+        """Load and return the game. Raises `GymposiumError` for everything that would stop the training later."""
         game = load_game(self.game)
         if not game.num_actions:
             raise BadOption(
@@ -70,16 +70,16 @@ class Settings:
         check_seat(self.seat, game.seats)
         FailurePolicy.parse(self.on_illegal)
         if self.frames < BATCH:
-            raise BadOption(f"--frames {self.frames}: {BATCH} is the least, one minibatch.")
+            raise BadOption(f"--frames {self.frames}: {BATCH} is the least, which is one minibatch.")
         if game.seats > 1:
             if self.opponent == "human":
-                raise BadOption("--opponent human: nobody plays so many matches; name another player.")
+                raise BadOption("--opponent human: training takes too many matches for a person; name another player.")
             make_player(self.opponent)
         return game
 
 
 class _Progress(BaseCallback):
-    """Tells how many frames are played and what recent matches brought, every so often."""
+    """Callback that reports the frames played and the mean return of recent matches, once in `EVERY` frames."""
 
     EVERY = 256
 
@@ -95,10 +95,10 @@ class _Progress(BaseCallback):
 
 
 def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda frames, mean: None) -> int:
-    """Train, and save the policy to `out`, as stable-baselines3 saves it and with a note of the game. Returns the
-    frames played. `each` is called now and then with the frames so far and the mean return of the last hundred matches.
+    """Train a policy and save it to `out`, in the format of stable-baselines3 and with a note of the game.
 
-    Ctrl-C ends it early: what was learned so far is saved, and `KeyboardInterrupt` goes on."""
+    Returns the frames played. `each` is called every 256 frames with the frames so far and the mean return of the last
+    hundred matches. Ctrl-C ends the training early: the policy is saved, and `KeyboardInterrupt` is raised again."""
     game = settings.check()
     env = TextGameEnv(
         game,
@@ -109,12 +109,11 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
         observation="tensor",
     )
     kind = MaskablePPO if settings.algorithm == "maskable-ppo" else PPO
-    # a small network is quickest on the CPU, and one thread is quicker there than several
+    # a small network is fastest on the CPU, on a single thread
     model = kind("MlpPolicy", env, n_steps=settings.rollout, batch_size=BATCH, seed=settings.seed, device="cpu")
     with one_thread():
         try:
-            whole = settings.frames // settings.rollout * settings.rollout
-            model.learn(whole, callback=_Progress(each))
+            model.learn(settings.frames // settings.rollout * settings.rollout, callback=_Progress(each))
         finally:
             if model.num_timesteps:
                 save(model, out, game, settings)
@@ -122,7 +121,7 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
 
 
 def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) -> None:
-    """Write the zip beside its place first, so that it is there whole or not at all."""
+    """Save the policy with its note. The file is moved into place at the end, so it is never incomplete."""
     facts = {**asdict(settings), "frames": model.num_timesteps}
     del facts["game"]
     versions = {
@@ -139,8 +138,10 @@ def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) ->
 def evaluate(
     player: Player, opponent: str, game: Game, settings: Settings, matches: int, each: Callable[[], object]
 ) -> Score:
-    """The score of `player` against `opponent` in the seats that it was trained for; with several, in each as often,
-    from the same deals. Raises `BadOption` where the seats cannot share the matches evenly."""
+    """Return the score of `player` against `opponent` in the seats that it was trained for.
+
+    With several seats it plays each equally often, from the same deals. Raises `BadOption` if the seats cannot share
+    the matches evenly."""
     seat = check_seat(settings.seat, game.seats)
     if seat is None and matches % game.seats:
         raise BadOption(f"{matches} matches cannot be shared evenly by {game.seats} seats.")
@@ -158,12 +159,12 @@ def evaluate(
     )
     seat_of: dict[str, int] = {}
 
-    def noted() -> Iterator[MatchJob]:
+    def with_seats() -> Iterator[MatchJob]:
         for job, order in jobs:
             seat_of[job.id] = order.index(seat or 0)
             yield job
 
-    for played in play(noted()):
+    for played in play(with_seats()):
         score.add(played, seat_of.pop(played.job.id))
         each()
     return score

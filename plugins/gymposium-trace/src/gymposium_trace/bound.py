@@ -1,16 +1,17 @@
-"""Where which names are definitely bound: a definite-assignment analysis over the control flow of one scope.
+"""Definite-assignment analysis: which names are bound at each point of a program, by the control flow of its scopes.
 
-A module, a function and a class body are one scope each. Statements are followed in order with the set of
-names that are bound on every way that leads there; where ways meet, only what is bound on all of them stays.
-Where something cannot be known the answer is the careful one: a name that may be unbound is left out.
+A module, a function and a class body are one scope each. The analysis follows the statements of a scope with the set of
+names that are bound on every path to them. Where paths meet, it keeps the names that are bound on all of them. The
+result is conservative: a name that may be unbound is left out.
 
-- A loop may run no times, so what only its body binds is not bound after it. `while True` ends by `break` alone.
-- An exception may leave a `try` at any statement: a handler begins with what was bound before, less whatever
-  the body may unbind. The same holds for `finally`, and for what follows a `with`, whose context manager may
-  swallow an exception.
-- `del x`, and the end of `except E as x`, unbind; also when an inner function does it to a `global` or
-  `nonlocal` name, whenever that may be called.
-- After `return`, `raise`, `break` and `continue` nothing is reached.
+- The body of a loop may never run, so names that only the body binds are not bound after the loop. `while True` ends
+  only by `break`.
+- An exception may leave a `try` at any statement. A handler begins with the names bound before the `try`, without
+  those that its body may unbind. The same holds for `finally`, and for the statements after a `with`, whose context
+  manager may suppress an exception.
+- `del x` and the end of `except E as x` unbind a name. If an inner function unbinds a `global` or `nonlocal` name,
+  that name counts as unbound everywhere, because the function may be called at any time.
+- Statements after `return`, `raise`, `break` and `continue` are not reached.
 """
 
 from __future__ import annotations
@@ -23,33 +24,31 @@ from typing import TypeAlias
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Scope: TypeAlias = ast.Module | Function | ast.ClassDef
 State: TypeAlias = frozenset[str] | None
-"""The names that are bound; None where no way leads."""
+"""Set of bound names; None at a point that is not reached."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(slots=True)
 class Point:
-    """A place between statements: before or after `statement`, in the block that holds it."""
+    """Point between statements: before or after `statement`, in the same block."""
 
     statement: ast.stmt
     after: bool
     bound: frozenset[str]
-    """What is definitely bound there."""
+    """Names that are definitely bound here."""
     fresh: frozenset[str]
-    """What has just been bound: by the statement before it, by the head of the loop, as a parameter."""
+    """Names that have just been bound, by the statement before, the head of a loop, or as parameters."""
 
 
 def points(tree: ast.Module) -> list[Point]:
-    """Every place in the program that may be reached, in order of the text, with what is bound there."""
-    found: list[Point] = []
-    for scope in scopes(tree):
-        found += _Analysis(scope).run()
-    return sorted(found, key=lambda p: (p.statement.end_lineno or 0) if p.after else p.statement.lineno - 0.5)
+    """Return all points of the program that may be reached, in the order of the text."""
+    reached = [point for scope in scopes(tree) for point in _Analysis(scope).run()]
+    return sorted(reached, key=lambda p: (p.statement.end_lineno or 0) if p.after else p.statement.lineno - 0.5)
 
 
 def scopes(tree: ast.Module) -> Iterator[Scope]:
-    """The module, and every function and class body in it."""
+    """Yield the module and all functions and classes in it."""
     yield tree
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -63,7 +62,7 @@ class _Loop:
 
 
 class _Analysis:
-    """The analysis of one scope."""
+    """Analysis of one scope."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -72,17 +71,17 @@ class _Analysis:
         self._never = _unbound_from_within(scope) | _dull(scope)
 
     def run(self) -> list[Point]:
-        given = frozenset(_parameters(self._scope)) if isinstance(self._scope, Function) else frozenset[str]()
-        self._block(self._scope.body, given, given)
+        parameters = frozenset(_parameters(self._scope)) if isinstance(self._scope, Function) else frozenset[str]()
+        self._block(self._scope.body, parameters, parameters)
         for point in self._seen.values():
             point.bound -= self._never
             point.fresh -= self._never
         return list(self._seen.values())
 
-    # -- places
+    # -- points
 
     def _note(self, statement: ast.stmt, after: bool, state: frozenset[str], fresh: Iterable[str]) -> None:
-        """A way leads here with this state. Loops are followed more than once: what was bound each time counts."""
+        """Record that a path reaches this point. In loops, only names that are bound on every pass count."""
         point = self._seen.get((id(statement), after))
         if point is None:
             self._seen[id(statement), after] = Point(statement, after, state, state & frozenset(fresh))
@@ -91,7 +90,7 @@ class _Analysis:
             point.fresh &= state
 
     def _block(self, body: Sequence[ast.stmt], state: State, fresh: Iterable[str] = ()) -> State:
-        """Follow a block; returns the state at its end."""
+        """Follow a block and return the state at its end."""
         if state is not None and body:  # only a module may be empty
             self._note(body[0], False, state, fresh)
         for statement in body:
@@ -137,17 +136,17 @@ class _Analysis:
     def _loop(self, loop: ast.For | ast.AsyncFor | ast.While, state: frozenset[str]) -> State:
         targets = bound_by(loop)
         endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-        while True:  # until a further turn of the loop finds nothing more unbound; the state can only shrink
-            ways = _Loop()
-            self._loops.append(ways)
+        while True:  # until another pass leaves the state unchanged; it can only shrink
+            exits = _Loop()
+            self._loops.append(exits)
             end = self._block(loop.body, state | targets, targets)
             self._loops.pop()
-            again = _meet(state, end, *ways.continues)
+            again = _meet(state, end, *exits.continues)
             assert again is not None
             if again == state:
                 break
             state = again
-        return _meet(None if endless else self._else(loop.orelse, state), *ways.breaks)
+        return _meet(None if endless else self._else(loop.orelse, state), *exits.breaks)
 
     def _try(self, statement: ast.Try | ast.TryStar, state: frozenset[str]) -> State:
         outer = self._loops
@@ -164,15 +163,15 @@ class _Analysis:
         self._loops = outer
         final = statement.finalbody
         caught = frozenset(handler.name for handler in statement.handlers if handler.name)
-        gone = caught | unbound_by(final)  # a break or continue leaves the handler and goes through `finally`, too
-        for loop, ways in zip(outer, inner, strict=True):
-            loop.breaks += [way - gone for way in ways.breaks if way is not None]
-            loop.continues += [way - gone for way in ways.continues if way is not None]
+        gone = caught | unbound_by(final)  # a break or continue leaves the handler and runs `finally` too
+        for loop, exits in zip(outer, inner, strict=True):
+            loop.breaks += [state - gone for state in exits.breaks if state is not None]
+            loop.continues += [state - gone for state in exits.continues if state is not None]
         end = _meet(*ends)
         if not final:
             return end
         bodies = [statement.body, statement.orelse, *(handler.body for handler in statement.handlers)]
-        self._block(final, state - caught - unbound_by([s for body in bodies for s in body]))  # by an exception
+        self._block(final, state - caught - unbound_by([s for body in bodies for s in body]))  # after an exception
         return None if end is None else self._block(final, end)
 
     def _match(self, statement: ast.Match, state: frozenset[str]) -> State:
@@ -185,15 +184,16 @@ class _Analysis:
         return _meet(state, *ends)
 
 
-def _meet(*ways: State) -> State:
-    """What is bound on every way that leads here."""
-    open_ways = [way for way in ways if way is not None]
-    return frozenset.intersection(*open_ways) if open_ways else None
+def _meet(*states: State) -> State:
+    """Return the names that are bound on every path that leads here."""
+    reached = [state for state in states if state is not None]
+    return frozenset.intersection(*reached) if reached else None
 
 
 def bound_by(statement: ast.stmt) -> frozenset[str]:
-    """The names that the statement itself binds (or deletes): targets, imports, definitions. What is bound in the
-    middle of an expression (`:=`) may not happen and is left out."""
+    """Return the names that the statement itself binds or deletes: targets, imports, definitions.
+
+    Names bound inside an expression (`:=`) are left out, because that part of the expression may not be evaluated."""
     match statement:
         case ast.Assign() | ast.Delete():
             return frozenset(name for target in statement.targets for name in _names(target))
@@ -212,7 +212,7 @@ def bound_by(statement: ast.stmt) -> frozenset[str]:
 
 
 def _names(target: ast.expr) -> Iterator[str]:
-    """The names in a target; attributes and items bind none."""
+    """Yield the names in a target. Attributes and items bind no names."""
     match target:
         case ast.Name():
             yield target.id
@@ -234,12 +234,12 @@ def _captures(pattern: ast.pattern) -> Iterator[str]:
 
 
 def _takes_all(pattern: ast.pattern) -> bool:
-    """`case _:` and `case name:`, after which nothing is left over."""
+    """Return whether a pattern matches everything: `case _:` or `case name:`."""
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
 
 
 def unbound_by(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """Every name that these statements may unbind in their own scope, at any depth."""
+    """Return all names that these statements may unbind in their own scope, at any depth."""
     return frozenset(name for node in _within(body) for name in _unbinds(node))
 
 
@@ -252,7 +252,7 @@ def _unbinds(node: ast.AST) -> Iterable[str]:
 
 
 def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of a scope, without those of the functions and classes inside it."""
+    """Yield the nodes of a scope, without those of the functions and classes inside it."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()
@@ -262,19 +262,19 @@ def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _parameters(function: Function) -> Iterator[str]:
-    given = function.args
-    for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]:
+    args = function.args
+    for argument in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
         if argument is not None:
             yield argument.arg
 
 
 def _unbound_from_within(scope: Scope) -> frozenset[str]:
-    """Names of the scope that an inner scope declares `global` or `nonlocal` and may unbind."""
-    found: set[str] = set()
+    """Return names of the scope that an inner scope declares `global` or `nonlocal` and may unbind."""
+    unbound: set[str] = set()
     for node in ast.walk(scope):
         if node is not scope and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found |= _declared(node) & unbound_by(node.body)
-    return frozenset(found)
+            unbound |= _declared(node) & unbound_by(node.body)
+    return frozenset(unbound)
 
 
 def _declared(scope: Scope) -> frozenset[str]:
@@ -283,7 +283,7 @@ def _declared(scope: Scope) -> frozenset[str]:
 
 
 def _dull(scope: Scope) -> frozenset[str]:
-    """Names that are not shown: those of other scopes, of functions, classes and modules, and private ones."""
+    """Return names that are not shown: those of other scopes, of functions, classes and modules, and private ones."""
     dull: set[str] = set(_declared(scope)) if not isinstance(scope, ast.Module) else set()
     defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
     names: set[str] = set(_parameters(scope)) if isinstance(scope, Function) else set()

@@ -1,4 +1,4 @@
-"""`gymposium trace`."""
+"""The command `gymposium trace`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ command = typer.Typer(
 
 @command.callback()
 def _group() -> None:
-    """Code tracing: look at programs, check your own, see what this machine can do."""
+    """Code tracing: look at programs, check your own, see what this machine can run."""
 
 
 @command.command()
@@ -39,7 +39,7 @@ def show(
     seed: Annotated[int, typer.Option(help="The seed of the match.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """The program of a seed, and what it prints.
+    """Show the program of a seed, and what it prints.
 
     Examples:
 
@@ -64,13 +64,13 @@ def show(
 @command.command()
 def check(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A JSONL file, hub:NAME or hub:NAME:SPLIT.")],
-    prints: Annotated[int, typer.Option(help="Debug prints put into each program, at most.")] = 4,
+    prints: Annotated[int, typer.Option(help="Most debug prints in each program.")] = 4,
     as_json: JsonOption = False,
 ) -> None:
-    """Run every program of a source and say which do not count, and why.
+    """Run every program of a source and list those that do not count, with the reason.
 
-    A program counts where two runs agree, end without an error within the limits, and print something. They are
-    numbered from 0. Ends with 0 where some count, else 1.
+    A program counts if two runs agree, end without an error within the limits, and print something. Programs are
+    numbered from 0. The exit status is 0 if any program counts, else 1.
 
     Examples:
 
@@ -104,44 +104,44 @@ def check(
 
 @command.command()
 def doctor(as_json: JsonOption = False) -> None:
-    """What this machine can run, found out by trying: a program inside each way of running tries to get out.
+    """Test what this machine can run: inside each way of running, a program tries to escape.
 
-    Generated programs need a way that works; programs from a file or a hub need one whose walls all hold. Ends with 0
-    where generated programs can be run, else 1.
+    Generated programs need a way that works. Programs from a file or a hub need a way whose walls all hold. The exit
+    status is 0 if generated programs can be run, else 1.
 
     Examples:
 
         gymposium trace doctor
         gymposium trace doctor --json
     """
-    found = [probe(backend) for backend in BACKENDS]
-    ours, anybodys = any(one.works for one in found), any(one.isolates for one in found)
+    results = [probe(backend) for backend in BACKENDS]
+    generated, given = any(way.works for way in results), any(way.isolates for way in results)
     if as_json:
         ways = [
             {
-                "name": one.backend.name,
-                "works": one.works,
-                "isolates": one.isolates,
-                "lets": list(one.lets),
-                "reason": one.reason or None,
+                "name": way.backend.name,
+                "works": way.works,
+                "isolates": way.isolates,
+                "lets": list(way.lets),
+                "reason": way.reason or None,
             }
-            for one in found
+            for way in results
         ]
         runs_on = {"python": platform.python_version(), "executable": PYTHON}
-        print_json({**runs_on, "generated": ours, "given": anybodys, "ways": ways})
+        print_json({**runs_on, "generated": generated, "given": given, "ways": ways})
     else:
         console = out()
         console.print(visible(f"Programs are run by CPython {platform.python_version()}, {PYTHON}."), soft_wrap=True)
         table = Table("way", "works", *WALLS, box=None)
-        for one in found:
-            walls = ["open" if wall in one.lets else "shut" for wall in WALLS] if one.works else ["–"] * len(WALLS)
-            table.add_row(one.backend.name, "yes" if one.works else "no", *walls)
+        for way in results:
+            walls = ["open" if wall in way.lets else "shut" for wall in WALLS] if way.works else ["–"] * len(WALLS)
+            table.add_row(way.backend.name, "yes" if way.works else "no", *walls)
         console.print(table)
-        for one in found:
-            if not one.works:
-                missing = f"{one.backend.name}: {one.reason}{remedy(one.backend)}."
+        for way in results:
+            if not way.works:
+                missing = f"{way.backend.name}: {way.reason}{remedy(way.backend)}."
                 console.print(visible(missing), soft_wrap=True)
-        console.print(f"Generated programs: {'yes' if ours else 'no'}.")
-        console.print(f"Programs from a file or a hub: {'yes' if anybodys else 'no; no way of running holds them in'}.")
-    if not ours:
+        console.print(f"Generated programs: {'yes' if generated else 'no'}.")
+        console.print(f"Programs from a file or a hub: {'yes' if given else 'no; no way of running isolates them'}.")
+    if not generated:
         raise typer.Exit(1)

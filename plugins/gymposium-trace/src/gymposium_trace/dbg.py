@@ -1,11 +1,11 @@
 """The debug print: `dbg("__DBG_3__", total, name)` prints `__DBG_3__ 15 'ada'`.
 
-A value is printed as `repr` writes it where that is sure to be the same everywhere: int, float, str, bool, None, and
-lists, tuples and dicts of these, up to four inside one another. Any other value, and one whose text would be longer
-than 200 characters, is printed as the name of its type. No method of the program's own classes is called, what the
-program does to the names of builtins or to `sys.stdout` changes nothing here, and nothing raises.
+A value is printed as its `repr` if that is the same everywhere: int, float, str, bool, None, and lists, tuples and
+dicts of these, nested up to four deep. Any other value, and one whose text would be longer than 200 characters, is
+printed as the name of its type. No method of the program's classes is called, changes of builtins or of `sys.stdout` by
+the program have no effect here, and nothing raises.
 
-This file is run inside the subprocess, beside the program: it stands alone.
+This file runs in the subprocess beside the program, so it imports nothing of this package.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Drawing from a stream by `random()` alone, the one method whose draws no version of Python may change."""
+"""Random choices that use only `random()`, whose draws are the same in every version of Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Draw:
-    """Choices from one stream."""
+    """Random choices from one stream."""
 
     __slots__ = ("_random",)
 
@@ -18,22 +18,22 @@ class Draw:
         self._random = rng.random
 
     def below(self, n: int) -> int:
-        """A whole number from 0 to n - 1."""
+        """Return a whole number from 0 to n - 1."""
         return int(self._random() * n)
 
     def between(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`, both included."""
+        """Return a whole number from `low` to `high`, both included."""
         return low + self.below(high - low + 1)
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
+        """Return True with this probability."""
         return self._random() < probability
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options."""
+        """Return one of the options."""
         return options[self.below(len(options))]
 
     def some(self, options: Sequence[T], k: int) -> list[T]:
-        """`k` different options, in the order in which they were drawn."""
+        """Return `k` different options, in the order in which they were drawn."""
         left = list(options)
         return [left.pop(self.below(len(left))) for _ in range(min(k, len(left)))]

@@ -1,4 +1,4 @@
-"""Code tracing: one program, one reply, right or wrong."""
+"""The game of code tracing: one program and one reply, which is right or wrong."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EDGE = "-" * 40
 
 
 class Trace:
-    """The rules, with a source of programs."""
+    """The game with its source of programs."""
 
     seats = 1
     utility_range = (0.0, 1.0)
@@ -51,32 +51,32 @@ class Trace:
     move_pattern: re.Pattern[str] | None = None
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        """Raises `BadParameter` where the source cannot stand in the game's name, or is given a difficulty."""
+        """Raises `BadParameter` if the source cannot be written in the game's name, or is given with a difficulty."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
         _check_source(params["source"])
         default = next(p.default for p in spec.parameters if p.name == "difficulty")
         if params["source"] != "generated" and params["difficulty"] != default:
-            raise BadParameter("difficulty is for generated programs: leave it out where a source is given.")
+            raise BadParameter("difficulty is for generated programs: leave it out if you name a source.")
         self.source = open_source(**params)
-        self._task = lru_cache(maxsize=1024)(self.source.draw)  # matches of a group for learning share their seed
+        self._task = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return _RULES_COMPACT if style == "compact" else _RULES
 
     def new(self, seed: int) -> TraceMatch:
-        """Draw a program and run it. Programs that are not ours raise `NoIsolation` where nothing shuts them in."""
+        """Draw a program and run it. Raises `NoIsolation` if the source needs isolation that this machine lacks."""
         return TraceMatch(self, self._task(seed), seed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load_game, (self.name,)
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> TraceMatch:
-        """No program is run for it, and no source read: the first event tells the program and what it prints."""
+        """Load a match without running a program: the first event holds the program and its output."""
         if not events:
             if seed is None:
-                raise BadRecord("There is no event: the first one tells the program.")
+                raise BadRecord("There is no event: the first one must hold the program.")
             return self.new(seed)
         if events[0].seat != CHANCE:
             raise BadRecord("Event 0: the first event must be the program, drawn by chance.")
@@ -90,7 +90,7 @@ class Trace:
 
 
 class TraceMatch:
-    """One program and the answer to it."""
+    """One program and the answer to it, if any."""
 
     def __init__(self, game: Trace, task: Task, seed: int | None, drawn: Event | None = None) -> None:
         self.game, self.task, self.seed = game, task, seed
@@ -110,7 +110,7 @@ class TraceMatch:
         return []
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """The program and what it reads; after the end also what it prints, and how the answer compares."""
+        """Return the program and its input; after the end also its output and whether the answer is right."""
         if style == "compact":
             text = self.task.program + (f"stdin:\n{_line(self.task.inputs)}" if self.task.inputs else "")
         else:
@@ -130,11 +130,11 @@ class TraceMatch:
         )
 
     def view(self, seat: int) -> str:
-        """The program and its input: what it prints follows from them, for whoever can work it out."""
+        """Return the program, its input and the answer. The output follows from the program and its input."""
         return repr((self.task.program, self.task.inputs, self._answer))
 
     def tensor(self, seat: int) -> np.ndarray:
-        raise GymposiumError("Code tracing has no tensor: a program is text.")
+        raise GymposiumError("Code tracing has no tensor observation, because a program is text.")
 
     def apply(self, moves: Mapping[int, str]) -> None:
         if set(moves) != set(self.to_move()):
@@ -147,24 +147,26 @@ class TraceMatch:
         return (float(self._answer is not None and exact(self._answer, self.task.truth)),)
 
     def report(self, seat: int) -> dict[str, float]:
-        """`exact`, which is the return, and `ignoring_white_space`: 1 where the answer is right, else 0. Both are 0
-        while there is no answer."""
+        """Return `exact`, which is the return, and `ignoring_white_space`: 1 if the answer is right, else 0.
+
+        Both are 0 before the answer."""
         nearly = ignoring_white_space(self._answer or "", self.task.truth)
         return {"exact": self.returns()[0], "ignoring_white_space": float(nearly)}
 
     def fork(self, rng: random.Random) -> TraceMatch:
-        return self.game.load(self.events)  # no chance is left: rng has nothing to decide
+        return self.game.load(self.events)  # no chance is left to draw from rng
 
     def resample(self, seat: int, rng: random.Random) -> TraceMatch:
-        raise NoSampler("Code tracing gives no worlds to search: they would tell what the player is to work out.")
+        raise NoSampler("Code tracing has no worlds to search, because they would reveal the answer.")
 
 
 def _line(text: str) -> str:
-    """The text, with a line break at its end."""
+    """Return the text with a line break at its end."""
     return text if text.endswith("\n") else f"{text}\n"
 
 
 def _check_source(source: str) -> None:
+    """Raise `BadParameter` unless the source can be written in a game's name and read back."""
     name = format_name("trace", {"source": source})
     try:
         kept = parse_name(name)[1]["source"] == source
@@ -178,11 +180,12 @@ def _check_source(source: str) -> None:
 
 
 def exact(answer: str, truth: str) -> bool:
-    """True if the answer is the truth, character by character. A line break at the very end of either is ignored. An
-    answer of white space alone is never right."""
+    """Return whether the answer equals the truth, except for a line break at the very end of either.
+
+    An answer of only white space is never right."""
     return answer.removesuffix("\n") == truth.removesuffix("\n") and bool(answer.strip())
 
 
 def ignoring_white_space(answer: str, truth: str) -> bool:
-    """True if the answer is the truth once all white space is removed. An empty answer is never right."""
+    """Return whether the answer equals the truth without any white space. An empty answer is never right."""
     return "".join(answer.split()) == "".join(truth.split()) and bool(answer.strip())

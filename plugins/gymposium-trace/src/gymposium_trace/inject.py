@@ -1,7 +1,8 @@
-"""Debug prints put into a program: `dbg("__DBG_3__", total, name)` between its statements.
+"""Insertion of debug prints into a program: `dbg("__DBG_3__", total, name)` between its statements.
 
-They go in as lines of text, so that the rest of the program stays as it was written, comments and all; what comes
-out is parsed again and must be the program that went in. Names are shown only where they are definitely bound.
+They are inserted as lines of text, so that the rest of the program, with its comments, stays unchanged. The result is
+parsed again and, without the debug prints, must equal the original program. Names are shown only where they are
+definitely bound.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from gymposium_trace.bound import Point, points
 from gymposium_trace.drawing import Draw
 
 _LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())
-"""A program that uses one of these could see what is put into it, or unbind names unseen: it gets no debug prints."""
+"""Names whose use could reveal the debug prints, or unbind names unseen. Programs with them get no debug prints."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _REST = re.compile(rb"[ \t\f]*(#.*)?")
 
 
 class Uninjectable(GymposiumError):
-    """The program is no Python, or cannot be taken apart and put together again; the message says why."""
+    """The program is not Python, or debug prints cannot be inserted. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a line can go in: before the line with this index, this far to the right."""
+    """Place for a new line: before the line with this index, with this indent."""
 
     index: int
     indent: str
@@ -35,10 +36,9 @@ class _Place:
 
 
 def inject(program: str, count: int, draw: Draw) -> str:
-    """The program with up to `count` debug prints, fewer where it has not so many places for them.
+    """Return the program with `count` debug prints, or fewer if it has fewer places for them.
 
-    Raises `Uninjectable` where it does not parse.
-    """
+    Raises `Uninjectable` if the program does not parse."""
     try:
         return _inject(program, count, draw)
     except RecursionError as error:  # an expression of thousands of terms
@@ -67,7 +67,7 @@ def _inject(program: str, count: int, draw: Draw) -> str:
         added.setdefault(place.index, []).append(f'{place.indent}{name}("__DBG_{number}__", {shown})')
     result = "\n".join(line for index, old in enumerate(lines) for line in (*added.get(index, ()), old))
     if ast.dump(_without(_parse(result), name)) != ast.dump(tree):
-        raise Uninjectable("its lines are laid out in a way that debug prints cannot be put between")
+        raise Uninjectable("debug prints cannot be inserted between its lines")
     return result
 
 
@@ -97,7 +97,7 @@ def _free_name(tree: ast.Module) -> str:
 
 
 def _first_line(tree: ast.Module) -> int:
-    """The index of the line before which the import goes: after the docstring and `from __future__`."""
+    """Return the index of the line before which the import goes, after the docstring and `from __future__`."""
     line = 0
     for number, statement in enumerate(tree.body):
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
@@ -116,15 +116,12 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _places(tree: ast.Module, lines: list[str]) -> list[_Place]:
-    """Where something is bound and a line of its own fits, in the order of the text."""
+    """Return the places where names are bound and a new line fits, in the order of the text."""
     first = _first_line(tree)
-    found = []
-    for point in points(tree):
-        place = _place(point, lines)
-        if place is not None and point.bound and place.index >= first:
-            found.append(place)
-    # what ends on one line ends from the inside out
-    return sorted(found, key=lambda place: (place.index, -len(place.indent)))
+    possible = [_place(point, lines) for point in points(tree) if point.bound]
+    places = [place for place in possible if place is not None and place.index >= first]
+    # of blocks that end on the same line, the inner one comes first
+    return sorted(places, key=lambda place: (place.index, -len(place.indent)))
 
 
 def _place(point: Point, lines: list[str]) -> _Place | None:
@@ -147,7 +144,7 @@ def _place(point: Point, lines: list[str]) -> _Place | None:
 
 
 def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
-    """Indices of places. Those where something has just been bound come first: there is something to follow."""
+    """Draw indices of places, first among those where a name has just been bound."""
     fresh = [index for index, place in enumerate(places) if place.point.fresh]
     stale = [index for index, place in enumerate(places) if not place.point.fresh]
     chosen = draw.some(fresh, count)
@@ -155,14 +152,14 @@ def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
 
 
 def _names_to_show(point: Point, draw: Draw) -> list[str]:
-    """One to three names: one that is new here where there is one, then any."""
+    """Draw one to three names: first one that has just been bound, if any, then others."""
     shown = draw.some(sorted(point.fresh), 1)
     others = sorted(point.bound - set(shown))
     return shown + draw.some(others, draw.between(1, 3) - len(shown))
 
 
 def _without(tree: ast.Module, name: str) -> ast.Module:
-    """The program with what was put in taken out again."""
+    """Return the program without its debug prints."""
 
     class Remover(ast.NodeTransformer):
         def visit_Expr(self, node: ast.Expr) -> ast.AST | None:

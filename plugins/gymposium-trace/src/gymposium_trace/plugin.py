@@ -1,4 +1,4 @@
-"""What gymposium-trace adds: one game and one command."""
+"""The plugin gymposium-trace: the game of code tracing and the command `gymposium trace`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymposium import CommandSpec, GameSpec, Parameter, hookimpl
 
 @hookimpl
 def gymposium_games() -> Iterable[GameSpec]:
-    """The game of code tracing."""
+    """Yield the game of code tracing."""
     yield GameSpec(
         name="trace",
         title="Code tracing",
@@ -22,13 +22,13 @@ def gymposium_games() -> Iterable[GameSpec]:
                 default=2,
                 low=1,
                 high=5,
-                help="How hard the generated programs are: 1 has branches and loops, 5 classes and generators.",
+                help="Difficulty of generated programs: 1 has branches and loops, 5 classes and generators.",
             ),
-            Parameter(name="prints", default=4, low=0, high=20, help="Debug prints put into a program, at most."),
+            Parameter(name="prints", default=4, low=0, high=20, help="Most debug prints in a program."),
             Parameter(
                 name="source",
                 default="generated",
-                help="Where programs come from: generated, a JSONL file, or hub:NAME or hub:NAME:SPLIT.",
+                help="Source of programs: generated, a JSONL file, hub:NAME or hub:NAME:SPLIT.",
                 opens="a file or a data set of the hub",
             ),
         ),
@@ -36,16 +36,16 @@ def gymposium_games() -> Iterable[GameSpec]:
         chance=True,
         utility="score",
         free_text=True,
-        unsearchable="its moves are free text, and its answer is what the player is to work out",
+        unsearchable="its moves are free text, and worlds would reveal the answer",
     )
 
 
 @hookimpl
 def gymposium_commands() -> Iterable[CommandSpec]:
-    """`gymposium trace`."""
+    """Yield the command `gymposium trace`."""
     yield CommandSpec(
         name="trace",
-        summary="Code tracing: look at programs, check your own, see what this machine can do.",
+        summary="Code tracing: look at programs, check your own, see what this machine can run.",
         entry_point="gymposium_trace.cli:command",
         order=90,
     )

@@ -1,4 +1,4 @@
-"""Where programs come from: our own generator, a JSONL file, a hub. Each gives the task for a seed."""
+"""Sources of programs: the generator, a JSONL file, a hub. Each makes the task for a seed."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from gymposium_trace.drawing import Draw
 from gymposium_trace.inject import Uninjectable, inject
 from gymposium_trace.programs import program
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.probe import for_anybodys, for_our_own
+from gymposium_trace.running.probe import for_generated, for_untrusted
 from gymposium_trace.tasks import DoesNotCount, Stopped, Task, make_task
 
 _TRIES = 100
-"""Programs drawn for one seed before it is given up."""
+"""Most programs that are drawn for one seed."""
 
 HUB = "hub:"
 
 
 class ProgramSkipped(UserWarning):
-    """A program of the user's does not count, and another is drawn in its place."""
+    """Warning: a program of the source does not count, and another one is drawn."""
 
 
 class Source(Protocol):
-    """Gives tasks."""
+    """Protocol of a source of tasks."""
 
     def draw(self, seed: int) -> Task:
-        """The task of this seed: the same each time."""
+        """Return the task of this seed, which is the same each time."""
         ...
 
 
 def open_source(source: str, difficulty: int, prints: int) -> Source:
-    """The source that a game's parameters name. Nothing is read before the first task is drawn."""
+    """Return the source that a game's parameters name. Nothing is read before the first task is drawn."""
     if source == "generated":
         return Generated(difficulty, prints)
     return Given(source, lambda: read_rows(source), prints)
 
 
 class Generated:
-    """Programs of our own, by grade."""
+    """Generated programs of one difficulty."""
 
     def __init__(self, difficulty: int, prints: int) -> None:
         self._difficulty, self._prints = difficulty, prints
 
     def draw(self, seed: int) -> Task:
-        backend = for_our_own()
+        backend = for_generated()
         for attempt in range(_TRIES):
             text = program(self._difficulty, Draw(stream(seed, "program", attempt)))
             text = inject(text, self._prints, Draw(stream(seed, "prints", attempt)))
             try:
                 return make_task(text, "", backend, Limits(), ours=True)
-            except Stopped as error:  # drawing on would make what a seed gives depend on how busy the machine is
+            except Stopped as error:  # otherwise the task of a seed would depend on the machine's load
                 raise GymposiumError(f"The program of seed {seed}: {error}. Is the machine overloaded?") from error
             except DoesNotCount:
                 continue
@@ -63,28 +63,30 @@ class Generated:
 
 
 class Given:
-    """Programs that are not ours: objects with `program` and, where it reads, `inputs`. They are run where they are
-    shut in, or not at all. What does not count is skipped, with a warning, and stands in `skipped`."""
+    """Programs from a file or a hub: objects with `program` and, if it reads input, `inputs`.
+
+    They are run only where they are isolated. A program that does not count is skipped with a warning and listed in
+    `skipped`."""
 
     def __init__(self, name: str, read: Callable[[], Sequence[Any]], prints: int) -> None:
         self.name = name
         self._read, self._prints = read, prints
         self.skipped: dict[int, str] = {}
-        """The reason for each number of a program (from 0) that was drawn and does not count."""
+        """Reason by number, from 0, of each program that was drawn and does not count."""
 
     @cached_property
     def rows(self) -> Sequence[Any]:
-        """All that the source holds, read on first use. Raises `BadParameter`."""
+        """All programs of the source, read on first use. Raises `BadParameter`."""
         rows = self._read()
         if not len(rows):
             raise BadParameter(f"source={self.name}: there are no programs in it.")
         return rows
 
     def draw(self, seed: int) -> Task:
-        for_anybodys()  # before anything is read: what cannot be run need not be fetched
+        for_untrusted()  # before reading: programs that cannot be run need not be fetched
         for attempt in range(_TRIES):
             number = Draw(stream(seed, "program", attempt)).below(len(self.rows))
-            try:  # also where it was skipped before: with other prints it may count, and a seed always gives the same
+            try:  # also if it was skipped before: with other prints it may count, and a seed has one task
                 return self.task(number, Draw(stream(seed, "prints", attempt)))
             except (Uninjectable, DoesNotCount) as error:
                 if number not in self.skipped:
@@ -92,21 +94,21 @@ class Given:
                 self.skipped[number] = str(error)
         raise BadParameter(
             f"source={self.name}: no program that counts was found in {_TRIES} tries. "
-            f"`gymposium trace check {self.name}` says what is wrong with each."
+            f"`gymposium trace check {self.name}` says what is wrong with each program."
         )
 
     def task(self, number: int, draw: Draw) -> Task:
-        """The task that this program makes. Raises `Uninjectable` or `DoesNotCount`."""
-        backend = for_anybodys()
+        """Return the task of the program with this number. Raises `Uninjectable` or `DoesNotCount`."""
+        backend = for_untrusted()
         text, inputs = _parts(self.rows[number])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the compiler, about a stranger's style
+            warnings.simplefilter("ignore")  # the compiler warns of style in programs of others
             text = inject(text, self._prints, draw)
         return make_task(text, inputs, backend, Limits(), ours=False)
 
 
 def _parts(row: Any) -> tuple[str, str]:
-    """The program and its input. A line of JSONL is parsed here, so that one broken line harms no other."""
+    """Return the program and its input. JSONL is parsed here, line by line, so a broken line affects no other."""
     if isinstance(row, str):
         try:
             row = json.loads(row)
@@ -121,7 +123,7 @@ def _parts(row: Any) -> tuple[str, str]:
 
 
 def read_rows(name: str) -> Sequence[Any]:
-    """What `hub:NAME`, `hub:NAME:SPLIT` or the path of a JSONL file holds. Raises `BadParameter` or `MissingExtra`."""
+    """Read `hub:NAME`, `hub:NAME:SPLIT` or a JSONL file. Raises `BadParameter` or `MissingExtra`."""
     if name.startswith(HUB):
         return _read_hub(name)
     try:

@@ -1,4 +1,4 @@
-"""A task: a program with its debug prints, what it reads, and what it prints."""
+"""Tasks: a program with its debug prints, its input and its output."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from gymposium_trace.running.backends import Backend
 from gymposium_trace.running.limits import Limits
 
 MOST_PROGRAM = 20_000
-"""Characters of the longest program that counts, debug prints included, and of its input."""
+"""Most characters of a program that counts, debug prints included, and of its input."""
 MOST_TRUTH = 4_000
-"""Characters of the longest output that counts: somebody has to write it."""
+"""Most characters of an output that counts, because the player has to write it."""
 MOST_TRUTH_OURS = 1_200
-"""The same for programs of our own, which are drawn again until one is that short."""
+"""Most characters of the output of a generated program. Programs with longer outputs are drawn again."""
 
 
 class DoesNotCount(GymposiumError):
-    """The program is no task; the message says why."""
+    """The program makes no task. The message says why."""
 
 
 class Stopped(DoesNotCount):
-    """It was stopped at a limit, which on another machine, or at another time, it might keep."""
+    """The program was stopped at a limit that it might keep on another machine or at another time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is drawn for a match."""
+    """Task of a match, drawn by chance."""
 
     program: str
     inputs: str
-    """Its standard input."""
+    """Standard input of the program."""
     truth: str
-    """What it prints to standard output."""
+    """Output of the program on standard output."""
     python: str = ""
-    """The Python that ran it, where another may print something else: programs that are not ours."""
+    """Python that ran the program; empty for generated programs, whose output is the same in all."""
 
     def dump(self) -> str:
-        """As the chance outcome of a match."""
+        """Return the task as a chance outcome of a match."""
         more = {name: part for name, part in (("inputs", self.inputs), ("python", self.python)) if part}
         return json.dumps({"program": self.program, **more, "truth": self.truth})
 
     @classmethod
     def load(cls, text: str) -> Task:
-        """The task that a chance outcome tells. Raises `BadRecord`."""
+        """Return the task in a chance outcome. Raises `BadRecord`."""
         try:
             parts = json.loads(text)
             task = cls(**{"inputs": "", **parts})
         except (ValueError, TypeError, RecursionError) as error:
-            raise BadRecord(f"{text[:80]!r} tells no program and what it prints ({error}).") from error
+            raise BadRecord(f"{text[:80]!r} does not hold a program and its output ({error}).") from error
         if not all(isinstance(part, str) for part in (task.program, task.inputs, task.truth, task.python)):
             raise BadRecord("A program, its input and its output must be text.")
         if not task.truth.strip():
@@ -59,14 +59,15 @@ class Task:
 
 
 def make_task(program: str, inputs: str, backend: Backend, limits: Limits, *, ours: bool) -> Task:
-    """Run the program twice and take what it prints for the truth. Raises `DoesNotCount` where the runs differ, end
-    with an error or at a limit, or print nothing."""
+    """Run the program twice and return the task with its output.
+
+    Raises `DoesNotCount` if the runs differ, end with an error or at a limit, or print nothing."""
     if len(program) > MOST_PROGRAM or len(inputs) > MOST_PROGRAM:
         raise DoesNotCount(f"it, or its input, is longer than {MOST_PROGRAM} characters")
     try:
         first, second = backend.run(program, inputs, limits, 2)
     except UnicodeEncodeError as error:
-        raise DoesNotCount("it, or its input, holds half a character (a lone surrogate)") from error
+        raise DoesNotCount("it, or its input, holds a lone surrogate") from error
     for run in (first, second):
         if complaint := run.complaint():
             raise Stopped(complaint) if run.was_stopped else DoesNotCount(complaint)

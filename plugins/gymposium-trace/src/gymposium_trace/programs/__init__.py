@@ -1,9 +1,9 @@
-"""Programs of our own, drawn from a stream: `program(difficulty, draw)`.
+"""Generated programs, drawn from a stream: `program(difficulty, draw)`.
 
-They end, print something, and use what every Python since 3.11 does alike: no sets in their order, no hashes, no
-clocks, no messages of errors. The five grades of difficulty: 1, branches and loops over numbers and strings;
-2, lists, `while` and functions; 3, dicts, comprehensions, nested loops and nested calls; 4, recursion, exceptions,
-early ways out; 5, classes, generators, closures, context managers.
+They terminate, print something, and behave alike in every Python since 3.11: they do not depend on the order of sets,
+hashes, clocks or error messages. The grades of difficulty are: 1, branches and loops over numbers and strings; 2,
+lists, `while` and functions; 3, dicts, comprehensions, nested loops and nested calls; 4, recursion, exceptions and
+early exits; 5, classes, generators, closures and context managers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GRADES = (1, 2, 3, 4, 5)
 
 
 def program(difficulty: int, draw: Draw) -> str:
-    """The text of one program of this grade."""
+    """Return the text of a program of this grade."""
     writer = Writer()
     scope = Scope()
     for _ in range({1: 0, 2: 1, 3: 2, 4: 2, 5: 2}[difficulty]):

@@ -1,4 +1,4 @@
-"""What stands above the main part: functions, and in the higher grades recursion, classes and their company."""
+"""Definitions above the main part of a program: functions, and in higher grades recursion, classes and more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARAMETERS: dict[Kind, str] = {
 
 
 def define(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """One definition that is usual in this grade, and what can be called of it from now on."""
+    """Write a definition of this grade, and add its function to the scope."""
     makers: list[Callable[[Writer, Scope, int, Draw], None]] = [_function]
     if difficulty >= 4:
         makers += [_number_recursion, _list_recursion, _pair_recursion, _guarded]
@@ -31,7 +31,7 @@ def define(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
 
 
 def _function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """A function of one to three parameters, with a few statements and a value."""
+    """Write a function of one to three parameters, with a few statements and a result."""
     kinds: tuple[Kind, ...] = ("int", "str", "ints") if difficulty >= 2 else ("int", "str")
     takes: tuple[Kind, ...] = ("int", *draw.some(kinds, draw.between(0, 2)))
     inner_names = Scope()
@@ -55,7 +55,7 @@ def _function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None
 
 
 def _number_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """On a number that gets smaller."""
+    """Write a recursion on a number that gets smaller."""
     name = scope.free(["descend", "halve", "digits", "climb"], draw)
     step = draw.pick([f"n // {draw.between(2, 4)}", f"n - {draw.between(2, 5)}"])
     with writer.block(f"def {name}(n):"):
@@ -65,7 +65,7 @@ def _number_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw)
             with writer.block(f"if n % {draw.between(2, 4)} == 0:"):
                 writer.line(f"return {name}({step}) {draw.pick('+-')} {draw.between(1, 7)}")
         writer.line(f"return {draw.pick(['n', f'n % {draw.between(3, 7)}', '1'])} + {name}({step})")
-    # from any number that the main part comes up with it is soon at the end
+    # limits the depth for any number of the main part
     cap = scope.free([f"{name}_from"], draw)
     writer.gap()
     with writer.block(f"def {cap}(value):"):
@@ -74,7 +74,7 @@ def _number_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw)
 
 
 def _list_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """On a list that gets shorter."""
+    """Write a recursion on a list that gets shorter."""
     name = scope.free(["walk", "gather", "reduce_list", "unroll"], draw)
     rest = draw.pick(["items[1:]", "items[:-1]", "items[2:]"])
     one = draw.pick(["items[0]", "items[-1]"])
@@ -88,7 +88,7 @@ def _list_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -
 
 
 def _pair_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """On two strings or two numbers."""
+    """Write a recursion on two strings or two numbers."""
     if draw.chance(0.5):
         name = scope.free(["weave", "zigzag", "braid"], draw)
         with writer.block(f"def {name}(s, t):"):
@@ -110,7 +110,7 @@ def _pair_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -
 
 
 def _guarded(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """A function that raises, and one that catches what it raises."""
+    """Write a function that raises, and one that catches the exception."""
     check = scope.free(["check", "demand", "verify"], draw)
     name = scope.free(["safe", "careful", "guarded"], draw)
     error = draw.pick(["ValueError", "KeyError", "RuntimeError"])
@@ -132,7 +132,7 @@ def _guarded(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
 
 
 def _class(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """A class with a number inside, and a function that makes one and works with it."""
+    """Write a class that stores a number, and a function that uses an instance."""
     kind = scope.free(["Account", "Meter", "Robot", "Basket"], draw)
     up = draw.pick(["add", "take", "feed"])
     limit = draw.between(10, 40)
@@ -164,7 +164,7 @@ def _class(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
 
 
 def _subclass(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """Two classes, one of which overrides what the other does."""
+    """Write a class, and a subclass that overrides a method."""
     base, child = scope.free(["Shape", "Animal", "Tool"], draw), scope.free(["Square", "Bird", "Hammer"], draw)
     with writer.block(f"class {base}:"):
         with writer.block("def __init__(self, size):"):
@@ -195,7 +195,7 @@ def _subclass(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None
 
 
 def _generator(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """A generator and a function that takes from it."""
+    """Write a generator, and a function that consumes it."""
     source, name = scope.free(["stream", "stepping", "waves"], draw), scope.free(["drain", "sample_of", "listen"], draw)
     with writer.block(f"def {source}(start, stop):"):
         writer.line("current = start")
@@ -218,7 +218,7 @@ def _generator(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> Non
 
 
 def _closure(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """A function that makes functions with a memory."""
+    """Write a function that returns a closure with state."""
     maker = scope.free(["make_counter", "make_filter", "make_adder"], draw)
     name = scope.free(["tick", "press", "ping"], draw)
     with writer.block(f"def {maker}(start, step):"):
@@ -239,7 +239,7 @@ def _closure(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
 
 
 def _manager(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """A context manager, and a function that works inside it."""
+    """Write a context manager, and a function that uses it."""
     kind, name = scope.free(["Section", "Guard", "Session"], draw), scope.free(["visit", "enter", "inspect"], draw)
     swallows = draw.pick(["True", "False", "kind is ZeroDivisionError"])
     with writer.block(f"class {kind}:"):

@@ -1,5 +1,6 @@
-"""Expressions of a kind, from the names of a scope. None of them can raise, and none lets a number grow beyond
-bounds where a loop repeats it."""
+"""Expressions of a kind, made from the names of a scope.
+
+No expression can raise, and no number grows without bound if a loop repeats the expression."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from gymposium_trace.drawing import Draw
 from gymposium_trace.programs.writer import WORDS, Function, Kind, Scope
 
 _ATOM = re.compile(r"""\w+(\.\w+)?(\([^()]*\)|\[[^\[\]]*\])?""")
-"""A name, a number, or one call or item with nothing in brackets inside."""
+"""Pattern of a name, a number, or one call or item without nested brackets."""
 
 
 class Expressions:
-    """Writes expressions for one scope."""
+    """Generator of expressions for one scope."""
 
     def __init__(self, scope: Scope, difficulty: int, draw: Draw) -> None:
         self.scope, self.difficulty, self.draw = scope, difficulty, draw
@@ -47,7 +48,7 @@ class Expressions:
         return self._call("int", depth) or draw.pick(options)()
 
     def _number_from(self, name: str) -> str:
-        """A number that a string, list or dict tells."""
+        """Return a number computed from a string, list or dict."""
         draw, kind = self.draw, self.scope.variables[name]
         if kind == "str":
             return draw.pick([f"len({name})", f'{name}.count("{draw.pick("aeionlr")}")'])
@@ -59,7 +60,7 @@ class Expressions:
         return draw.pick([*forms, f"{draw.pick(['sum', 'max', 'min', 'len'])}({name})"])
 
     def term(self, depth: int) -> str:
-        """A number that can stand beside any operator."""
+        """Return a number, in brackets if an operator next to it would need them."""
         text = self.number(depth)
         return text if _ATOM.fullmatch(text) else f"({text})"
 
@@ -87,7 +88,7 @@ class Expressions:
         return f'"{self.draw.pick("-+/ ")}".join({name})'
 
     def piece(self, depth: int) -> str:
-        """A string that a method can be called on."""
+        """Return a string, in brackets if a method call would need them."""
         text = self.string(depth)
         return f"({text})" if " + " in text and not text.endswith(")") else text
 
@@ -142,12 +143,12 @@ class Expressions:
         return f"{self.number(0) if kind == 'ints' else self.string(0)} in {name}"
 
     def _call(self, kind: Kind, depth: int) -> str | None:
-        """Sometimes a call that gives this kind, where there is one to make."""
+        """Return a call of a function that returns this kind, or None. A draw decides."""
         functions = [f for f in self.scope.functions if f.gives == kind]
         if not functions or self.scope.loops > 1 or not self.draw.chance(0.3):
             return None
         return self.call(self.draw.pick(functions), depth - 1 if self.difficulty >= 3 else 0)
 
     def call(self, function: Function, depth: int) -> str:
-        """A call of the function, with arguments of this depth."""
+        """Return a call of the function, with arguments of this depth."""
         return f"{function.name}({', '.join(self.of(kind, depth) for kind in function.takes)})"

@@ -1,4 +1,4 @@
-"""Statements: what the body of a program or of a function is made of."""
+"""Statements of the body of a program or function."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _KINDS: dict[int, tuple[Kind, ...]] = {
     3: ("int", "str", "ints", "words", "counts"),
 }
 _DEEPEST = 2
-"""Blocks inside blocks."""
+"""Most nested blocks."""
 
 
 class Statements:
-    """Writes statements into one scope."""
+    """Generator of statements in one scope."""
 
     def __init__(self, writer: Writer, scope: Scope, difficulty: int, draw: Draw, *, prints: bool = True) -> None:
         self.writer, self.scope, self.difficulty, self.draw = writer, scope, difficulty, draw
@@ -27,7 +27,7 @@ class Statements:
         self._depth = 0
 
     def begin(self) -> None:
-        """The first variables, after whatever is defined above."""
+        """Write the first variables, and a call of each function."""
         self.writer.gap()
         for kind in ("int", *self.draw.some(_KINDS[min(self.difficulty, 3)], 1 + min(self.difficulty, 3))):
             self.assign(kind)
@@ -35,7 +35,7 @@ class Statements:
             self.call(function)
 
     def call(self, function: Function) -> None:
-        """What is defined above is used at least once."""
+        """Write a call of a function, so that each is used at least once."""
         call = self.expressions.call(function, 1)
         if self.draw.chance(0.5):
             self.writer.line(f"print({call})")
@@ -45,20 +45,20 @@ class Statements:
             self.scope.add(name, function.gives)
 
     def some(self, count: int) -> None:
-        """So many statements, the first of them one that is new in this grade."""
+        """Write `count` statements, the first of a form that is new in this grade."""
         for number in range(count):
             kinds = self._options()
-            self.draw.pick(kinds[-1] if number == 0 else [one for group in kinds for one in group])()
+            self.draw.pick(kinds[-1] if number == 0 else [write for group in kinds for write in group])()
 
     def end(self) -> None:
-        """Prints what came of it."""
+        """Write prints of some variables."""
         shown = self.draw.some(list(self.scope.variables), 3)
         for name in shown[:-1]:
             self.writer.line(f"print({name})")
         self.writer.line(f'print(f"{shown[-1]}: {{{shown[-1]}}}")')
 
     def _options(self) -> list[list[Callable[[], None]]]:
-        """What may be written here, by grade."""
+        """Return the statements that may be written here, by grade."""
         first: list[Callable[[], None]] = [self.change, self.new]
         if self.prints:
             first.append(self.show)
@@ -80,12 +80,12 @@ class Statements:
         return grades
 
     def _block(self, head: str, count: int, *, loop: bool = False) -> None:
-        """A block of `count` statements. What is bound in it is not used after it."""
+        """Write a block of `count` statements. Names bound in it are not used after it."""
         with self.writer.block(head):
             self.inside(lambda: self._fill(count), loop=loop)
 
     def inside(self, write: Callable[[], None], *, loop: bool = False) -> None:
-        """Write something that may not run: what it binds is not used afterwards."""
+        """Write statements that may not run, so names bound in them are not used afterwards."""
         before = dict(self.scope.variables)
         self._depth += 1
         self.scope.loops += loop
@@ -96,7 +96,7 @@ class Statements:
 
     def _fill(self, count: int) -> None:
         for _ in range(count):
-            self.draw.pick([one for group in self._options() for one in group])()
+            self.draw.pick([write for group in self._options() for write in group])()
 
     # -- grade 1
 
@@ -110,7 +110,7 @@ class Statements:
         self.assign(self.draw.pick(_KINDS[min(self.difficulty, 3)]))
 
     def change(self) -> None:
-        """Something that is there already takes another value."""
+        """Write an assignment to an existing variable."""
         names = self.scope.changeable("int", "str")
         if not names:
             return self.assign("int")
@@ -125,7 +125,7 @@ class Statements:
         return self.writer.line(f"{name} {draw.pick('+-')}= {self._small()}")
 
     def _small(self) -> str:
-        """A number that stays small where a loop repeats it."""
+        """Return a number that stays small inside a loop."""
         if self.scope.loops:
             return f"{self.expressions.term(1)} % {self.draw.between(5, 20)}"
         return self.expressions.number(1)
@@ -155,7 +155,7 @@ class Statements:
         self._loop("int", "ijk", lambda name: f"for {name} in range({draw.pick(forms)}):")
 
     def _loop(self, kind: Kind, names: str, head: Callable[[str], str], over: str = "") -> None:
-        """A `for` whose variable is not changed in its body, nor what it runs over."""
+        """Write a `for` loop. Its body changes neither its variable nor what it iterates over."""
         name = self.scope.free(names.split() if " " in names else list(names), self.draw)
         fixed = {name, over} - self.scope.fixed
         self.scope.fixed |= fixed
@@ -181,7 +181,7 @@ class Statements:
         return self._loop("str", "w item piece entry", lambda name: f"for {name} in {over}:", over)
 
     def count_down(self) -> None:
-        """A `while` that ends: nothing else changes its counter."""
+        """Write a `while` loop with a counter that nothing else changes, so that it ends."""
         draw, scope = self.draw, self.scope
         name = scope.free(["left", "countdown", "remaining", "fuel", "turns"], draw)
         step = draw.between(1, 4)
@@ -216,7 +216,7 @@ class Statements:
         return self.writer.line(f"{one}, {other} = {other}, {one} {self.draw.pick('+-')} {self.draw.between(1, 5)}")
 
     def numbered(self) -> None:
-        """`enumerate`, `zip` or the items of a dict: two variables at once."""
+        """Write a loop with two variables, over `enumerate` or the items of a dict."""
         scope, draw = self.scope, self.draw
         counts, lists = scope.of("counts"), scope.of("ints", "words")
         names: tuple[tuple[str, Kind], ...]
@@ -247,7 +247,7 @@ class Statements:
         return None
 
     def leave_early(self) -> None:
-        """A loop with `break` or `continue`."""
+        """Write a loop with `break` or `continue`."""
         draw = self.draw
 
         def body(name: str) -> None:
@@ -268,7 +268,7 @@ class Statements:
     # -- grade 4
 
     def attempt(self) -> None:
-        """`try` around something that may raise."""
+        """Write a `try` around an expression that may raise."""
         draw, scope = self.draw, self.scope
         divisor = f"({self.expressions.number(0)} - {draw.between(1, 9)})"
         choices = [("ZeroDivisionError", f"{self.expressions.term(1)} // {divisor}")]
@@ -291,12 +291,12 @@ class Statements:
         scope.add(name, "int")
 
     def _doubtful(self) -> str:
-        """Text that may be a number."""
+        """Return text that may be a number."""
         number = f"str({self.expressions.number(0)})"
         return self.draw.pick([self.expressions.string(0), number, f'"{self.draw.between(2, 40)}"'])
 
     def search(self) -> None:
-        """`for … else` over a list."""
+        """Write a `for … else` over a list."""
         if not (lists := self.scope.of("ints")):
             return self.assign("ints")
         draw = self.draw
@@ -311,7 +311,7 @@ class Statements:
         return None
 
     def until(self) -> None:
-        """`while True` with a way out."""
+        """Write a `while True` with an exit."""
         draw, scope = self.draw, self.scope
         name = scope.free(["round_number", "tries", "ticks", "laps"], draw)
         self.writer.line(f"{name} = 0")
@@ -326,7 +326,7 @@ class Statements:
     # -- grade 5
 
     def match(self) -> None:
-        """`match` on a number and a string."""
+        """Write a `match` on a number and a string."""
         draw = self.draw
         name = self.scope.free(["case", "shape", "signal", "state"], draw)
         self.writer.line(f"{name} = ({self.expressions.term(1)} % 3, {self.expressions.string(0)})")

@@ -1,4 +1,4 @@
-"""The text of a program as it grows, and which names it may use where."""
+"""Text of a program under construction, and the names in each scope."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from gymposium_trace.drawing import Draw
 
 Kind = Literal["int", "str", "ints", "words", "counts"]
-"""What a variable holds: a number, a string, a list of numbers or of strings (never empty), a dict from strings to
+"""Kind of value: a number, a string, a list of numbers or of strings (never empty), or a dict from strings to
 numbers."""
 
 NAMES: dict[Kind, str] = {
@@ -27,7 +27,7 @@ WORDS = (
 
 
 class Writer:
-    """Lines of a program."""
+    """Writer of the lines of a program."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -37,13 +37,13 @@ class Writer:
         self._lines.append("    " * self._indent + text if text else "")
 
     def gap(self) -> None:
-        """Blank lines between what stands at the top."""
+        """Write blank lines between top-level definitions."""
         if self._lines:
             self._lines += ["", ""]
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """A head that ends with a colon, and what is written meanwhile under it."""
+        """Write a head that ends with a colon. Lines written inside the context are indented."""
         self.line(head)
         self._indent += 1
         yield
@@ -64,18 +64,18 @@ class Function:
 
 @dataclass(slots=True)
 class Scope:
-    """Names that may be used, and what they hold."""
+    """Names that may be used in a scope, with the kinds of their values."""
 
     variables: dict[str, Kind] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     fixed: set[str] = field(default_factory=set)
-    """Variables that must not be changed: a loop runs over them, or ends by them."""
+    """Variables that must not be changed, because a loop runs over them or ends by them."""
     taken: set[str] = field(default_factory=set)
     loops: int = 0
-    """How many loops this is inside of."""
+    """Number of loops around the current statement."""
 
     def inner(self, variables: dict[str, Kind]) -> Scope:
-        """The scope of a function: what is defined so far, and its parameters."""
+        """Return the scope of a function with these parameters and all functions defined so far."""
         return Scope(dict(variables), list(self.functions), set(), self.taken | set(variables))
 
     def of(self, *kinds: Kind) -> list[str]:
@@ -85,11 +85,11 @@ class Scope:
         return [name for name in self.of(*kinds) if name not in self.fixed]
 
     def fresh(self, kind: Kind, draw: Draw) -> str:
-        """A name that is not taken yet; not to be used before `add`."""
+        """Take a new name for a variable of this kind. It may be used after `add`."""
         return self.free(NAMES[kind].split(), draw)
 
     def free(self, names: list[str], draw: Draw) -> str:
-        """One of the names that is not taken; with a number behind where all are."""
+        """Take one of the free names. If all are taken, a number is appended."""
         left = [name for name in names if name not in self.taken]
         number = 2
         while not left:

@@ -1,2 +1,3 @@
-"""Running a program: in a subprocess of its own, within limits (`limits`, `runs`), behind walls where it is not ours
-(`backends`), which are tried before they are trusted (`probe`)."""
+"""Running a program in a subprocess with limits (`limits`, `runs`), and isolated if it is not generated (`backends`).
+
+Each way of running is tested before it is trusted (`probe`)."""

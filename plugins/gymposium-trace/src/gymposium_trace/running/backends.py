@@ -1,5 +1,7 @@
-"""Ways of running a program. `Rlimits` limits what it may use and is for programs of our own; `Bubblewrap` shuts it in
-as well and is for everybody's."""
+"""Ways of running a program.
+
+`Rlimits` limits resources, which suffices for generated programs. `Bubblewrap` also isolates, for programs from a file
+or a hub."""
 
 from __future__ import annotations
 
@@ -16,14 +18,13 @@ from gymposium_trace.running.runs import Run, run_all
 from gymposium_trace.running.seccomp import no_new_processes
 
 PYTHON = os.path.realpath(sys.executable)
-"""This interpreter, and not the link to it in a virtual environment."""
+"""Path of this interpreter, not of the link in a virtual environment."""
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
-"""All of the environment that a program gets. So that the order of a set is always the same; -I and -E, which would
-ignore it, are therefore not among the options."""
+"""Complete environment of a program. It fixes the order of sets, so -I and -E, which would ignore it, are not used."""
 
 OPTIONS = ("-s", "-S", "-P", "-B", "-X", "utf8")
-"""No site-packages, no folder of the program's on the path, no bytecode written, UTF-8 everywhere."""
+"""Options for no site-packages, no folder of the program on the path, no bytecode files, and UTF-8 everywhere."""
 
 _HERE = Path(__file__).resolve().parent
 _INSIDE = (_HERE / "inside.py").read_text(encoding="utf-8")
@@ -31,26 +32,27 @@ _DEBUG = _HERE.parent / "dbg.py"
 
 
 class Backend(Protocol):
-    """One way of running a program."""
+    """Protocol of a way of running a program."""
 
     name: str
     install: str
-    """What to do to have it, as the end of a sentence."""
+    """How to install it, as the end of a sentence."""
 
     def __hash__(self) -> int: ...
 
     def missing(self) -> str:
-        """What it needs and does not find here; empty where it can be tried."""
+        """Return what this machine lacks for it, or "" if it can be tested."""
         ...
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
-        """Run the program `times` times, side by side, each in a folder of its own."""
+        """Run the program `times` times in parallel, each time in a new folder."""
         ...
 
 
 class Rlimits:
-    """A subprocess with the kernel's limits, nothing of our environment and a folder of its own. It could open files
-    and connections: that is why only programs that we have made ourselves are run so."""
+    """Subprocess with the kernel's limits, an empty environment and a new folder, for generated programs only.
+
+    It could open files and connections."""
 
     name = "rlimits"
     install = "run on Linux or macOS"
@@ -60,24 +62,22 @@ class Rlimits:
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
-            folders, commands = [], []
-            for _ in range(times):
-                folder = _folder(stack, program)
-                folders.append(folder)
-                commands.append(_command(limits, _DEBUG, folder / "program.py"))
+            folders = [_folder(stack, program) for _ in range(times)]
+            commands = [_command(limits, _DEBUG, folder / "program.py") for folder in folders]
             return run_all(commands, folders, inputs.encode(), ENVIRONMENT, limits)
 
 
 class Bubblewrap:
-    """bwrap: namespaces of its own for everything. The program sees Python and the system's libraries, read-only, and
-    nothing else: no network, no file of yours, no other process, no place to write. Where the machine's calls are
-    known (x86-64, ARM 64) it cannot start a process or a thread either."""
+    """Subprocess in new namespaces, made by bwrap.
+
+    The program sees only Python and the system's libraries, read-only: no network, no other files, no other process and
+    no place to write. On x86-64 and ARM 64 it cannot start processes or threads either."""
 
     name = "bubblewrap"
     install = "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), and allow user namespaces"
 
     def missing(self) -> str:
-        return "" if shutil.which("bwrap") else "the program bwrap is not there"
+        return "" if shutil.which("bwrap") else "the program bwrap is not installed"
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
@@ -125,15 +125,15 @@ def _walls(folder: Path) -> list[str]:
 
 
 def _needed() -> list[Path]:
-    """What this Python and the libraries under it live in."""
+    """Return the folders of this Python and of the libraries that it needs."""
     system = [Path(path) for path in ("/usr", "/lib", "/lib32", "/lib64", "/nix/store")]
     own = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(PYTHON).parent.parent}
     return system + sorted(path.resolve() for path in own if not path.resolve().is_relative_to("/usr"))
 
 
 def _readable(data: bytes) -> IO[bytes]:
-    """The bytes as an open file that has no name."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115  # handed on
+    """Return the bytes as an open file without a name."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
     file.write(data)
     file.seek(0)
     return file

@@ -1,13 +1,13 @@
-"""What the subprocess runs: it limits itself, makes the debug print importable, and runs the program as `__main__`.
+"""Code of the subprocess: it limits itself, makes the debug print importable, and runs the program as `__main__`.
 
-It is given to `python -c` as text, with the limits and the paths of the two files as arguments, and imports nothing
-but what is built in. The interpreter runs without `site` (-S), so nothing that is installed can change a result;
-`exit` and `quit`, which `site` would add, are added here.
+`python -c` gets it as text, with the limits and the paths of the two files as arguments. It imports only built-in
+modules. The interpreter runs without `site` (-S), so installed packages cannot change a result. `exit` and `quit`,
+which `site` would add, are added here.
 """
 
 
 def _prepare() -> tuple[str, str]:
-    """Set the limits, make `dbg` importable; returns the program and the file name that it is known by."""
+    """Set the limits and make `dbg` importable. Returns the program and its file name."""
     import _sitebuiltins
     import builtins
     import resource
@@ -21,7 +21,7 @@ def _prepare() -> tuple[str, str]:
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
     module = type(sys)("dbg")
     with open(debug, encoding="utf-8") as file:
-        exec(compile(file.read(), "dbg.py", "exec"), module.__dict__)  # noqa: S102  # that is what it is for
+        exec(compile(file.read(), "dbg.py", "exec"), module.__dict__)  # noqa: S102  # running code is its purpose
     sys.modules["dbg"] = module
     for name in ("resource", "_sitebuiltins"):
         del sys.modules[name]
@@ -34,4 +34,4 @@ _program, __file__ = _prepare()
 _code = compile(_program, __file__, "exec", dont_inherit=True)
 del _prepare, _program
 globals()["__doc__"] = None
-exec(globals().pop("_code"))  # noqa: S102  # that is what it is for
+exec(globals().pop("_code"))  # noqa: S102  # running code is its purpose

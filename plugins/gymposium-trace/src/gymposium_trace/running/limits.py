@@ -1,4 +1,4 @@
-"""What a program may use. Whatever goes beyond does not count."""
+"""Limits of a program's resources. A program that exceeds them does not count."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ class Limits:
 
     cpu_seconds: int = 2
     memory_bytes: int = 512 * 2**20
-    """Address space."""
+    """Size of the address space."""
     output_bytes: int = 64 * 2**10
-    """On standard output and standard error together."""
+    """Bytes on standard output and standard error together."""
     open_files: int = 32
     wall_seconds: float = 20.0
-    """Long, because a busy machine must not change what counts: the limit that programs meet is that of CPU time."""
+    """Long, so that a busy machine does not change which programs count. Programs meet the limit of CPU time first."""
 
     def rlimits(self) -> str:
-        """The kernel's limits by name, as `inside.py` takes them. No file may grow, and no process or thread may be
-        started (the last does not hold for the superuser)."""
+        """Return the kernel's limits by name, as `inside.py` takes them.
+
+        No file may grow, and no process or thread may be started. The last limit does not hold for the superuser."""
         values = {
             "RLIMIT_CPU": self.cpu_seconds,
             "RLIMIT_AS": self.memory_bytes,

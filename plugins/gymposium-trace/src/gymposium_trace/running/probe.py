@@ -1,5 +1,4 @@
-"""What a way of running holds back, found out by trying: a program inside tries to get out, and whoever is outside
-looks whether it did."""
+"""Tests of what each way of running isolates: a program inside tries to escape, and this module looks for traces."""
 
 from __future__ import annotations
 
@@ -61,33 +60,33 @@ WALLS: Mapping[str, str] = {
     "signals": "signal your processes",
     "processes": "start a process",
 }
-"""What programs that are not ours must not be able to do."""
+"""Walls by name, each with what a program from a file or a hub must not be able to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What one way of running is good for on this machine."""
+    """Capabilities of one way of running on this machine."""
 
     backend: Backend
     works: bool
     reason: str
-    """Why it does not work, or lets something through; empty where all is well."""
+    """Why it does not work, or what it lets through; empty if neither holds."""
     lets: tuple[str, ...] = ()
-    """The walls that did not hold, by their keys in `WALLS`."""
+    """Walls that did not hold, as keys of `WALLS`."""
 
     @property
     def isolates(self) -> bool:
-        """Whether programs that are not ours may be run so."""
+        """Whether it may run programs from a file or a hub."""
         return self.works and not self.lets
 
 
 class NoIsolation(GymposiumError):
-    """Nothing here can run programs as they have to be run; the message says what to do."""
+    """No way of running on this machine is good enough for a program. The message says what to install."""
 
 
 @cache
 def probe(backend: Backend) -> Capability:
-    """Try it. Costs one run of a program, once in a process."""
+    """Test a way of running with one program. The result is cached for the process."""
     if missing := backend.missing():
         return Capability(backend, False, missing)
     with (
@@ -109,7 +108,7 @@ def probe(backend: Backend) -> Capability:
 
 
 def _received(receiver: socket.socket) -> bool:
-    """Whether a datagram came out: inside, one that goes nowhere looks the same."""
+    """Return whether a datagram arrived. The program inside cannot tell that."""
     try:
         return bool(receiver.recv(1))
     except BlockingIOError:
@@ -133,19 +132,19 @@ def _judge(backend: Backend, run: Run, *, written: bool, received: bool) -> Capa
 
 
 def remedy(backend: Backend) -> str:
-    """What to install, where it does not work; nothing where it does, since what it lets through is then its way."""
+    """Return what to install, as a clause, or "" if the way of running works."""
     return "" if probe(backend).works else f"; to use it, {backend.install}"
 
 
-def for_our_own() -> Backend:
-    """The quickest way to run programs of our own. Raises `NoIsolation`."""
+def for_generated() -> Backend:
+    """Return the fastest way to run generated programs. Raises `NoIsolation`."""
     return _first([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
 
 
-def for_anybodys() -> Backend:
-    """The way to run programs that are not ours. Raises `NoIsolation` with what to install: there is no other way."""
+def for_untrusted() -> Backend:
+    """Return the way to run programs from a file or a hub. Raises `NoIsolation` with what to install."""
     able = [(backend, probe(backend).isolates) for backend in BACKENDS]
-    return _first(able, "Programs from a file or a hub are run only where walls hold them in; nothing here does that.")
+    return _first(able, "Programs from a file or a hub are run only in isolation, which no way of running has here.")
 
 
 def _first(able: list[tuple[Backend, bool]], refusal: str) -> Backend:

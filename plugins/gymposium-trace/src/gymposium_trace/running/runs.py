@@ -1,4 +1,4 @@
-"""Subprocesses that are watched: their output is read up to a limit, and they end in time."""
+"""Supervised subprocesses: their output is read up to a limit, and they are killed at a deadline."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from typing import IO, Literal
 
 from gymposium_trace.running.limits import Limits
 
-_KILLED = (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)  # bwrap tells it as shells do
+# bwrap reports signals as shells do
+_KILLED = (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)
 
 
 @dataclass(slots=True)
 class Run:
-    """What became of one run."""
+    """Result of one run."""
 
     status: int = 0
-    """Exit status, or minus the number of the signal that ended it."""
+    """Exit status, or minus the number of the signal that ended the process."""
     stdout: bytes = b""
     stderr: bytes = b""
     stopped: Literal["", "time", "output"] = ""
-    """Which limit of ours it was stopped at."""
+    """Limit at which this module stopped the process."""
 
     @property
     def was_stopped(self) -> bool:
-        """Whether a limit of time or memory ended it from outside."""
-        # what prints too much is killed too, or ends by itself before that: either way it is the program's fault
+        """Whether a limit of time or memory ended the process."""
+        # a program that prints too much is also killed, but the output is its own fault
         return self.stopped == "time" or (self.stopped != "output" and self.status in _KILLED)
 
     def complaint(self) -> str | None:
-        """Why it is no clean run, or None."""
+        """Return why the run does not count, or None."""
         if self.stopped == "time":
             return "it did not end in time"
         if self.stopped == "output":
@@ -64,8 +65,9 @@ def run_all(
     limits: Limits,
     pass_fds: Sequence[int] = (),
 ) -> list[Run]:
-    """Run the commands side by side, each in its folder and with `inputs` on standard input, to their end or to a
-    limit. They are waited for or killed, also where this is interrupted."""
+    """Run the commands in parallel, each in its folder and with `inputs` on standard input, to their end or a limit.
+
+    All processes have ended when this returns, also if it is interrupted."""
     watched: list[_Watched] = []
     deadline = time.monotonic() + limits.wall_seconds
     try:
@@ -77,35 +79,35 @@ def run_all(
                 )  # fmt: skip
             watched.append(_Watched(process))
         _read(watched, deadline, limits.output_bytes)
-        for one in watched:
+        for child in watched:
             try:
-                one.run.status = one.process.wait(max(0.0, deadline - time.monotonic()))
+                child.run.status = child.process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                one.run.stopped = "time"
+                child.run.stopped = "time"
     finally:
-        for one in watched:
-            _end(one.process)
-    return [one.run for one in watched]
+        for child in watched:
+            _end(child.process)
+    return [child.run for child in watched]
 
 
 def _as_file(inputs: bytes, folder: Path) -> IO[bytes]:
-    """Standard input as a file that is open and has no name: a pipe could fill up while nobody reads it."""
+    """Return standard input as an open file without a name. A pipe could fill up and block."""
     if not inputs:
         return open(os.devnull, "rb")
     path = folder / "stdin"
     path.write_bytes(inputs)
-    file = open(path, "rb")  # noqa: SIM115  # handed on
+    file = open(path, "rb")  # noqa: SIM115  # the caller closes it
     path.unlink()
     return file
 
 
 def _read(watched: Sequence[_Watched], deadline: float, most: int) -> None:
-    """Read what they print until all have closed their ends or have to be stopped."""
+    """Read the output until all processes have closed it or must be stopped."""
     with selectors.DefaultSelector() as selector:
-        for one in watched:
-            for stream in (one.process.stdout, one.process.stderr):
+        for child in watched:
+            for stream in (child.process.stdout, child.process.stderr):
                 assert stream is not None
-                selector.register(stream, selectors.EVENT_READ, one)
+                selector.register(stream, selectors.EVENT_READ, child)
         while selector.get_map():
             ready = selector.select(max(0.0, deadline - time.monotonic()))
             if not ready:
@@ -113,23 +115,23 @@ def _read(watched: Sequence[_Watched], deadline: float, most: int) -> None:
                     key.data.run.stopped = key.data.run.stopped or "time"
                 return
             for key, _ in ready:
-                one = key.data
+                child = key.data
                 chunk = os.read(key.fd, 65536)
-                if not chunk or one.run.stopped:
+                if not chunk or child.run.stopped:
                     selector.unregister(key.fileobj)
                     continue
-                one.taken += len(chunk)
-                if one.taken > most:
-                    one.run.stopped = "output"
-                    _kill(one.process)
-                elif key.fileobj is one.process.stdout:
-                    one.run.stdout += chunk
+                child.taken += len(chunk)
+                if child.taken > most:
+                    child.run.stopped = "output"
+                    _kill(child.process)
+                elif key.fileobj is child.process.stdout:
+                    child.run.stdout += chunk
                 else:
-                    one.run.stderr += chunk
+                    child.run.stderr += chunk
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # nobody of the group is left; macOS says it the second way
+    with suppress(ProcessLookupError, PermissionError):  # the group has ended; macOS raises PermissionError then
         os.killpg(process.pid, signal.SIGKILL)
 
 

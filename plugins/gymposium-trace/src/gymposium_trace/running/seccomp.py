@@ -1,6 +1,7 @@
-"""A seccomp filter that lets a program start no process and no thread: a limit on their number would not hold for the
-superuser. Written by hand, as a few instructions of the kernel's filter language (linux/bpf_common.h, linux/seccomp.h):
-nothing here depends on a library for them."""
+"""A seccomp filter that keeps a program from starting processes and threads.
+
+A limit on their number would not hold for the superuser. The filter is written as a few instructions of the kernel's
+filter language (linux/bpf_common.h, linux/seccomp.h), so it needs no library."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ import struct
 import sys
 
 _CALLS = {
-    # machine: (AUDIT_ARCH, numbers of clone, clone3, and where there are such fork and vfork)
+    # machine: (AUDIT_ARCH, numbers of clone, clone3, and of fork and vfork if they exist)
     "x86_64": (0xC000003E, (56, 435, 57, 58)),
     "aarch64": (0xC00000B7, (220, 435)),
 }
-_OTHER_TABLE = 0x40000000  # on x86-64 the same calls have a second number from here on (x32)
+_OTHER_TABLE = 0x40000000  # on x86-64 the same calls have second numbers, from here on (x32)
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # refused with EPERM
@@ -21,7 +22,7 @@ _NUMBER_AT, _MACHINE_AT = 0, 4
 
 
 def no_new_processes() -> bytes | None:
-    """The filter for this machine, or None where its calls are not known here."""
+    """Return the filter for this machine, or None if the numbers of its calls are not known."""
     known = _CALLS.get(platform.machine())
     if known is None or sys.platform != "linux" or struct.calcsize("P") != 8:
         return None
