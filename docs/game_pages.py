@@ -1,4 +1,4 @@
-"""A page for each game, made from the game itself and from what was measured of it when the site is built."""
+"""Pages of the games, made from each game and its measurements when the site is built."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gymposium.games.registry import load_game
 from gymposium.plugins.host import host
 
 MEASURED = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "games.json"
-"""Written by `python -m benchmarks.games`."""
+"""Measurements, written by `python -m benchmarks.games`."""
 RETURNS = {
-    "zero_sum": "what one seat wins the others lose",
+    "zero_sum": "zero-sum: one seat wins what the others lose",
     "general_sum": "each seat has its own return",
-    "cooperative": "all seats win and lose together",
-    "score": "a score, alone",
+    "cooperative": "all seats have the same return",
+    "score": "a score of the only seat",
 }
 
 
 def write_pages(folder: Path) -> None:
-    """All pages, and the table of them, anew."""
+    """Write the pages of all games and their index."""
     folder.mkdir(exist_ok=True)
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))["games"] if MEASURED.exists() else {}
     games = [load_game(name) for name in sorted(host().games)]
@@ -34,27 +34,27 @@ def write_pages(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text(encoding="utf-8") != text:  # else it would be read anew at each build
+    if not path.exists() or path.read_text(encoding="utf-8") != text:  # an unchanged file is not rebuilt
         path.write_text(text, encoding="utf-8")
 
 
 def _index(games: list[Game], measured: dict[str, Any]) -> Iterator[str]:
     yield "# The games\n"
     yield (
-        "Each has a page with its rules, its parameters, a turn of each seat as a player reads it, and what was "
-        "measured of it. Any other game of OpenSpiel is `openspiel:NAME`.\n"
+        "The page of a game has its rules, its parameters, a turn of each seat as a player reads it, and measurements. "
+        "Any other game of OpenSpiel is `openspiel:NAME`.\n"
     )
     yield "| game | seats | hidden | chance | returns | decisions | legal moves | |"
     yield "|---|---|---|---|---|---|---|---|"
     yield from (_row(game, measured.get(game.spec.name) or {}) for game in games)
-    yield "\nDecisions of all seats in a match, and legal moves of a decision, are means under uniformly random play.\n"
+    yield "\nDecisions (of all seats, in a match) and legal moves (at a decision) are means of uniformly random play.\n"
     yield "```{toctree}\n:hidden:\n"
     yield from (game.spec.name for game in games)
     yield "```\n"
 
 
-def _row(game: Game, found: dict[str, Any]) -> str:
-    spec, random = game.spec, found.get("random")
+def _row(game: Game, measured: dict[str, Any]) -> str:
+    spec, random = game.spec, measured.get("random")
     cells = [
         f"[{spec.title}]({spec.name}.md)",
         spec.seats_in_words,
@@ -90,10 +90,10 @@ def _page(game: Game, measured: dict[str, Any] | None) -> Iterator[str]:
     yield "```\n"
     yield from _parameters(game)
     yield "## Rules\n"
-    yield f"As seat 0 is told them in a full prompt:\n\n{_verbatim(game.rules(0))}"
-    yield f"and in a compact one:\n\n{_verbatim(game.rules(0, 'compact'))}"
+    yield f"For seat 0, in a full prompt:\n\n{_verbatim(game.rules(0))}"
+    yield f"In a compact prompt:\n\n{_verbatim(game.rules(0, 'compact'))}"
     yield "## A turn\n"
-    yield "From a match of random moves, word for word as a player reads it behind the rules.\n"
+    yield "From a match of random moves: the exact text that a player reads after the rules.\n"
     for seat, (full, compact) in enumerate(
         zip(example_prompts(game, "full", "move"), example_prompts(game, "compact", "move"), strict=True)
     ):
@@ -110,25 +110,26 @@ def _parameters(game: Game) -> Iterator[str]:
     if not game.spec.parameters:
         return
     yield "## Parameters\n"
-    yield "| name | default | allowed | what it does |\n|---|---|---|---|"
+    yield "| name | default | allowed values | meaning |\n|---|---|---|---|"
     for p in game.spec.parameters:
         yield f"| `{p.name}` | `{p.default}` | {p.allowed()} | {p.help} |"
     example = next((dict(example) for example in game.spec.examples if example), None)
     if example is not None:
-        given = ",".join(f"{key}={value}" for key, value in example.items())
-        yield f"\nFor example `{game.spec.name}({given})`.\n"
+        written = ",".join(f"{key}={value}" for key, value in example.items())
+        yield f"\nFor example `{game.spec.name}({written})`.\n"
     yield ""
 
 
-def _measured(found: dict[str, Any]) -> Iterator[str]:
-    random = found["random"]
+def _measured(measured: dict[str, Any]) -> Iterator[str]:
+    random = measured["random"]
     if random is not None:
         decisions, legal = random["decisions"], random["legal_moves"]
-        yield "## Length and width\n"
+        yield "## Length and number of moves\n"
         yield (
-            f"Of {random['matches']} matches of uniformly random play: {_mean(decisions['mean'], 1)} decisions in a "
-            f"match, {decisions['least']} to {decisions['most']}; at a decision {legal['mean']:.1f} legal moves on "
-            f"average, {legal['median']:g} in the middle, {legal['most']} at most.\n"
+            f"In {random['matches']} matches of uniformly random play, a match has {_mean(decisions['mean'], 1)} "
+            f"decisions on average, from {decisions['least']} to {decisions['most']}. A decision has "
+            f"{legal['mean']:.1f} legal moves on average, with a median of {legal['median']:g} and a maximum of "
+            f"{legal['most']}.\n"
         )
         won = all("win" in seat["results"] for seat in random["seats"])
         yield f"| seat | mean return |{' won | drawn | lost |' if won else ''}"
@@ -137,19 +138,19 @@ def _measured(found: dict[str, Any]) -> Iterator[str]:
             rates = "".join(f" {_mean(seat['results'][kind], 3)} |" for kind in ("win", "draw", "loss")) if won else ""
             yield f"| {number} | {_mean(seat['return'], 2)} |{rates}"
         yield ""
-    if found["ladder"]:
+    if measured["ladder"]:
         yield "## Opponents\n"
-        yield from _ladder(found["ladder"])
+        yield from _ladder(measured["ladder"])
 
 
 def _ladder(rungs: list[dict[str, Any]]) -> Iterator[str]:
     played = [rung for rung in rungs if "refused" not in rung]
     if any("against" in rung for rung in played):
         yield (
-            "A score is 1 for a win, half for a draw, nothing for a loss; where there are more seats, the share of the "
-            "others that did worse. Seats change, deals are equal.\n"
+            "The score of a match is 1 for a win, 0.5 for a draw and 0 for a loss; with more than two seats it is the "
+            "share of the other seats that did worse. Players play all seats, from the same deals.\n"
         )
-        yield "| player | score against random | against the one above | mean return against random | CPU s a match |"
+        yield "| player | score against random | score against the one above | mean return against random | CPU s per match |"
         yield "|---|---:|---:|---:|---:|"
         for rung in played:
             first, *rest = rung["against"].values()
@@ -165,11 +166,11 @@ def _ladder(rungs: list[dict[str, Any]]) -> Iterator[str]:
     for rung in rungs:
         if "refused" in rung:
             yield f"{rung['refused']}\n"
-    yield "By `python -m benchmarks.games`; intervals are of 95 %.\n"
+    yield "Measured by `python -m benchmarks.games`, with 95 % intervals.\n"
 
 
-def _mean(found: list[float], digits: int) -> str:
-    value, low, high = found
+def _mean(interval: list[float], digits: int) -> str:
+    value, low, high = interval
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 

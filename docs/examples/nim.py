@@ -13,14 +13,14 @@ from gymposium.games.rules import Style, game_of
 
 
 class Table(NamedTuple):
-    """A position: it never changes, moves make new ones."""
+    """Immutable position: moves make new ones."""
 
     left: int
     turn: int
 
 
 class Nim:
-    """The rules."""
+    """Rules of nim with a number of sticks."""
 
     moves = ("take 1", "take 2", "take 3")
     utility_range = (-1.0, 1.0)
@@ -45,7 +45,7 @@ class Nim:
     def returns(self, table: Table) -> tuple[float, ...]:
         if table.left:
             return (0.0, 0.0)
-        return (-1.0, 1.0) if table.turn == 0 else (1.0, -1.0)  # nothing is left for whoever is next
+        return (-1.0, 1.0) if table.turn == 0 else (1.0, -1.0)  # the seat to move next has lost
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -1,4 +1,4 @@
-"""One-card poker: cards that are dealt by chance and hidden from the other seat.
+"""One-card poker: chance deals cards, and each seat sees only its own.
 
 gymposium --plugin one_card_poker.py play one_card_poker
 """
@@ -14,14 +14,14 @@ from gymposium.games.rules import CHANCE, Event, Style, game_of
 
 
 class Deal(NamedTuple):
-    """The card of each seat, in the order of dealing, and what was said since."""
+    """Position: the card of each seat in the order of dealing, and the moves since."""
 
     cards: tuple[int, ...] = ()
     said: tuple[str, ...] = ()
 
 
 class OneCardPoker:
-    """The rules, with as many cards as there are ranks."""
+    """Rules of one-card poker with one card of each rank."""
 
     moves = ("bet", "call", "fold")
     utility_range = (-2.0, 2.0)
@@ -59,11 +59,11 @@ class OneCardPoker:
         return (0.0, 0.0)
 
     def view(self, deal: Deal, seat: int) -> str:
-        """What a seat knows: its own card, and what was said."""
+        """Return what a seat knows: its own card and all moves."""
         return f"{deal.cards[seat]} {' '.join(deal.said)}"
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
-        """The other seat may hold any card but this seat's own; events 0 and 1 are the deal."""
+        """Draw another card for the other seat. Events 0 and 1 are the deal."""
         other = rng.choice([str(card) for card in self.deck if str(card) != events[seat].move])
         return [event._replace(move=other) if n == 1 - seat else event for n, event in enumerate(events)]
 

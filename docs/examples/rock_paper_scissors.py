@@ -1,4 +1,4 @@
-"""Rock, paper, scissors: both seats move at once.
+"""Rock, paper, scissors: both seats move simultaneously.
 
 gymposium --plugin rock_paper_scissors.py play rock_paper_scissors
 """
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from gymposium import GameSpec, Parameter, hookimpl
 from gymposium.games.rules import Style, game_of
 
-Rounds = tuple[tuple[str, str], ...]  # a position: the hands that both seats showed, round by round
+Rounds = tuple[tuple[str, str], ...]  # position: the hands of both seats in each round
 
 BEATS = {"rock": "scissors", "paper": "rock", "scissors": "paper"}
 
 
 class RockPaperScissors:
-    """The rules, over a number of rounds."""
+    """Rules of rock, paper, scissors over a number of rounds."""
 
     moves = tuple(BEATS)
 

@@ -1,4 +1,4 @@
-"""Sums: one seat, questions drawn by chance, answers in free text.
+"""Sums: one seat answers a question that chance draws, in free text.
 
 gymposium --plugin sums.py play sums
 """
@@ -13,14 +13,14 @@ from gymposium.games.rules import CHANCE, Style, game_of
 
 
 class Sum(NamedTuple):
-    """The numbers that were drawn, and the answer."""
+    """Position: the numbers drawn so far, and the answer."""
 
     numbers: tuple[int, ...] = ()
     answer: str | None = None
 
 
 class Sums:
-    """The rules."""
+    """Rules of sums with numbers of some digits."""
 
     moves = None  # any text
     utility_range = (0.0, 1.0)
