@@ -150,7 +150,7 @@ def _ladder(rungs: list[dict[str, Any]]) -> Iterator[str]:
             "The score of a match is 1 for a win, 0.5 for a draw and 0 for a loss; with more than two seats it is the "
             "share of the other seats that did worse. Players play all seats, from the same deals.\n"
         )
-        yield "| player | score against random | score against the one above | mean return against random | CPU s per match |"
+        yield "| player | score against random | score against the one above | mean return | CPU s per match |"
         yield "|---|---:|---:|---:|---:|"
         for rung in played:
             first, *rest = rung["against"].values()
@@ -158,7 +158,7 @@ def _ladder(rungs: list[dict[str, Any]]) -> Iterator[str]:
             random = (_mean(first["score"], 3), _mean(first["return"], 2))
             yield f"| `{rung['player']}` | {random[0]} | {below} | {random[1]} | {first['cpu_seconds_a_match']:.3g} |"
     elif played:
-        yield "| player | mean return | CPU s a match |\n|---|---:|---:|"
+        yield "| player | mean return | CPU s per match |\n|---|---:|---:|"
         for rung in played:
             alone = rung["alone"]
             yield f"| `{rung['player']}` | {_mean(alone['return'], 2)} | {alone['cpu_seconds_a_match']:.3g} |"

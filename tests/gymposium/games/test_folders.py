@@ -1,10 +1,11 @@
-"""Every built-in game stands in one folder under its own name, and its spec is read without its code."""
+"""Every built-in game is a module in one folder, with tests of the same name, and its spec is read without its code."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from gymposium.plugins.host import Host
 
@@ -24,6 +25,8 @@ def test_a_game_is_a_module_of_its_folder_by_its_own_name() -> None:
         folder = sys.modules[package]
         assert folder.__name__.startswith("gymposium.games.")
         assert spec in folder.GAMES
+        tests = Path(__file__).parent / package.rpartition(".")[2] / f"test_{name}.py"
+        assert tests.is_file(), f"{name} has no tests: write {tests}"
 
 
 def test_reading_the_specs_imports_no_engine_and_no_game() -> None:

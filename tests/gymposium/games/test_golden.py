@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.games.protocol import Game
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.protocol import Game, Match
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
+from gymposium.prompt import prompt_for
+from gymposium.reading import READERS
 from gymposium.testing.golden import file_name, golden_games, main, transcript
 
 ROOT = Path(__file__).parents[3]
@@ -60,3 +63,18 @@ def test_a_long_match_is_shown_at_its_beginning_and_its_end() -> None:
     text = (PLUGINS / "2048.txt").read_text(encoding="utf-8")
     assert text.count("-- seat 0, full\n") == 15
     assert text.count(">> seat 0: ") > 50
+
+
+def full(match: Match, seat: int) -> str:
+    return prompt_for(match.game, "full", READERS["move"])(match.observe(seat))
+
+
+@pytest.mark.parametrize("game", golden_games(), ids=lambda game: game.name)
+def test_every_prompt_lists_the_legal_moves_and_says_who_one_is(game: OpenSpielGame) -> None:
+    match = game.new(3)
+    while seats := match.to_move():
+        for seat in seats:
+            assert f"Legal moves: {', '.join(match.legal_moves(seat))}\n" in full(match, seat)
+            for style in ("full", "compact"):
+                assert "you" in game.rules(seat, style).lower() or game.spec.name in ("goofspiel", "solitaire")
+        match.apply({seat: match.legal_moves(seat)[-1] for seat in seats})

@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Any
 
 import pyspiel
 import pytest
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
-from gymposium.games.protocol import Match, Style
+from gymposium.games.protocol import Match
 from gymposium.testing import check_leaks
+
+from ..worlds import Telling
 
 
 @pytest.fixture
@@ -55,26 +56,12 @@ def check_even() -> Callable[..., None]:
     return check
 
 
-class _Telling:
-    """The words of a game, and a hint at something that the seat may not know."""
-
-    def __init__(self, wording: Any, hint: Callable[[pyspiel.State, int], object]) -> None:
-        self._wording, self._hint = wording, hint
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._wording, name)
-
-    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        text: str = self._wording.position(state, seat, style)
-        return f"{text}{self._hint(state, seat)}\n"
-
-
 @pytest.fixture
 def seats_told_too_much(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[int]]:
     """The seats of which the leak check finds that they are given a hint that is put into their prompts."""
 
     def planted(game: OpenSpielGame, hint: Callable[[pyspiel.State, int], object], matches: int) -> set[int]:
-        monkeypatch.setattr(game, "wording", _Telling(game.wording, hint))
+        monkeypatch.setattr(game, "wording", Telling(game.wording, hint))
         leaks = check_leaks(game, matches=matches, tries=1, events=60_000).leaks
         return {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what}
 

@@ -1,5 +1,4 @@
-"""What the prompts of backgammon say is what happens: a second account of the game, kept from the words alone and
-in each player's own numbers, agrees with every position, legal move and result, for both seats."""
+"""Backgammon: a second account of the rules, in each player's own numbers, agrees with the game and the engine."""
 
 from __future__ import annotations
 
@@ -10,8 +9,18 @@ from dataclasses import dataclass, field
 import pytest
 
 from gymposium import load_game
-from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
+
+from ..boards import (
+    check_engine,
+    check_forks,
+    check_leaks_of_example,
+    check_ranges,
+    check_refused,
+    check_seats,
+    examples,
+)
 
 START = {24: 2, 13: 5, 8: 3, 6: 5}
 BAR, OFF = 25, 0
@@ -257,3 +266,36 @@ def test_a_backgammon_player_knows_how_many_turns_were_played() -> None:
         assert match.view(0).endswith(f"Turns: {rolls}\n")
         match.apply({seats[0]: rng.choice(match.legal_moves(seats[0]))})
     assert match.view(1).endswith(f"Turns: {sum(event.seat == CHANCE for event in match.events)}\n")
+
+
+@pytest.mark.parametrize(
+    "game",
+    examples("backgammon", "backgammon(max_player_turns=1)", "backgammon(scoring_type=enable_gammons)"),
+    ids=lambda game: game.name,
+)
+def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+    check_engine(game)
+
+
+def test_the_corners_are_those_on_offer() -> None:
+    check_ranges("backgammon", {"scoring_type": (None, None), "max_player_turns": (1, 5000)})
+
+
+def test_each_seat_is_told_who_it_is() -> None:
+    check_seats("backgammon", "xo")
+
+
+def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+    check_leaks_of_example("backgammon")
+
+
+def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+    check_refused(
+        "backgammon",
+        ["pass", "bar/20", "1/off", "24/23 24/23", "6/off 6/off low die first"],
+        ["24/18*", "13/11(2)", "24/22/21", "25/24", "0/off", "24-18", "13/7, 8/7", "off/6", "1/bar"],
+    )
+
+
+def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+    check_forks("backgammon")

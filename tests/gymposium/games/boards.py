@@ -1,5 +1,4 @@
-"""Othello, hex, clobber, breakthrough, pig and backgammon against the engine: the same moves, positions and
-results, for their example parameters and the corners of what is on offer."""
+"""Helpers of the tests of board games: their boards as text, and random matches beside the engine."""
 
 from __future__ import annotations
 
@@ -10,61 +9,69 @@ from collections.abc import Iterator
 
 import pyspiel
 import pytest
+from hypothesis import strategies as st
 
 from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
-from gymposium.games.protocol import CHANCE, Event
+from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
 from gymposium.testing import assert_no_leaks
 
 YOUR_TURN = re.compile(r"^You are [xobw], to move\.|It is your turn;")
-NAMES = ("othello", "hex", "clobber", "breakthrough", "backgammon", "pig")
-MARKS = {"othello": "xo", "hex": "xo", "clobber": "ox", "breakthrough": "bw", "backgammon": "xo"}
-"""The mark of each seat, as the second accounts of the rules hold them against the engine's boards."""
-CORNERS = (
-    *("hex(board_size=3)", "hex(board_size=19)"),
-    *(f"clobber(rows={rows},columns={columns})" for rows, columns in itertools.product((2, 12), repeat=2)),
-    *(f"breakthrough(rows={rows},columns={columns})" for rows, columns in itertools.product((3, 9), (2, 12))),
-    *("backgammon(max_player_turns=1)", "backgammon(scoring_type=enable_gammons)"),
-    "pig(winscore=1,diceoutcomes=2,horizon=1)",
-    "pig(winscore=1000,diceoutcomes=100,horizon=10000)",
-    "pig(winscore=1,diceoutcomes=100,horizon=10000)",
-)
+Board = dict[str, str]
+"""What stands on each square, by name."""
+rngs = st.randoms(use_true_random=False)
+STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
+AROUND = tuple(step for step in itertools.product((-1, 0, 1), repeat=2) if step != (0, 0))
 
 
-def examples() -> Iterator[OpenSpielGame]:
-    for name in NAMES:
-        for example in host().game(name).examples:
-            yield load_game(name, **example)  # type: ignore[misc]
+def draw_board(match: Match, seat: int) -> Board:
+    """The board as the full text draws it. Its rows and columns are labelled."""
+    *_, drawn = match.observe(seat).text.partition("The board:\n")
+    lines = [line.split() for line in drawn.splitlines()]
+    columns = next(line for line in lines if line[0] == "a")
+    return {f"{c}{row}": cell for row, *cells in lines if row != "a" for c, cell in zip(columns, cells, strict=True)}
 
 
-GAMES = [*examples(), *(load_game(name) for name in CORNERS)]
+def draw_compact(match: Match, seat: int) -> Board:
+    lines = [line.strip() for line in match.observe(seat, "compact").text.splitlines() if "legal" not in line]
+    columns = next(line for line in lines if line[0] == "a")
+    rows = [found for line in lines if (found := re.fullmatch(r"(\d+)(\D+)", line))]
+    return {f"{c}{row[1]}": cell for row in rows for c, cell in zip(columns, row[2], strict=True)}
 
 
-def test_the_corners_are_those_on_offer() -> None:
-    ranges = {f"{name}.{p.name}": (p.low, p.high) for name in NAMES for p in host().game(name).parameters}
-    assert ranges == {
-        "hex.board_size": (3, 19),
-        "clobber.rows": (2, 12),
-        "clobber.columns": (2, 12),
-        "breakthrough.rows": (3, 9),
-        "breakthrough.columns": (2, 12),
-        "backgammon.scoring_type": (None, None),
-        "backgammon.max_player_turns": (1, 5000),
-        "pig.winscore": (1, 1000),
-        "pig.diceoutcomes": (2, 100),
-        "pig.horizon": (1, 10000),
-    }
-    for name, (low, high) in ranges.items():
-        game, _, parameter = name.partition(".")
+def check_board(match: Match, board: Board) -> None:
+    for seat in (0, 1):
+        assert draw_board(match, seat) == board
+        assert draw_compact(match, seat) == board
+
+
+def move_by(square: str, right: int, up: int) -> str:
+    return f"{chr(ord(square[0]) + right)}{int(square[1:]) + up}"
+
+
+def squares(columns: int, rows: int) -> list[str]:
+    return [f"{chr(ord('a') + c)}{r + 1}" for c in range(columns) for r in range(rows)]
+
+
+def examples(name: str, *corners: str) -> list[OpenSpielGame]:
+    """The examples of a game, and games with parameters at the ends of their ranges."""
+    games = [load_game(name, **example) for example in host().game(name).examples]
+    return [*games, *map(load_game, corners)]  # type: ignore[list-item]
+
+
+def check_ranges(name: str, ranges: dict[str, tuple[int | None, int | None]]) -> None:
+    """Check the ranges of all parameters, and that values beyond them are refused."""
+    assert {p.name: (p.low, p.high) for p in host().game(name).parameters} == ranges
+    for parameter, (low, high) in ranges.items():
         for value in () if low is None else (low - 1, high + 1):  # type: ignore[operator]
             with pytest.raises(BadParameter, match=f"{parameter}={value}"):
-                load_game(game, **{parameter: int(value)})
+                load_game(name, **{parameter: int(value)})
 
 
-def play(game: OpenSpielGame, seed: int) -> Iterator[tuple[OpenSpielMatch, pyspiel.State, int]]:
+def beside_engine(game: OpenSpielGame, seed: int) -> Iterator[tuple[OpenSpielMatch, pyspiel.State, int]]:
     """A random match beside a state of the engine's own that is given the same actions by number; the seat to
     move with each position, -1 at the end."""
     rng = random.Random(seed)
@@ -90,12 +97,12 @@ def play(game: OpenSpielGame, seed: int) -> Iterator[tuple[OpenSpielMatch, pyspi
         seen += 1
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def check_engine(game: OpenSpielGame) -> None:
+    """Check moves, positions and returns of random matches against the engine."""
     texts: dict[tuple[int, int, str], tuple[str, str]] = {}
     for seed in range(3):
         decisions = -1
-        for match, state, seat in play(game, seed):
+        for match, state, seat in beside_engine(game, seed):
             decisions += 1
             assert state.current_player() == (seat if seat >= 0 else pyspiel.PlayerId.TERMINAL)
             assert str(match.state) == str(state)
@@ -122,8 +129,8 @@ def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> Non
         assert (again.returns(), again.view(0)) == (match.returns(), match.view(0))
 
 
-@pytest.mark.parametrize(("name", "marks"), MARKS.items())
-def test_each_seat_is_told_who_it_is(name: str, marks: str) -> None:
+def check_seats(name: str, marks: str) -> None:
+    """Check that rules and positions tell each seat its mark."""
     game = load_game(name)
     for seat, mark in enumerate(marks):
         match = game.new(seat)
@@ -135,31 +142,14 @@ def test_each_seat_is_told_who_it_is(name: str, marks: str) -> None:
         assert name == "backgammon" or f"{marks[0]} moves first" in game.rules(seat)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_style_tells_all_that_a_seat_knows_and_no_more(name: str) -> None:
+def check_leaks_of_example(name: str) -> None:
+    """Check that each style tells all that a seat knows and no more, in the last example."""
     example = host().game(name).examples[-1]
     assert_no_leaks(load_game(name, **example), matches=2, tries=1)
 
 
-@pytest.mark.parametrize(
-    ("name", "illegal", "unparsable"),
-    [
-        ("othello", ["a1", "pass", "d4"], ["D3", "a9", "i1", "a0", "d3.", "Pass"]),
-        ("hex(board_size=12)", [], ["m1", "a13", "a0", "A1", "a01", "1a"]),
-        ("clobber", ["a1a1", "a1c3", "b1a1", "a2b2"], ["a1", "a1-b1", "a6a5", "g1f1", "a0a1"]),
-        ("clobber(rows=12)", ["b1a1", "a12f1"], ["a13a12", "a1a", "g1f1"]),
-        ("breakthrough", ["a2a3", "a8a7", "a7a5"], ["a7a6*", "a9a8", "i7i6", "a7"]),
-        ("pig", [], ["Roll", "hold", "roll 6"]),
-        (
-            "backgammon",
-            ["pass", "bar/20", "1/off", "24/23 24/23", "6/off 6/off low die first"],
-            ["24/18*", "13/11(2)", "24/22/21", "25/24", "0/off", "24-18", "13/7, 8/7", "off/6", "1/bar"],
-        ),
-    ],
-)
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable(
-    name: str, illegal: list[str], unparsable: list[str]
-) -> None:
+def check_refused(name: str, illegal: list[str], unparsable: list[str]) -> None:
+    """Check how replies are read in the first position, and that the match refuses them."""
     match = load_game(name).new(0)
     [seat] = match.to_move()
     legal = match.legal_moves(seat)
@@ -170,8 +160,8 @@ def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable(
                 match.apply({seat: reply})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own(name: str) -> None:
+def check_forks(name: str) -> None:
+    """Check that forks continue independently, with chance of their own."""
     match = load_game(name).new(0)
     before = match.view(0)
     ends = set()

@@ -1,13 +1,13 @@
-"""Gin rummy: what the prompts say is what the engine does, and how hands end."""
+"""Gin rummy: what the prompts say is what the engine does, how hands end, and worlds are even among all that fit."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-import pyspiel
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -16,6 +16,9 @@ from gymposium.games.cards.gin_rummy import GinRummyGame
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.reading import READERS, read
+
+from ..matches import check_ends_of_ranges, check_readings, engine, lines_of
+from ..worlds import check_hint_is_found, check_nothing_leaks, check_worlds, chi_square
 
 RANKS = "A23456789TJQK"
 CARDS = [rank + suit for suit in "scdh" for rank in RANKS]
@@ -26,18 +29,9 @@ def value(card: str) -> int:
     return min(10, RANKS.index(card[0]) + 1)
 
 
-def engine(match: Match) -> pyspiel.State:
-    assert isinstance(match, OpenSpielMatch)
-    return match.state
-
-
 def seen_by_engine(match: Match) -> dict[str, object]:
     seen: dict[str, object] = json.loads(engine(match).to_json())
     return seen
-
-
-def lines_of(text: str) -> dict[str, str]:
-    return {key: rest for key, _, rest in (line.partition(" ") for line in text.splitlines())}
 
 
 def choose(match: Match, rng: random.Random) -> str:
@@ -355,3 +349,127 @@ def test_oklahoma_takes_the_limit_from_the_upcard() -> None:
         limits.add(limit)
     assert limits >= {0, 2, 10}
     assert "only with gin" in game.rules(0)
+
+
+def gin(size: int, *cards: str, moves: Sequence[str] = ()) -> Match:
+    """A hand from its deal on."""
+    game = load_game("gin_rummy", hand_size=size)
+    return more(game.load([Event(CHANCE, f"Chance outcome: {card}") for card in cards]), *moves)
+
+
+def more(match: Match, *moves: str) -> Match:
+    """The match, played on; a move that is a card is one drawn from the stock."""
+    events = list(match.events)
+    for move in moves:
+        if move in CARDS:
+            events.append(Event(CHANCE, f"Chance outcome: {move}"))
+        else:
+            [seat] = match.game.load(events).to_move()
+            events.append(Event(seat, move))
+    return match.game.load(events)
+
+
+def hidden(world: Match, size: int) -> list[str]:
+    """What seat 1 was dealt and drew from the stock, in order."""
+    cards = [event.move.split()[-1] for event in world.events[size : 2 * size]]
+    drew = False
+    for event in world.events[2 * size + 1 :]:
+        if drew:
+            cards.append(event.move.split()[-1])
+        drew = event == Event(1, "draw stock")
+    return cards
+
+
+def test_every_unseen_card_is_as_likely_in_the_other_hand() -> None:
+    match, rng = load_game("gin_rummy").new(11), random.Random(0)
+    held = Counter(card for _ in range(3000) for card in hidden(match.resample(0, rng), 10))
+    assert len(held) == 52 - 11
+    assert chi_square(held, 41) < 4
+    true = sum(held[card] for card in hidden(match, 10))
+    assert abs(true - 3000 * 100 / 41) < 4 * (3000 * 100 / 41) ** 0.5
+
+
+def test_a_discard_came_from_any_hidden_draw() -> None:
+    """Seat 1 drew from the stock twice and discarded 9c, then 2c: 9c was dealt or the first draw, evenly, and 2c
+    any of those that are left; the card taken from the pile is known all along."""
+    mine, theirs = ["As", "2s", "3s"], ["9c", "5d", "6d"]
+    match = gin(3, *mine, *theirs, "Kd", moves=["pass", "pass", "draw stock", "Qh", "discard Qh"])
+    for moves in (
+        ["draw stock", "2c", "discard 9c"],
+        ["draw stock", "7h", "discard 7h"],
+        ["draw stock", "8h", "discard 2c"],
+    ):
+        match = more(match, *moves)
+    rng = random.Random(0)
+    first: Counter[str] = Counter()
+    pairs: Counter[str] = Counter()
+    rest: Counter[str] = Counter()
+    for _ in range(4000):
+        cards = hidden(match.resample(0, rng), 3)
+        assert len(cards) == 5
+        first[str(cards.index("9c"))] += 1
+        pairs[f"{cards.index('9c')} {cards.index('2c')}"] += 1
+        rest.update(card for card in cards if card not in ("9c", "2c"))
+    assert set(first) == {"0", "1", "2", "3"}
+    assert abs(chi_square(first, 4)) < 4
+    assert len(pairs) == 16
+    assert abs(chi_square(pairs, 16)) < 4
+    assert chi_square(rest, 52 - 3 - 1 - 2 - 2) < 4
+    assert not {"As", "2s", "3s", "Kd", "Qh", "7h"} & set(rest)
+
+
+def test_a_card_taken_from_the_pile_stays_where_it_was_seen() -> None:
+    match = gin(3, "As", "2s", "3s", "9c", "5d", "6d", "Kd", moves=["pass", "draw upcard", "discard 9c"])
+    rng = random.Random(0)
+    for _ in range(50):
+        world = match.resample(0, rng)
+        assert "9c" in hidden(world, 3)
+        assert "Kd" not in hidden(world, 3)
+        assert isinstance(world, OpenSpielMatch)
+        assert CARDS.index("Kd") in world.state.hands()[1]
+
+
+def test_what_a_knocker_keeps_is_any_deadwood_within_the_limit() -> None:
+    """Seat 1 knocked with the meld 5c 5d 5h and two more cards: every pair that counts ten or less is as likely."""
+    mine, theirs = ["Ks", "Qs", "9s", "8c", "7d"], ["5c", "5d", "5h", "Ac", "3d"]
+    moves = ["draw upcard", "knock", "discard Kd", "meld 5c 5d 5h", "pass"]
+    match = gin(5, *mine, *theirs, "Kd", moves=["pass", *moves])
+    assert match.to_move() == (0,)
+    unseen = [card for card in CARDS if card not in [*mine, "5c", "5d", "5h", "Kd"]]
+    counts = {card: min(10, RANKS.index(card[0]) + 1) for card in unseen}
+    pairs = {" ".join(sorted(p)) for p in itertools.combinations(unseen, 2) if counts[p[0]] + counts[p[1]] <= 10}
+    rng = random.Random(0)
+    kept: Counter[str] = Counter()
+    for _ in range(15 * len(pairs)):
+        cards = hidden(match.resample(0, rng), 5)
+        kept[" ".join(sorted(card for card in cards if card[0] != "5" or card == "5s"))] += 1
+    assert set(kept) <= pairs
+    assert abs(chi_square(kept, len(pairs))) < 4
+
+
+def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+    check_readings(
+        "gin_rummy",
+        ["draw stock", "knock", "discard 7h", "lay off As", "meld 7h 8h 9h", "meld As Ac Ad Ah"],
+        ["draw", "discard", "7h", "discard 10h", "meld 7h 8h", "meld 2h 3h 4h 5h 6h 7h", "Knock"],
+    )
+
+
+def test_both_ends_of_every_range_can_be_played() -> None:
+    bonus = (0, 100)
+    check_ends_of_ranges(
+        "gin_rummy", {"hand_size": (3, 10), "knock_card": (0, 10), "gin_bonus": bonus, "undercut_bonus": bonus}
+    )
+
+
+@pytest.mark.parametrize("name", ["gin_rummy", "gin_rummy(hand_size=7,oklahoma=True)", "gin_rummy(hand_size=3)"])
+def test_worlds_tell_the_seat_the_same_story(name: str, story: Callable[[Match, int], list[str]]) -> None:
+    check_worlds(name, 0.06, 12, story)
+
+
+def test_nothing_leaks() -> None:
+    check_nothing_leaks("gin_rummy(hand_size=3)", 4)
+
+
+def test_a_bit_of_what_is_hidden_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_hint_is_found("gin_rummy(hand_size=3)", 4, lambda state, seat: sum(state.hands()[1 - seat]) % 2, monkeypatch)
