@@ -199,7 +199,7 @@ def test_the_doctor_says_what_is_so() -> None:
         "works": False,
         "isolates": False,
         "lets": [],
-        "reason": "the program bwrap is not there",
+        "reason": "the program bwrap is not installed",
     }
 
 
