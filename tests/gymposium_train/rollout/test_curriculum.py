@@ -119,7 +119,7 @@ def test_where_nobody_can_say_how_good_it_was_there_is_one_stage(
     check_stages(stages, [together])
     monkeypatch.setattr(together, "utility_range", (0.0, float("inf")))
     check_stages([Stage()], [together])
-    with pytest.raises(BadOption, match="its returns have no end"):
+    with pytest.raises(BadOption, match="its returns are unbounded"):
         check_stages(stages, [together])
 
 

@@ -1,8 +1,7 @@
-"""The table `[engine]`: its own settings and those of the engine that its `kind` chooses."""
+"""The table `[engine]` of a config: settings that all engines have, and those of the engine that `kind` names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache, partial
 from typing import Any, ClassVar, Literal, get_type_hints
@@ -13,11 +12,12 @@ from pydantic_core import PydanticUndefined
 from gymposium.errors import UnknownName
 from gymposium.plugins.host import host
 from gymposium_train.settings import Settings
-from gymposium_train.variants import Kinds, Variants
+from gymposium_train.variants import Variants
 
 
 class Engine(Settings):
-    """What samples the rollouts. There is a subclass for each engine, with the fields of its settings."""
+    """The engine that samples the rollouts. Each engine has a subclass, made at runtime, with the fields of its
+    settings."""
 
     kind: str
     """Which engine is used."""
@@ -36,7 +36,7 @@ class Engine(Settings):
         return self.own_class(**{field.name: getattr(self, field.name) for field in fields(self.own_class)})
 
     def __reduce__(self) -> Any:
-        """Pickle it by its values, since its class is made in each process."""
+        """Pickle the values, since each process makes the class anew."""
         return partial(engine_table, **dict(self)), ()
 
     @model_validator(mode="after")
@@ -45,13 +45,14 @@ class Engine(Settings):
         return self
 
 
-def _kinds() -> Kinds:
+def _kinds() -> dict[str, Any]:
     return {name: _table(name, spec.summary, host().settings(spec)) for name, spec in host().engines.items()}
 
 
 @cache
 def _table(name: str, summary: str, own: Any) -> type[Engine]:
-    """The table of an engine: a field for each field of its dataclass, with type, default and docstring."""
+    """The settings class of an engine: `Engine` with a field for each field of the engine's own dataclass, with its
+    type, default and docstring."""
     schema = create_model("Described", __base__=Settings, own=(own, ...)).model_json_schema()["$defs"][own.__name__]
     kind = (Literal[name], Field(default=name, description="Which engine is used."))
     hints, own_fields = get_type_hints(own), dict[str, Any](kind=kind)
@@ -71,8 +72,8 @@ ENGINES = Variants(Engine, _kinds, default="shared")
 
 
 def engine_table(kind: str, **values: Any) -> Engine:
-    """The table of an engine with these settings. Raises `UnknownName` for an engine that no plugin has."""
-    tables: Mapping[str, Any] = _kinds()
+    """The table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
+    tables = _kinds()
     if kind not in tables:
         raise UnknownName("engine", kind, tables)
     table: Engine = tables[kind](**values)

@@ -34,12 +34,13 @@ class Kl(Settings):
     terms of the loss (Schulman, 2020), each token weighted by its importance ratio, since batches are off-policy from
     the second optimizer step on."""
     refresh: int | None = Field(default=None, ge=1)
-    """Number of steps after which the reference becomes the current policy, again and again; never if left out."""
+    """Number of steps between two updates of the reference to the current policy; it is never updated if this is left
+    out."""
 
 
 class Sft(Settings):
-    """Auxiliary imitation: the data of the cold start are also learned from during reinforcement learning. Without this
-    table they are not."""
+    """Auxiliary imitation: the data of the cold start are also used during reinforcement learning. Without this table
+    they are not."""
 
     weight: float = Field(gt=0.0)
     """Weight of the imitation loss."""
@@ -51,14 +52,14 @@ class Mismatch(Settings):
     """How the difference between the engine's log-probabilities and the learner's is handled."""
 
     kind: str
-    """Which log-probabilities the policy's ratios are taken against, with every `kl.estimator`."""
+    """The log-probabilities that the policy's ratios are taken against, with every `kl.estimator`."""
 
 
 class Bypass(Mismatch):
     """Ratios are taken against the engine's log-probabilities."""
 
     kind: Literal["bypass"] = "bypass"
-    """Which log-probabilities the policy's ratios are taken against, with every `kl.estimator`."""
+    """The log-probabilities that the policy's ratios are taken against, with every `kl.estimator`."""
 
 
 class Decoupled(Mismatch):
@@ -66,7 +67,7 @@ class Decoupled(Mismatch):
     are weighted by the ratio of the learner's probability to the engine's."""
 
     kind: Literal["decoupled"] = "decoupled"
-    """Which log-probabilities the policy's ratios are taken against, with every `kl.estimator`."""
+    """The log-probabilities that the policy's ratios are taken against, with every `kl.estimator`."""
     correction: Literal["truncate", "mask"] = "truncate"
     """`truncate`: weights above `cap` are set to `cap`. `mask`: tokens whose weight is outside 1/cap … cap are left
     out."""
@@ -74,7 +75,7 @@ class Decoupled(Mismatch):
     """Bound of the weights, above 1 and, as 1/cap, below."""
     turns: float | None = Field(default=None, gt=1.0)
     """Whole turns are left out if the geometric mean of their tokens' weights is outside 1/turns … turns (Liu et al.,
-    2025); none are if this is left out."""
+    2025). No turns are left out without this setting."""
 
 
 MISMATCHES = Variants(Mismatch, lambda: {"bypass": Bypass, "decoupled": Decoupled}, default="bypass")
@@ -109,9 +110,9 @@ class Optimizer(Settings):
     """Maximum length of a row in tokens. Longer rows are dropped and counted, never cut. The default is the model's
     context."""
     layout: Literal["shared", "padded", "packed"] = "shared"
-    """How rows go through the model. `shared`: common prefixes are computed once. `padded`: rows are padded to one
-    length. `packed`: rows follow each other in one long row. All give the same gradients."""
+    """Layout of rows in a forward pass. `shared`: common prefixes are computed once. `padded`: rows are padded to one
+    length. `packed`: rows are concatenated to one long row. All give the same gradients."""
     checkpointing: bool = False
-    """Gradient checkpointing: less memory for more time. Not available with `shared`."""
+    """Whether to use gradient checkpointing, which takes less memory and more time. Not available with `shared`."""
     max_bad_steps: int = Field(default=5, ge=1)
     """Abort after this many consecutive non-finite gradients."""

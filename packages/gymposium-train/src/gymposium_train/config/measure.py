@@ -15,7 +15,7 @@ IN_WORDS: Mapping[Keep, str] = {
     "all": "all moves",
     "paid": "the moves that were paid for, and one in four others,",
 }
-"""Which moves `cold_start.keep` keeps, in words."""
+"""Description of the moves that each value of `cold_start.keep` selects."""
 
 
 class ColdStart(Settings):
@@ -31,7 +31,8 @@ class ColdStart(Settings):
     keep: Keep = "winners"
     """Which moves are imitated. `winners`: those of the winners, which are better moves in games without hidden
     information; in card games winners never fold. `all`: every move, so that no legal move is unlearned beforehand.
-    `paid`: those rewarded before the seat's next turn, and one in four of the others, for games that pay on the way."""
+    `paid`: those rewarded before the seat's next turn, and one in four of the others, for games with rewards before
+    the end."""
     batch: int = Field(default=256, ge=1)
     """Number of replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)

@@ -1,4 +1,4 @@
-"""The model that learns, and which of its weights are trained."""
+"""Settings of the model that learns, and of the weights that are trained."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Model(Settings):
     small: SmallModel = Field(default_factory=SmallModel)
     """Size of the model that is made for the run."""
     tune: Literal["lora", "full"] = "lora"
-    """What reinforcement learning trains: a LoRA on the frozen model, or all of its weights."""
+    """The weights that reinforcement learning trains: a LoRA on the frozen model, or all weights of the model."""
     load: Literal["4bit"] | None = None
     """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
     lora: Lora = Field(default_factory=Lora)
     """The LoRA, with `tune = "lora"`."""
     trust_remote_code: bool = False
-    """Run Python code from the model's directory. It has all rights of the user who trains."""
+    """Whether to run Python code from the model's directory. It runs with all rights of the user."""
     allow_pickle: bool = False
-    """Read weights from pickles (`pytorch_model.bin`) if there are no safetensors."""
+    """Whether to read weights from pickles (`pytorch_model.bin`) if there are no safetensors."""
 
     @property
     def trust(self) -> Trust:
-        """What the files of the model are allowed to do."""
+        """The permissions of the model's files."""
         return Trust(self.trust_remote_code, self.allow_pickle)

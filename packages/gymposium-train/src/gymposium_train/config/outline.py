@@ -1,4 +1,4 @@
-"""The outline of a run: what a config would do, in a few lines, without doing any of it."""
+"""The outline of a run: what it would do, in a few lines, from its config alone."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ def outline(config: TrainConfig) -> dict[str, str]:
     downloaded; the parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
     that the model does not have."""
     games = [load_game(name) for name in config.games]
-    found = {"games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games), **_models(config)}
-    cold = config.cold_start
-    played = f"{IN_WORDS[cold.keep]} of {cold.games:,} random matches"
-    source = f"the chats in {', '.join(cold.data)}" if cold.data else played
-    found["cold start"] = f"{cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none"
-    found["steps"] = _steps(config)
-    if any(game.seats > 1 for game in games):
-        found["opponents"] = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
-    found["learning"] = f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}"
-    engine = config.engine
-    found["engine"] = f"{engine.kind}, {engine.schedule}, {_times(engine.staleness, 'step')} behind at most"
-    found["measures"] = _measures(config, alone=all(game.seats == 1 for game in games))
-    found["control"] = "as much CPU time of SFT" if config.control else "none"
-    return found
+    cold, engine = config.cold_start, config.engine
+    chats = f"the chats in {', '.join(cold.data)}"
+    source = chats if cold.data else f"{IN_WORDS[cold.keep]} of {cold.games:,} random matches"
+    opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
+    return {
+        "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),
+        **_models(config),
+        "cold start": f"{cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none",
+        "steps": _steps(config),
+        **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
+        "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
+        "engine": f"{engine.kind}, {engine.schedule}, {_times(engine.staleness, 'step')} behind at most",
+        "measures": _measures(config, alone=all(game.seats == 1 for game in games)),
+        "control": "as much CPU time of SFT" if config.control else "none",
+    }
 
 
 def _steps(config: TrainConfig) -> str:
     if not config.steps:
         return "none"
-    first, last = group_size(config, 0), group_size(config, config.steps - 1)
-    groups = config.rollout.groups
-    matches = sum(groups * group_size(config, step) for step in range(config.steps))
-    sizes = f"{first} matches" if first == last else f"{first} matches in the first and {last} in the last"
-    return f"{config.steps}, each of {_times(groups, 'group')} of {sizes}; {matches:,} matches in all"
+    sizes = [group_size(config, step) for step in range(config.steps)]
+    first, last, groups = sizes[0], sizes[-1], config.rollout.groups
+    matches = f"{first} matches" if first == last else f"{first} matches in the first and {last} in the last"
+    return f"{config.steps}, each of {_times(groups, 'group')} of {matches}; {groups * sum(sizes):,} matches in all"
 
 
 def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
-    together = sum(stage.opponents.values())
+    total = sum(stage.opponents.values())
     if len(stage.opponents) == 1:
-        shown = next(iter(stage.opponents))
+        (opponents,) = stage.opponents
     else:
-        shown = ", ".join(f"{name} {share / together:.0%}" for name, share in stage.opponents.items())
-    return shown if stage is stages[-1] else f"{shown} until the mean score is {stage.promote:g}"
+        opponents = ", ".join(f"{name} {share / total:.0%}" for name, share in stage.opponents.items())
+    return opponents if stage is stages[-1] else f"{opponents} until the mean score is {stage.promote:g}"
 
 
 def _measures(config: TrainConfig, *, alone: bool) -> str:
@@ -66,26 +66,26 @@ def _measures(config: TrainConfig, *, alone: bool) -> str:
 def _models(config: TrainConfig) -> dict[str, str]:
     """The lines on the model and its trained parameters."""
     model = config.model
-    if model.name is None:
-        every = model.small.parameters(model.small.vocabulary)
-        lora = model.small.lora_parameters(model.lora.rank, model.lora.targets)
-        counted: tuple[int, int] | None = every, lora if model.tune == "lora" else every
-    else:
-        counted = _counted(model, model.name)
-    name = model.name or "a small one, made on the spot"
     trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all of its weights"
-    if counted is None:
-        return {"model": f"{name}, which is not on this machine: it is looked for on the hub", "trained": trained}
+    counts = _small_counts(model) if model.name is None else _counts(model, model.name)
+    if counts is None:
+        return {"model": f"{model.name}, which is not on this machine: it is looked for on the hub", "trained": trained}
     loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
     return {
-        "model": f"{name}, {counted[0]:,} parameters{loaded}",
-        "trained": f"{trained}, {counted[1]:,} parameters",
+        "model": f"{model.name or 'a small one, made on the spot'}, {counts[0]:,} parameters{loaded}",
+        "trained": f"{trained}, {counts[1]:,} parameters",
     }
 
 
-def _counted(model: Model, name: str) -> tuple[int, int] | None:
-    """The numbers of parameters and of trained parameters of a named model; None if it is not on this machine. It is
-    made on torch's `meta` device, which has no memory."""
+def _small_counts(model: Model) -> tuple[int, int]:
+    """The numbers of parameters and of trained parameters of the small model."""
+    total = model.small.parameters(model.small.vocabulary)
+    return total, model.small.lora_parameters(model.lora.rank, model.lora.targets) if model.tune == "lora" else total
+
+
+def _counts(model: Model, name: str) -> tuple[int, int] | None:
+    """The numbers of parameters and of trained parameters of a named model; None if it is not on this machine. The
+    model is made on torch's `meta` device, which has no memory."""
     import torch  # heavy, and needed only to read a model that is named
     from transformers import AutoModelForCausalLM
 
@@ -99,11 +99,11 @@ def _counted(model: Model, name: str) -> tuple[int, int] | None:
         made: Any = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
             architecture, trust_remote_code=model.trust_remote_code
         )
-        every = sum(parameter.numel() for parameter in made.parameters())
+        total = sum(parameter.numel() for parameter in made.parameters())
         if model.tune == "lora":
             targets = model.lora.targets
             made = attach_lora(made, rank=model.lora.rank, alpha=model.lora.alpha, seed=0, targets=targets)
-    return every, sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
+    return total, sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
 
 
 def _times(number: int, what: str) -> str:

@@ -13,7 +13,7 @@ from gymposium.errors import BadOption
 from gymposium_train.config.schema import Node, inside, kind_of, plain, variants, whole
 
 BACK_TO_DEFAULT = object()
-"""The value of `NAME=`, which restores the default."""
+"""The value of an override `NAME=`, which restores the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Override:
 
 
 def parse(text: str) -> Override:
-    """Read `NAME=VALUE`. The name is a dotted key of TOML (names with more than letters, digits, - and _ are quoted),
-    and the value is TOML; a value that is not TOML is text, so a bare word needs no quotes. Raises `BadOption`."""
+    """Read `NAME=VALUE`. The name is a dotted TOML key (a part with other characters than letters, digits, - and _ is
+    quoted). The value is TOML; a value that is not TOML is text, so a bare word needs no quotes. Raises `BadOption`."""
     for cut, character in enumerate(text):
         if character == "=" and (path := _path(text[:cut])):
             return Override(path, _value(text, text[cut + 1 :].strip()), text)
@@ -36,13 +36,14 @@ def parse(text: str) -> Override:
 
 
 def _path(key: str) -> tuple[str, ...]:
+    """The parts of a dotted TOML key; empty if the text is not one key."""
     try:
-        found: Any = tomllib.loads(f"{key} = 0")
+        table: Any = tomllib.loads(f"{key} = 0")
     except ValueError:
         return ()
     path = []
-    while isinstance(found, dict) and len(found) == 1:
-        [(name, found)] = found.items()
+    while isinstance(table, dict) and len(table) == 1:
+        [(name, table)] = table.items()
         path.append(name)
     return tuple(path)
 
@@ -51,61 +52,56 @@ def _value(text: str, value: str) -> Any:
     if not value:
         return BACK_TO_DEFAULT
     try:
-        found = tomllib.loads(f"value = {value}")
+        table = tomllib.loads(f"value = {value}")
     except ValueError as error:
         if value[0] in "[{\"'":
             raise BadOption(f"{text}: the value is not TOML ({error}). Text within it stands in quotes.") from error
         return value
-    if len(found) > 1 or isinstance(found["value"], date | datetime | time):
+    if len(table) > 1 or isinstance(table["value"], date | datetime | time):
         return value
-    return found["value"]
+    return table["value"]
 
 
 def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
-    """Return a copy of the config's data with these settings in it. Another `kind` of a table begins that table anew,
-    since it has other settings. Raises `BadOption` for a setting that is given twice, and for a path that leads
-    nowhere."""
+    """Return a copy of the config's data with these settings. If the `kind` of a table changes, the table's other
+    settings are removed, since they belong to the old kind. Raises `BadOption` for a setting that is given twice, and
+    for a path that leads nowhere."""
     data, paths = deepcopy(data), set()
     for override in sorted(overrides, key=lambda override: override.path[-1] != "kind"):  # these clear tables
         if override.path in paths:
             raise BadOption(f"{override.written}: {'.'.join(override.path)} is given twice. Give it once.")
         paths.add(override.path)
-        _place(data, whole(), override, 0)
+        _set(data, override)
     return data
 
 
-def _place(data: Any, node: Node | None, override: Override, depth: int) -> None:
-    """Set what the path names from `depth` on, in the table or list that it leads through so far."""
-    name, here = override.path[depth], ".".join(override.path[:depth])
-    last = depth + 1 == len(override.path)
-    if isinstance(data, list):
-        if not (name.isdecimal() and int(name) < len(data)):
-            raise BadOption(f"{override.written}: {here} has {len(data)} entries, counted from 0; {name} is not one.")
-        if last:
-            if override.value is BACK_TO_DEFAULT:
+def _set(data: Any, override: Override) -> None:
+    """Set the value of an override in the tables and lists of a config's data; missing tables are added."""
+    node: Node | None = whole()
+    for depth, name in enumerate(override.path):
+        last, here = depth + 1 == len(override.path), ".".join(override.path[:depth])
+        key: Any = name
+        if isinstance(data, list):
+            if not (name.isdecimal() and int(name) < len(data)):
+                raise BadOption(
+                    f"{override.written}: {here} has {len(data)} entries, counted from 0; {name} is not one."
+                )
+            if last and override.value is BACK_TO_DEFAULT:
                 raise BadOption(f"{override.written}: an entry of a list has no default. Give all of {here}.")
-            data[int(name)] = override.value
-            return
-        _place(data[int(name)], node and inside(node, int(name)), override, depth + 1)
-    elif isinstance(data, dict):
-        if last:
-            value = _default(node, name) if override.value is BACK_TO_DEFAULT else override.value
-            if name == "kind" and node is not None and variants(node) and value != kind_of(plain(node), data):
-                data.clear()
-            if override.value is BACK_TO_DEFAULT:
-                data.pop(name, None)
-            else:
-                data[name] = override.value
-            return
-        below = node and inside(node, name, data)
-        if data.get(name) is None:
-            default = _default(node, name, data)
-            data[name] = deepcopy(default) if isinstance(default, list | dict) else {}
-        _place(data[name], below, override, depth + 1)
-    else:
-        raise BadOption(f"{override.written}: {here} is {data!r}, which has no settings within it.")
-
-
-def _default(node: Node | None, name: str, data: Any = None) -> Any:
-    below = node and inside(node, name, data)
-    return below.get("default") if below else None
+            key = int(name)
+        elif not isinstance(data, dict):
+            raise BadOption(f"{override.written}: {here} is {data!r}, which has no settings within it.")
+        below = node and inside(node, key, data)
+        default = below.get("default") if below else None
+        if not last:
+            if isinstance(data, dict) and data.get(name) is None:
+                data[name] = deepcopy(default) if isinstance(default, list | dict) else {}
+            data, node = data[key], below
+            continue
+        value = default if override.value is BACK_TO_DEFAULT else override.value
+        if name == "kind" and node is not None and variants(node) and value != kind_of(plain(node), data):
+            data.clear()
+        if override.value is BACK_TO_DEFAULT:
+            data.pop(name, None)
+        else:
+            data[key] = value

@@ -14,13 +14,13 @@ class Prompting(Settings):
     """The prompts of the model and the form of its replies."""
 
     prompt: Style = "compact"
-    """How much the prompt explains of the game."""
+    """Amount of explanation in the prompt."""
     reply: str = "move"
     """Form of the replies: move, tags or json."""
     context: str = "state"
     """The part of the match so far that a prompt contains: state, full, truncated or last-K."""
     thinking: bool = False
-    """Let the model think before it replies, if its chat template supports that."""
+    """Whether the model thinks before it replies, if its chat template supports that."""
     max_tokens: int = Field(default=8, ge=1)
     """Maximum length of a reply in tokens. A longer one is cut off and counts as failed."""
     temperature: float = Field(default=1.0, gt=0.0)
@@ -38,8 +38,8 @@ class RolloutSettings(Settings):
     group_size: int = Field(default=128, ge=1)
     """Number of matches in a group of the first step."""
     growth: float = Field(default=6.0, ge=1.0)
-    """Ratio of the group sizes of the last and the first step. Groups grow geometrically, because a better policy wins
-    nearly always and then needs more matches to tell moves apart. 1: the size is constant."""
+    """Ratio of the group size in the last step to that in the first. Groups grow geometrically: a good policy wins
+    nearly all matches, so more of them are needed to tell moves apart. 1: the size is constant."""
 
 
 Share = Annotated[float, Field(gt=0.0)]
@@ -68,5 +68,5 @@ class Pool(Settings):
     size: int = Field(default=8, ge=1)
     """Maximum number of kept versions; the oldest is dropped."""
     prioritise: Literal["uniform", "hard", "even"] = "hard"
-    """Which versions are met more often. `uniform`: all alike. `hard`: those that beat the learner. `even`: those of
+    """The versions that are met more often. `uniform`: none. `hard`: those that beat the learner. `even`: those of
     equal strength (Vinyals et al., 2019)."""

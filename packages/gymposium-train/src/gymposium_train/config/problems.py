@@ -13,21 +13,22 @@ from gymposium_train.config.schema import Path, at, dotted, nearest, wanted
 
 
 class BadConfig(BadOption):
-    """Settings that are refused. `problems` are sentences, each of which begins with the path of its setting."""
+    """Raised for a config that is refused. `problems` are sentences, each of which begins with the path of a
+    setting."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
-        first, *more = self.problems
-        text = "\n".join(f"  {problem}" for problem in self.problems)
-        super().__init__(f"{len(self.problems)} settings cannot be as they are:\n{text}" if more else first)
+        text = "\n  ".join([f"{len(self.problems)} settings cannot be as they are:", *self.problems])
+        super().__init__(text if len(self.problems) > 1 else self.problems[0])
 
 
 def explained(error: ValidationError, data: Any) -> BadConfig:
-    """Pydantic's errors for these data as sentences: the path, the value, and what may be given instead."""
+    """The error of a config from pydantic's errors for these data. Each sentence has the path, the value, and the
+    values that are allowed."""
     errors = error.errors(include_url=False)
-    # a list with a wrong entry is reported as too short as well
+    # pydantic reports a list with a wrong entry as too short as well
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
-    # a setting of several types is reported once for each of them
+    # pydantic reports a setting of several types once for each of them
     return BadConfig(dict.fromkeys(_sentence(details, data) for details in errors if details["loc"] not in outer))
 
 
@@ -37,16 +38,16 @@ def _sentence(details: Any, data: Any) -> str:
     if details["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{dotted(path)}: there is no such setting. {nearest(path, data)}"
     if node is None and (table := at(path[:-1], data)) is not None and "anyOf" in table:
-        path, node = path[:-1], table  # pydantic appends which of the types it tried
+        path, node = path[:-1], table  # pydantic appends the type that it tried
     if details["type"] == "missing" and node is not None:
         return f"{dotted(path)} is missing. It must be {wanted(node)}."
     setting = f"{dotted(path)} = {shown(details['input'])}" if path else "The config"
-    if details["type"] == "value_error" or node is None:  # a sentence of ours, from the settings' own class
+    if details["type"] == "value_error" or node is None:  # our own text, from a settings class
         return f"{setting}: {details['msg'].removeprefix('Value error, ')}"
     return f"{setting}: it must be {wanted(node)}."
 
 
 def shown(value: Any) -> str:
-    """A value on one line, cut if it is long."""
+    """A value as one line of JSON, at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,5 +1,7 @@
-"""Read a config from text, files, plain data and single settings. Nothing is converted, and all problems are reported
-at once: unknown names with the nearest one, wrong types, values out of range."""
+"""Reading of configs from text, files, plain data and single settings.
+
+Values are not converted to other types. All problems are reported at once: unknown names with the nearest one, wrong
+types, values out of range."""
 
 from __future__ import annotations
 
@@ -21,42 +23,43 @@ from gymposium_train.config.writing import as_data
 
 
 def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> TrainConfig:
-    """The config of nested plain data, with these settings in place of its own. Raises `BadConfig`, and `BadOption` for
-    a setting that leads nowhere."""
+    """The config of nested plain data, with these overrides. Raises `BadConfig`, and `BadOption` for an override whose
+    path leads nowhere."""
     data = applied(dict(data), overrides)
-    if strange := [f"{schema.dotted(path)} = {shown(value)}: {why}" for path, value, why in _strange(data)]:
-        raise BadConfig(strange)
+    if problems := [f"{schema.dotted(path)} = {shown(value)}: {why}" for path, value, why in _strange(data)]:
+        raise BadConfig(problems)
     try:
-        # by way of JSON, where a list is a tuple's only form, so that strict takes it
+        # through JSON: there strict validation reads a list as a tuple
         return TrainConfig.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
         raise explained(error, data) from None
 
 
 def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
-    """The config with some settings changed, read as any other: `changed(config, "steps=5")`. Raises as `config_from`
-    does, and `BadOption` for what is not of the form NAME=VALUE."""
+    """The config with some settings changed: `changed(config, "steps=5")`. Raises as `config_from` does, and
+    `BadOption` for text that is not of the form NAME=VALUE."""
     return config_from(as_data(config), map(parse, overrides))
 
 
 def config_from_toml(text: str) -> TrainConfig:
-    """The config that a TOML text is. Raises `BadConfig`, and `BadOption` for what is no TOML."""
+    """The config in a TOML text. Raises `BadConfig`, and `BadOption` for text that is not TOML."""
     return config_from(_parsed("The config", text, is_json=False))
 
 
 def config_from_json(text: str) -> TrainConfig:
-    """The config that a run's `config.json` is. Raises `BadConfig`, and `BadOption` for what is no JSON."""
+    """The config in a JSON text, such as a run's `config.json`. Raises `BadConfig`, and `BadOption` for text that is
+    not JSON."""
     return config_from(_parsed("The config", text, is_json=True))
 
 
 def read_config(path: Path) -> TrainConfig:
-    """The config in a file: TOML, or JSON where its name ends in `.json`. Raises as those do, and `BadOption` where
-    there is no such file."""
+    """The config in a file: JSON if its name ends in `.json`, else TOML. Raises `BadConfig`, and `BadOption` for a file
+    that cannot be read."""
     return config_from(read_data(path))
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """What a config file holds, not looked at yet. Raises `BadOption`."""
+    """The data in a config file, not validated. Raises `BadOption` for a file that cannot be read or parsed."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -66,17 +69,17 @@ def read_data(path: Path) -> dict[str, Any]:
 
 def _parsed(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
     try:
-        found = json.loads(text) if is_json else tomllib.loads(text)
+        data = json.loads(text) if is_json else tomllib.loads(text)
     except ValueError as error:
         raise BadOption(f"{what} is not {'JSON' if is_json else 'TOML'}: {error}") from error
-    if not isinstance(found, dict):
-        raise BadOption(f"{what} is not a table of settings, but {shown(found)}.")
-    return found
+    if not isinstance(data, dict):
+        raise BadOption(f"{what} is not a table of settings, but {shown(data)}.")
+    return data
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge data, later layers over earlier ones. Tables are merged; anything else, lists too, is replaced, and so is a
-    table of another `kind`, which has other settings."""
+    """Merge the data of several configs; later ones override earlier ones. Tables are merged, unless their `kind`
+    differs. Everything else is replaced, lists too."""
     data: dict[str, Any] = {}
     for layer in layers:
         for name, value in layer.items():
@@ -92,7 +95,7 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _strange(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, Any, str]]:
-    """Values that TOML or Python can express and no setting can have."""
+    """Values that TOML or Python can express but no setting can have: the path, the value and the reason."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             yield from _strange(value, (*path, str(name)))

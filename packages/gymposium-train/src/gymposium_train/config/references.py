@@ -1,5 +1,5 @@
-"""Checks of the names in a config that plugins, files and the hub must know (games, players, rewards, loggers, models),
-and of what must be installed for it."""
+"""Checks of a config against what is installed and available: games, players, rewards, loggers, files, models and
+engines."""
 
 from __future__ import annotations
 
@@ -46,17 +46,19 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     for file in config.cold_start.data:
         if not Path(file).is_file():
             yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
-    if any(game.seats > 1 for game in games):
-        for where, name in _opponents(config):
-            if not _is_model(name):
-                yield from _problem(where, make_player, name)
-            if name.startswith("mcts-"):
-                for game in games:
-                    if game.seats > 1:
-                        yield from _problem(where, refuse, game, name)
+    shared = [game for game in games if game.seats > 1]
+    for where, name in _opponents(config) if shared else ():
+        if not _is_model(name):
+            yield from _problem(where, make_player, name)
+        for game in shared if name.startswith("mcts-") else ():
+            yield from _problem(where, refuse, game, name)
     if len(games) == len(config.games):
         yield from _problem("stages", check_stages, config.stages, games)
         yield from _shares(config, games)
+
+
+def _load(games: list[Game], name: str) -> None:
+    games.append(load_game(name))
 
 
 def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
@@ -65,8 +67,8 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def missing(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each model that is missing, of the learner or of an opponent, and for what is missing to load or
-    serve it. The hub may be asked, and opponents' models are loaded."""
+    """A sentence for each model of the learner or of an opponent that is missing, and for each package or server that
+    is missing to load or serve it. This may ask the hub, and loads the models of opponents."""
     for where, name in _opponents(config):
         if _is_model(name):
             yield from _problem(where, make_player, name)
@@ -82,17 +84,17 @@ def missing(config: TrainConfig) -> Iterator[str]:
 
 
 def _learner(model: Model, name: str) -> Iterator[str]:
-    """Problems of the learner's model: it is missing, or has no such layers for the LoRA."""
-    from gymposium_agents.loading import skeleton  # brings torch
+    """Problems of the learner's model: it is missing, or lacks the layers for the LoRA."""
+    from gymposium_agents.loading import skeleton  # imports torch
     from gymposium_agents.lora.attach import check_targets
 
     try:
-        found = skeleton(name, model.trust)
+        layers = skeleton(name, model.trust)
     except GymposiumError as error:
         yield f"model.name: {error}"
         return
     if model.lora.targets is not None:
-        yield from _problem("model.lora.targets", check_targets, found, model.lora.targets)
+        yield from _problem("model.lora.targets", check_targets, layers, model.lora.targets)
 
 
 def check_servable(config: TrainConfig) -> None:
@@ -117,7 +119,7 @@ def check_servable(config: TrainConfig) -> None:
 
 
 def _check_gpus(engine: VllmSettings) -> None:
-    """Raise `GymposiumError` if learner and server would share a GPU without being told how."""
+    """Raise `GymposiumError` if learner and server would share a GPU whose memory is not divided between them."""
     import torch
 
     from gymposium_train.config.devices import devices_problem, visible_gpus
@@ -128,12 +130,10 @@ def _check_gpus(engine: VllmSettings) -> None:
 
 
 def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
-    """Each opponent's name, with the setting that names it."""
-    for name in dict.fromkeys(name for stage in config.stages for name in stage.opponents):
-        if name not in (SELF, PAST):
-            yield "stages", name
-    for name in config.evaluation.opponents:
-        yield "evaluation.opponents", name
+    """Each opponent's name, after the setting that names it."""
+    names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
+    yield from (("stages", name) for name in names if name not in (SELF, PAST))
+    yield from (("evaluation.opponents", name) for name in config.evaluation.opponents)
 
 
 def _is_model(player: str) -> bool:
@@ -143,22 +143,15 @@ def _is_model(player: str) -> bool:
 def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
     """Problems of numbers of matches that cannot be shared evenly between the seats of a game."""
     measures = config.evaluation
-    counted = {"matches": measures.matches}
-    if set(measures.opponents) - {"random"}:
-        counted["search_matches"] = measures.search_matches
-    if measures.every:
-        counted["curve_matches"] = measures.curve_matches
+    used = {"matches": True, "search_matches": {*measures.opponents} != {"random"}, "curve_matches": measures.every > 0}
     for game in games:
-        for name, matches in counted.items():
-            yield from _problem(f"evaluation.{name}, for {game.name}", check_share, matches, game)
-
-
-def _load(games: list[Game], name: str) -> None:
-    games.append(load_game(name))
+        for name in (name for name, counts in used.items() if counts):
+            yield from _problem(f"evaluation.{name}, for {game.name}", check_share, getattr(measures, name), game)
 
 
 def _problem(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
-    """The error that `look` raises, after the name of its setting."""
+    """The error that `look` raises, as a sentence that begins with the name of the setting; nothing if it raises
+    none."""
     try:
         look(*arguments)
     except GymposiumError as error:

@@ -1,4 +1,4 @@
-"""The settings of a training run."""
+"""The config of a training run: its settings and their tables."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gymposium_train.settings import Settings
 
 
 class TrainConfig(Settings):
-    """The settings of a training run. Frozen and printable; a run directory holds it as `config.json`."""
+    """The config of a training run. It is frozen; a run directory holds it as `config.json`."""
 
     games: tuple[str, ...] = Field(min_length=1)
-    """The games to learn, as `gymposium list` shows them. Groups take turns over them."""
+    """The games to learn, by their names in `gymposium list`. Groups take turns over them."""
     seed: int = 0
     """Seed of all random numbers of the run."""
     steps: int = Field(default=40, ge=0)
@@ -33,10 +33,10 @@ class TrainConfig(Settings):
     """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not change the
     evaluation."""
     control: bool = False
-    """Also spend the CPU time of the reinforcement learning on more SFT, for comparison."""
+    """Whether to also spend the CPU time of the reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)
     engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
-    """What samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
+    """The engine that samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
     asking: Prompting = Field(default_factory=Prompting)
     rollout: RolloutSettings = Field(default_factory=RolloutSettings)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)

@@ -1,14 +1,14 @@
-"""The JSON schema of `TrainConfig`, looked up by path: what a setting may be, in the same words for errors and for the
-reference.
+"""The JSON schema of `TrainConfig`, looked up by path. It gives errors and the reference the same description of what a
+setting may be.
 
-Paths are tuples of names, with a number for an entry of a list: `("stages", 0, "promote")`, written `stages.0.promote`.
-Where the `kind` of a table decides which settings it has, the data of the config say which they are.
+A path is a tuple of names, with a number for an entry of a list: `("stages", 0, "promote")`, written
+`stages.0.promote`. If the settings of a table depend on its `kind`, the config's data decide which ones it has.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -19,11 +19,12 @@ from gymposium_train.config.root import TrainConfig
 Node = Mapping[str, Any]
 """The JSON schema of a setting or a table."""
 Path = tuple[str | int, ...]
+"""The names that lead from the config to a setting or a table."""
 
 
 def whole() -> Node:
-    """The JSON schema of `TrainConfig`, made from types, ranges and docstrings, with the kinds of all loaded
-    plugins."""
+    """The JSON schema of `TrainConfig`, generated from types, ranges and docstrings. Its unions have the kinds of all
+    loaded plugins."""
     return _whole((*host().credits, *host().objectives, *host().engines))
 
 
@@ -43,7 +44,7 @@ def _name(key: str | int) -> str:
 
 
 def plain(node: Node) -> Node:
-    """The node with references followed, and without the null of a setting that may be left out."""
+    """The node with references resolved, and without the null type of an optional setting."""
     if "$ref" in node:
         target: Node = whole()["$defs"][node["$ref"].rpartition("/")[2]]
         return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
@@ -55,23 +56,23 @@ def plain(node: Node) -> Node:
 
 
 def variants(node: Node) -> dict[str, Node]:
-    """The tables that a node may be, by their `kind`; empty for a node that is no union."""
-    found = (plain(option) for option in plain(node).get("oneOf", ()))
-    return {option["properties"]["kind"]["const"]: option for option in found}
+    """The tables of a union by their `kind`; empty for a node that is not a union."""
+    options = (plain(option) for option in plain(node).get("oneOf", ()))
+    return {option["properties"]["kind"]["const"]: option for option in options}
 
 
 def kind_of(node: Node, data: Any) -> Any:
-    """The kind of a table of a union: the one that its data name, or the default."""
+    """The kind of a table of a union: the one in its data, or the default."""
     default: str = node["default"]["kind"]
     return data.get("kind", default) if isinstance(data, Mapping) else default
 
 
 def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
-    """The settings of a table, by name. The `kind` of a union may be any of its kinds."""
+    """The settings of a table by name. A union has the settings of the kind in its data, and its `kind` may be any of
+    its kinds."""
     node = plain(node)
     if not (kinds := variants(node)):
-        own: Mapping[str, Node] = node.get("properties", {})
-        return own
+        return {**node.get("properties", {})}
     description = next(iter(kinds.values()))["properties"]["kind"]["description"]
     kind = {"enum": [*kinds], "default": kind_of(node, None), "description": description}
     chosen = kind_of(node, data)
@@ -79,7 +80,7 @@ def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
 
 
 def inside(node: Node, key: str | int, data: Any = None) -> Node | None:
-    """The node under a name in a table, or at a place in a list; None if there is none."""
+    """The node of a setting in a table, or of an entry of a list; None if there is none."""
     node = plain(node)
     if node.get("type") == "array":
         return plain(node["items"])
@@ -90,14 +91,14 @@ def inside(node: Node, key: str | int, data: Any = None) -> Node | None:
 
 
 def below(data: Any, key: str | int) -> Any:
-    """The data under a name in a table, or at a place in a list; None if there are none."""
+    """The value of a setting in a table, or of an entry of a list; None if there is none."""
     if isinstance(data, Mapping):
         return data.get(key)
     return data[key] if isinstance(data, list | tuple) and isinstance(key, int) and key < len(data) else None
 
 
 def at(path: Path, data: Any = None) -> Node | None:
-    """The node of a path in a config of these data; None if there is no such setting."""
+    """The node of a path, in a config with these data; None if there is no such setting."""
     node: Node | None = whole()
     for key in path:
         node = None if node is None else inside(node, key, data)
@@ -106,7 +107,7 @@ def at(path: Path, data: Any = None) -> Node | None:
 
 
 def wanted(node: Node) -> str:
-    """What may be given, in words: `a whole number, 1 or more`."""
+    """The values that a setting may have, in words: `a whole number, 1 or more`."""
     node = plain(node)
     if "anyOf" in node:
         return ", or ".join(wanted(option) for option in node["anyOf"])
@@ -126,26 +127,28 @@ def wanted(node: Node) -> str:
 
 
 _KINDS = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
-_BOUNDS = (("minimum", "{} or more"), ("exclusiveMinimum", "above {}"), ("maximum", "{} or less"))
+_BOUNDS = {
+    "minimum": "{:g} or more",
+    "exclusiveMinimum": "above {:g}",
+    "maximum": "{:g} or less",
+    "exclusiveMaximum": "below {:g}",
+}
 
 
 def _range(node: Node) -> str:
-    bounds = [words.format(f"{node[key]:g}") for key, words in _BOUNDS if key in node]
-    if "exclusiveMaximum" in node:
-        bounds.append(f"below {node['exclusiveMaximum']:g}")
+    bounds = [words.format(node[key]) for key, words in _BOUNDS.items() if key in node]
     return f", {' and '.join(bounds)}" if bounds else ""
 
 
 def settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, Node]]:
-    """All settings with their paths, tables too, in the order of the schema; those of a union for each of its kinds.
-    The entries of a list of tables have the number 0."""
+    """All settings with their paths, tables included, in the order of the schema. A union has the settings of all its
+    kinds; an entry of a list of tables has the number 0."""
     table = whole() if node is None else node
-    kinds: list[dict[str, str]] = [{"kind": kind} for kind in variants(table)] or [{}]
-    for kind in kinds:
-        for name, property_ in properties(table, kind).items():
-            if name == "kind" and kind is not kinds[0]:
+    for number, kind in enumerate([*variants(table)] or [""]):
+        for name, schema in properties(table, {"kind": kind}).items():
+            if number and name == "kind":
                 continue  # all kinds share it
-            setting, here = plain(property_), (*path, name)
+            setting, here = plain(schema), (*path, name)
             yield here, setting
             entry = plain(setting["items"]) if setting.get("type") == "array" else setting
             if "properties" in entry or "oneOf" in entry:
@@ -153,7 +156,7 @@ def settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, 
 
 
 def nearest(path: Path, data: Any = None) -> str:
-    """A hint for a path that leads to no setting, as the end of an error: the settings that may have been meant."""
+    """A hint for an error about a path without a setting: the settings that the user may have meant."""
     *table, name = path
     node, values = at(tuple(table), data) or {}, data
     for key in table:
@@ -165,15 +168,13 @@ def nearest(path: Path, data: Any = None) -> str:
     by_name: dict[str, dict[Path, None]] = {}
     for setting, _ in settings():
         by_name.setdefault(str(setting[-1]), {})[setting] = None
-    if name in by_name:
-        return _did_you_mean(by_name[str(name)])
     siblings = sorted(properties(node, values))
-    if near := get_close_matches(str(name), siblings, n=1, cutoff=0.6):
-        return _did_you_mean((*table, match) for match in near)
-    if near := get_close_matches(str(name), by_name, n=1, cutoff=0.75):
-        return _did_you_mean(by_name[near[0]])
-    return f"Known there: {', '.join(siblings)}."
-
-
-def _did_you_mean(paths: Iterable[Path]) -> str:
-    return f"Did you mean {' or '.join(dotted(path) for path in paths)}?"
+    if name in by_name:
+        meant = [*by_name[str(name)]]
+    elif near := get_close_matches(str(name), siblings, n=1, cutoff=0.6):
+        meant = [(*table, near[0])]
+    elif near := get_close_matches(str(name), by_name, n=1, cutoff=0.75):
+        meant = [*by_name[near[0]]]
+    else:
+        return f"Known there: {', '.join(siblings)}."
+    return f"Did you mean {' or '.join(map(dotted, meant))}?"

@@ -1,4 +1,4 @@
-"""Checks of a curriculum's stages, and the names of opponents that are versions of the policy."""
+"""Checks of a curriculum's stages, and the names of opponents that are not players of their own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gymposium.games.protocol import Game
 from gymposium_train.config.play import Stage
 
 SELF = "self"
-"""The opponent that is the policy as it is now."""
+"""Name of the opponent that is the current policy."""
 PAST = "past"
-"""The opponent that is one of its past versions."""
+"""Name of the opponent that is a past version of the policy."""
 ALONE = "alone"
-"""What stands for the opponent in a game with one seat."""
+"""Name in place of an opponent in a game with one seat."""
 
 
 def check_stages(stages: Sequence[Stage], games: Sequence[Game]) -> None:
@@ -29,8 +29,8 @@ def check_stages(stages: Sequence[Stage], games: Sequence[Game]) -> None:
     unscored = next((game for game in shared if not has_score(game)), None)
     if unscored is not None and (len(stages) > 1 or any(PAST in stage.opponents for stage in stages)):
         raise BadOption(
-            f"stages: {unscored.name} is cooperative and its returns have no end, so nobody can say when the learner "
-            f"is good enough, or how good against a past version. Use one stage without {PAST!r}."
+            f"stages: {unscored.name} is cooperative and its returns are unbounded, so there is no score for the "
+            f"end of a stage or for the strength of a past version. Use one stage without {PAST!r}."
         )
 
 
@@ -52,6 +52,6 @@ def _check_stage(where: str, stage: Stage, *, first: bool, last: bool) -> None:
 
 
 def has_score(game: Game) -> bool:
-    """True if a match of the game can be scored (`gymposium.match_score`). It cannot if only the return tells how good
-    a match was and the return is unbounded."""
+    """True if a match of the game can be scored (`gymposium.match_score`). It cannot if the return is the only measure
+    of a match and is unbounded."""
     return (game.seats > 1 and game.spec.utility != "cooperative") or all(map(math.isfinite, game.utility_range))

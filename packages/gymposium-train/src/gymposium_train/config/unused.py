@@ -1,4 +1,4 @@
-"""Settings that would have no effect beside the others. They are refused: the user believed that they would."""
+"""Checks for settings that would have no effect in a config. They are refused, because the user expects an effect."""
 
 from __future__ import annotations
 

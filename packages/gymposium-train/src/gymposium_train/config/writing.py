@@ -1,4 +1,4 @@
-"""Write a config as data and as text, with every setting in it, defaults too."""
+"""Writing of configs as data and as text, with all settings, defaults included."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def as_json(config: TrainConfig) -> str:
 
 
 def as_toml(config: TrainConfig) -> str:
-    """The config as a file that `gymposium train` takes. Settings without a value are left out."""
+    """The config as a TOML file for `gymposium train`. Settings whose value is None are left out."""
     return tomlkit.dumps(config.model_dump(mode="json", exclude_none=True))
