@@ -17,7 +17,6 @@ from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import STATE
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
-from gymposium_train.run.under_way import asked
 
 GAME = "kuhn_poker"
 WEIGHTS = "weights|"
@@ -50,7 +49,7 @@ class Points(Callback):
             if name.startswith(WEIGHTS)
         }
         loaded.model.load_state_dict(weights, strict=False)  # tied weights have one name there
-        return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, asked(self._config, 1.0))
+        return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, self._config.asking.player_settings(1.0))
 
 
 def read_points(run: RunDirectory) -> list[tuple[float, float]]:

@@ -17,7 +17,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_train.config import Decoupled, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import LocalLearner, Loss, scoring
+from gymposium_train.learner import LocalLearner, Loss, scorer
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.rows import Row, Span
 
@@ -322,7 +322,7 @@ class _Largest(TorchDispatchMode):
 
 def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor as vocabulary times sampled tokens, where there are many."""
-    monkeypatch.setattr(scoring, "LOGITS_AT_ONCE", 16 * 320)
+    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 16 * 320)
     said, sizes = 64, []
     for length in (40, 400):
         row = Row(tuple(range(10, 10 + length + said)), [Span(length, length + said, (-1.0,) * said, weight=1.0)])

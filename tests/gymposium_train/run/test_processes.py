@@ -93,7 +93,7 @@ def test_two_processes_end_with_the_numbers_of_one(
     ("override", "said"),
     [
         ("engine.kind=shared", "the model that learns is in parts"),
-        ("optimizer.layout=shared", "all must run the model equally often"),
+        ("optimizer.layout=shared", "all processes must run the model equally often"),
         ("model.load=4bit", "cannot be shared out"),
     ],
 )

@@ -8,6 +8,7 @@ print(run.results())
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,17 +24,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # on use: the `gymposium` command imports this package for every verb
-    if name == "Callback":
-        from gymposium_train.callbacks import Callback
-
-        return Callback
-    if name == "TrainConfig":
-        from gymposium_train.config import TrainConfig
-
-        return TrainConfig
-    if name == "train":
-        from gymposium_train.api import train
-
-        return train
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # imported on first use: the `gymposium` command imports this package for every verb
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = {"Callback": "callbacks", "TrainConfig": "config", "train": "api"}[name]
+    return getattr(import_module(f"{__name__}.{module}"), name)

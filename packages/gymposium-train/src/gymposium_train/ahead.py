@@ -1,6 +1,6 @@
-"""Upper bound on how many steps the sampling weights lag the learner.
+"""Rollouts ahead of updates, with an upper bound on the number of steps that the sampling weights lag the learner.
 
-A version of the weights is *of step s* when it has learned from all steps before s. With a bound of k, the rollout of
+A version of the weights is *of step s* if it has learned from all steps before s. With a bound of k, the rollout of
 step s may begin as soon as the published weights are of step s - k or later. With 0 every rollout waits for the update
 before it: training is strictly on-policy, and nothing runs concurrently. With 1, one rollout is played while the
 learner updates, and so on; rollouts are then up to k steps old when they are learned from.
@@ -21,21 +21,21 @@ T = TypeVar("T")
 
 
 class BrokenOff(Exception):
-    """Ends a rollout for which nobody waits any more. It is raised in the thread that plays, and never leaves it."""
+    """Raised in the thread that plays, to end a rollout that is not needed any more. It never leaves that thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[T]):
-    """The rollout of a step, and how old its weights are."""
+    """The rollout of a step, and the age of its weights."""
 
     rollout: T
     staleness: int
-    """The largest number of steps by which the sampling weights lag the learner. Weights that were published while the
-    rollout began may have been used already."""
+    """Number of steps that the sampling weights lag the learner at most. They lag less if newer weights were published
+    while the rollout began."""
 
 
 class Ahead(Generic[T]):
-    """Plays the rollouts of `steps` ahead of their updates, in order.
+    """Plays the rollouts of `steps` in order, ahead of their updates.
 
         with Ahead(play, bound, range(first, last)) as ahead:
             for step in range(first, last):
@@ -43,9 +43,9 @@ class Ahead(Generic[T]):
                 …  # learn from taken.rollout, and publish
                 ahead.published(step)
 
-    `play` plays the rollout of a step with the weights that are published when it begins. With a bound of 0 it is
-    called by `take`, in the caller's thread; otherwise in a thread of its own, which ends with the block: a rollout
-    that is being played then goes on until it calls `go_on`."""
+    `play` plays the rollout of a step with the weights that are published when it begins. With a bound of 0 it runs in
+    `take`, in the caller's thread; otherwise it runs in another thread, which ends with the block: a rollout that is
+    being played then continues until it calls `go_on`."""
 
     def __init__(self, play: Callable[[int], T], bound: int, steps: range) -> None:
         if bound < 0:
@@ -58,7 +58,7 @@ class Ahead(Generic[T]):
         self._finished: deque[tuple[int, Taken[T]]] = deque()
         self._failure: BaseException | None = None
         self._ended = False
-        """Whether no further rollout is played."""
+        """True if no further rollout is played."""
         self._closed = False
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="rollouts", daemon=True) if bound else None
@@ -67,7 +67,7 @@ class Ahead(Generic[T]):
         """Wait for the rollout of this step. Raises what `play` raised."""
         if self._thread is None:
             return Taken(self._play(step), 0)
-        if self._thread.ident is None:  # here, since Ctrl-C in `__enter__` would leave it behind
+        if self._thread.ident is None:  # not in `__enter__`: Ctrl-C there would leave the thread running
             self._thread.start()
         with self._changed:
             self._changed.wait_for(lambda: self._finished or self._ended)
@@ -84,17 +84,9 @@ class Ahead(Generic[T]):
             self._changed.notify_all()
 
     def go_on(self) -> None:
-        """Call this repeatedly while a rollout is played. After the end of the block it raises `BrokenOff`."""
+        """Raise `BrokenOff` after the end of the block. Call it repeatedly while a rollout is played."""
         if self._closed:
             raise BrokenOff
-
-    def close(self) -> None:
-        """End the thread and wait for it."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        if self._thread is not None and self._thread.is_alive():
-            self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -102,26 +94,30 @@ class Ahead(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join()
 
     def _run(self) -> None:
         try:
             for step in self._steps:
-                behind = self._may_begin(step)
-                taken = Taken(self._play(step), behind)
+                staleness = self._wait_to_begin(step)
+                rollout = self._play(step)
                 with self._changed:
-                    self._finished.append((step, taken))
+                    self._finished.append((step, Taken(rollout, staleness)))
                     self._changed.notify_all()
         except BrokenOff:
-            pass  # nobody waits
-        except BaseException as error:  # noqa: BLE001  # whatever it is, it is raised where the rollout is waited for
+            pass  # the rollout is not needed
+        except BaseException as error:  # noqa: BLE001  # `take` raises it in the caller's thread
             self._failure = error
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
-    def _may_begin(self, step: int) -> int:
-        """Wait until a rollout of this step may begin. Returns how many steps the weights are behind it."""
+    def _wait_to_begin(self, step: int) -> int:
+        """Wait until the rollout of this step may begin. Returns the number of steps that the weights are behind it."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or step - self._weights <= self._bound)
             self.go_on()

@@ -1,4 +1,4 @@
-"""Train from Python."""
+"""Training from Python: `train`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ def train(
     """Do a run of this config in the directory `out`, by default a new one such as `gymposium-runs/2026-11-23-train-1`,
     or resume the run in `resume` with its own config. Returns the run directory; its `results()` are the evaluations.
 
-    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use, or is no run, and
-    `KeyboardInterrupt` where the run was interrupted, which `resume` goes on with. Where torchrun started several
-    processes, the first one does the run; in the others this helps it to learn, whatever it is given, and comes back
-    when the run is done."""
+    If torchrun started several processes, the first one does the run. In the others this function ignores its
+    arguments, helps the first one to learn, and returns when the run is done.
+
+    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use or is not a run, and
+    `KeyboardInterrupt` if the run was interrupted; `resume` continues it then."""
     if helps():
-        from gymposium_train.run.together import help_to_learn  # brings torch
+        from gymposium_train.run.together import help_to_learn  # imports torch
 
         return help_to_learn()
-    # Importing torch takes seconds: what can be refused without it is refused before.
+    # check all arguments before importing torch, which takes seconds
     if resume is not None:
         if config is not None or out is not None:
             raise BadOption("train: resume goes on with the run's own config, where it is. Leave out config and out.")
         RunDirectory.open(Path(resume))
-        from gymposium_train.run import resume_run  # brings torch
+        from gymposium_train.run import resume_run  # imports torch
 
         return resume_run(Path(resume), callbacks)
     if config is None:
@@ -44,6 +45,6 @@ def train(
     if not isinstance(config, TrainConfig):
         raise WrongType("train: config", "a TrainConfig, such as TrainConfig(games=('tic_tac_toe',))", config)
     check(config, at_hand=False)
-    from gymposium_train.run import start_run  # brings torch
+    from gymposium_train.run import start_run  # imports torch
 
     return start_run(None if out is None else Path(out), config, callbacks)

@@ -1,4 +1,4 @@
-"""Callbacks: code of the user that a run calls as it proceeds."""
+"""Callbacks: the user's code that a run calls as it proceeds."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Methods that a run calls; each does nothing until it is overridden:
+    """Base class of callbacks. A run calls its methods, which do nothing unless overridden:
 
         class Stop(Callback):
             def on_step(self, step, metrics):
                 if metrics.get("rollout/stage") == 3:
                     raise KeyboardInterrupt
 
-    They are called in the thread that trains, so it waits for them. What one raises ends the run: after
-    `KeyboardInterrupt`, as after Ctrl-C, it can be resumed."""
+    Training waits until a method returns. An exception ends the run; `KeyboardInterrupt` ends it as Ctrl-C does, so it
+    can be resumed."""
 
     def on_step(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """A step of reinforcement learning is done, counted from 1. The metrics are those that loggers get."""
+        """Called after each step of reinforcement learning, counted from 1, with the metrics that loggers get."""
 
     def on_checkpoint(self, path: Path) -> None:
-        """A checkpoint was written, whole. It is deleted when enough newer ones are there."""
+        """Called when a checkpoint is complete. It is deleted later, when there are enough newer ones."""
 
     def on_end(self, directory: RunDirectory) -> None:
-        """The run is over, its report written. Not called where the run was interrupted or failed."""
+        """Called when the run is done and its report is written; not if the run was interrupted or failed."""

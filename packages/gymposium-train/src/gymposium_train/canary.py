@@ -1,4 +1,4 @@
-"""How a run checks, after each update, that the engine plays what was learned: by which prompts, and how nearly."""
+"""The prompts by which a run checks, after each update, that the engine plays the policy that was learned."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.forward import Tokens
 
 PROMPTS = 8
-"""Prompts of a run, shared out over its games; each game has at least 2."""
+"""Number of prompts of a run, divided among its games; each game has at least 2."""
 DECISIONS = 2
-"""So many decisions of a random match are looked at."""
+"""Number of first decisions of a random match whose prompts are used."""
 MATCHES = 16
-"""So many random matches are looked through for prompts."""
+"""Maximum number of random matches that are played to find prompts."""
 
 
 def opening_prompts(
     game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
 ) -> tuple[Tokens, ...]:
-    """What is asked in the first decisions of random matches: prompts as those of the rollouts, which begin alike, so
-    that an engine answers them out of the same caches. There are `number` of them, or fewer where random matches begin
-    alike; they leave room for a reply in `context` tokens, and draw from streams of their own.
+    """Different prompts of the first decisions of random matches: `number`, or fewer if random matches begin alike.
+    They have the prefixes of rollout prompts, so an engine uses the same caches for them. Each leaves room for a reply
+    in `context` tokens. Random numbers come from separate streams.
 
-    Raises `GymposiumError` where no prompt leaves room: then there is nothing to train on either."""
-    found: dict[Tokens, None] = {}
+    Raises `GymposiumError` if no prompt leaves room; then training is impossible too."""
+    prompts: dict[Tokens, None] = {}
     shortest: int | None = None
     for n in range(MATCHES):
         for text in _texts(game, style, reader, seed, n):
             prompt = chat.prompt(text)
             shortest = min(len(prompt), shortest or len(prompt))
             if len(prompt) < context:
-                found[prompt] = None
-            if len(found) == number:
-                return tuple(found)
-    if not found:
+                prompts[prompt] = None
+            if len(prompts) == number:
+                return tuple(prompts)
+    if not prompts:
         raise GymposiumError(
             f"The model's context of {context} tokens has no room for a prompt of {game.name}: the shortest of "
             f'{MATCHES} random matches has {shortest}. Write asking.prompt = "compact", or take a model with a longer '
             f"context."
         )
-    return tuple(found)
+    return tuple(prompts)
 
 
 def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
-    """The prompts of the first decisions of a random match; of the first alone where replies are free text."""
+    """The prompts of the first decisions of a random match; of the first decision only if replies are free text."""
     rng = stream(seed, "canary", n)
     match, prompt = game.new(rng.getrandbits(48)), prompt_for(game, style, reader)
     for _ in range(DECISIONS):

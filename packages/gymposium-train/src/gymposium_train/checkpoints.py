@@ -1,10 +1,10 @@
-"""Checkpoints: staged, synced, renamed, marked complete. Weights are safetensors, nothing is pickled.
+"""Checkpoints: directories from which a run resumes with the same numbers. Tensors are safetensors; nothing is pickled.
 
-A checkpoint is a directory `step-00040` with everything that decides the next number: what the learner holds, by name
-(weights, optimizer, critic, reference, in `learner-00001.safetensors` and so on), and all else as `state.json` (steps
-done, who plays, credit's moving means, CPU seconds, the number of those files). The tensors are written and read one by
-one. Where a LoRA is trained, it lies there as PEFT and vLLM load it, too. A checkpoint counts only with its `COMPLETE`
-mark; a half-written one is named and removed.
+A checkpoint is a directory such as `step-00040`. The tensors of the learner (weights, optimizer, critic, reference) are
+in `learner-00001.safetensors` and so on, written and read one by one. Everything else is in `state.json`: steps done,
+state of the rollouts, moving means of the credit, CPU seconds, and the number of tensor files. A LoRA is also saved in
+the form that PEFT and vLLM load. A checkpoint is written to a staging directory, synced and renamed; without its mark
+`COMPLETE` it is reported and removed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from gymposium_train.learner import Learner
 
 STATE = "state.json"
 PART = 2**28
-"""Bytes of tensors in a file, unless one alone has more. So much is in memory at once, beside the learner."""
+"""Maximum number of bytes of tensors in a file and, beside the learner, in memory; a single tensor may be larger."""
 
 
 def save_checkpoint(directory: Path, learner: Learner, model: Any, state: Mapping[str, Any], *, keep: int) -> Path:
-    """Write the checkpoint of `state["step"]`, completely or not at all, and then remove all but the newest `keep`.
-    `model` is the learner's model as it is played; its LoRA is saved too, if it has one."""
+    """Write the checkpoint of `state["step"]`, completely or not at all, and remove all but the newest `keep`
+    checkpoints. `model` is the learner's model as it is played; if it has a LoRA, that is saved too."""
     target = directory / f"step-{state['step']:05d}"
     sweep(directory, "step-")
     if target.exists():
@@ -47,36 +47,35 @@ def save_checkpoint(directory: Path, learner: Learner, model: Any, state: Mappin
 
 
 def keep_newest(directory: Path, keep: int) -> list[Path]:
-    """Remove all whole checkpoints but the newest, which are given back, oldest first."""
-    found = complete_checkpoints(directory)
-    for old in found[:-keep]:
+    """Remove all complete checkpoints but the newest `keep`. Returns those, oldest first."""
+    complete = complete_checkpoints(directory)
+    for old in complete[:-keep]:
         remove_directory(old)
-    return found[-keep:]
+    return complete[-keep:]
 
 
 def complete_checkpoints(directory: Path) -> list[Path]:
-    """Checkpoints with their mark, oldest first."""
+    """The complete checkpoints, oldest first."""
     return sorted((p for p in directory.glob("step-*") if is_whole(p)), key=step_of)
 
 
 def remove_broken(directory: Path) -> list[Path]:
-    """Remove what an interrupted writer left: directories without their mark. Returns which those were."""
-    found = [*directory.glob("step-*"), *directory.glob(".step-*.partial")]
-    broken = sorted(p for p in found if p.name.startswith(".") or not is_whole(p))
+    """Remove incomplete checkpoints, which an interrupted run left. Returns their paths."""
+    broken = sorted([p for p in directory.glob("step-*") if not is_whole(p)] + [*directory.glob(".step-*.partial")])
     for path in broken:
         shutil.rmtree(path)
     return broken
 
 
 def step_of(checkpoint: Path) -> int:
-    """Steps done when it was written."""
+    """Number of steps that were done when the checkpoint was written."""
     return int(checkpoint.name.removeprefix("step-"))
 
 
 def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
-    """Put what a checkpoint holds of the learner into `learner`, and return its state.
+    """Restore the learner's tensors from a checkpoint into `learner`. Returns the state that `save_checkpoint` got.
 
-    Raises `GymposiumError` where it is another learner's."""
+    Raises `GymposiumError` if the checkpoint is of a learner with other settings."""
     state: dict[str, Any] = json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
     with ExitStack() as opened:
         files = [checkpoint / _name(number) for number in range(state.pop("files"))]
@@ -85,7 +84,7 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
 
 
 class _Tensors(Mapping[str, Tensor]):
-    """The tensors of some files by name, each read when it is asked for."""
+    """The tensors of some files by name. A tensor is read when it is accessed."""
 
     def __init__(self, files: Iterable[Any]) -> None:
         self._files = {name: file for file in files for name in file.keys()}  # noqa: SIM118 (it is no mapping)
@@ -102,7 +101,7 @@ class _Tensors(Mapping[str, Tensor]):
 
 
 def _write(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> int:
-    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`; returns the number of files."""
+    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`. Returns the number of files."""
     files = 0
     part: dict[str, Tensor] = {}
     for name, tensor in tensors:

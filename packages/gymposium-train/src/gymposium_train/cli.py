@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +27,7 @@ from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_data, preset_names, preset_summary
 
 WIDTH = 120
-"""Columns that the table of results needs; a narrower terminal wraps its lines."""
+"""Width of the table of results in columns; a narrower terminal wraps its lines."""
 
 
 def command(
@@ -38,31 +37,31 @@ def command(
         typer.Argument(
             metavar="CONFIG.toml|NAME=VALUE",
             help="A config file, and single settings, which override the file. A value is TOML, a bare word is text, "
-            "and NAME= alone restores the default.",
+            "and NAME= restores the default.",
         ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A recipe to start from; --presets lists them.")
+        str | None, typer.Option(metavar="NAME", help="A preset to start from; --presets lists them.")
     ] = None,
     game: Annotated[
-        list[str] | None, typer.Option(metavar="GAME", help="As in gymposium list. Repeat it for more games.")
+        list[str] | None, typer.Option(metavar="GAME", help="A game of gymposium list. Repeat it for more games.")
     ] = None,
     opponent: Annotated[
         str | None, typer.Option(metavar="PLAYER", help="The player of the other seats; random by default.")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="DIR|NAME", help="A model directory or hub name. Without it a small one is made."),
+        typer.Option(metavar="DIR|NAME", help="A model directory or hub name. By default a small model is made."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
     control: Annotated[
-        bool, typer.Option("--control", help="Spend the same CPU time on more SFT as well, to compare.")
+        bool, typer.Option("--control", help="Also spend the same CPU time on more SFT, to compare.")
     ] = False,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print every setting, as a config file, and what the run would do.")
+        bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
     ] = False,
     presets: Annotated[bool, typer.Option("--presets", help="List the presets.")] = False,
     as_json: JsonOption = False,
@@ -70,8 +69,8 @@ def command(
     """Train a language model to play games: cold start, reinforcement learning, measures, a report.
 
     Every setting has a name, such as optimizer.learning_rate, and a default. NAME=VALUE and the options here override
-    the config file, which overrides the preset. Another kind of a table, such as credit.kind=gae, begins that table
-    anew. --dry-run shows all settings with their values; the reference explains each one.
+    the config file, which overrides the preset. A new kind of a table, such as credit.kind=gae, resets the table's
+    other settings. --dry-run shows all settings with their values; the reference explains each one.
 
     Ctrl-C and SIGTERM stop after the current step; --resume continues from there.
 
@@ -88,8 +87,11 @@ def command(
     if presets:
         _list_presets(as_json=as_json)
         return
-    if helps():
-        _help()
+    if helps():  # torchrun started this process beside the one that does the run
+        try:
+            train()
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
         return
     if resume is not None:
         refuse_beside_resume(ctx)
@@ -113,12 +115,12 @@ def command(
 
 
 def _option(path: tuple[str, ...]) -> str:
-    """The option of the command line for a setting."""
+    """The command-line option of a setting."""
     return "--" + {"games": "game", "stages": "opponent", "name": "model"}.get(path[-1], path[-1])
 
 
 def _config(preset: str | None, given: list[str], options: list[Override]) -> TrainConfig:
-    """The config of defaults, preset, file and single settings; later ones override earlier ones."""
+    """The config from defaults, preset, file and single settings; later ones override earlier ones."""
     files, settings = [], []
     for argument in given:
         if argument.endswith((".toml", ".json")) and "=" not in argument:
@@ -135,7 +137,7 @@ def _config(preset: str | None, given: list[str], options: list[Override]) -> Tr
     layers = [preset_data(preset)] if preset is not None else []
     layers += [read_data(file) for file in files]
     data, typed = merged(*layers), [*options, *settings]
-    if "games" not in data and not any(one.path[0] == "games" for one in typed):
+    if "games" not in data and not any(override.path[0] == "games" for override in typed):
         raise BadOption("Name the game that is to be learned:  --game tic_tac_toe  (gymposium list shows all games)")
     config = config_from(data, typed)
     if files:
@@ -144,10 +146,10 @@ def _config(preset: str | None, given: list[str], options: list[Override]) -> Tr
 
 
 def _run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -> None:
-    """Start a run in a directory, or resume the run that is there, and show its results."""
+    """Start a run in a directory, or without a config resume the run there, and show its results."""
     try:
         if config is None:
-            assert directory is not None, "a run that goes on has its directory"
+            assert directory is not None, "a run is resumed from its directory"
             check_permitted(RunDirectory.open(directory)[1])
             run = train(resume=directory)
         else:
@@ -160,23 +162,14 @@ def _run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -
         _show_results(run)
 
 
-def _help() -> None:
-    """Help to learn, in a process that torchrun started in addition to the one that does the run."""
-    try:
-        train()
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-
-
 def _show_results(run: RunDirectory) -> None:
     config, results = run.open(run.path)[1], run.results()
-    found = lines(as_data(config), results)
     several = len(config.games) > 1
     headings = ("player", "against", "win", "draw", "loss", "mean return", "failed")
     table = Table(*(["game"] if several else []), *headings, box=None)
     for column in table.columns:
         column.no_wrap = True
-    for line in found:
+    for line in lines(as_data(config), results):
         draw, loss = (cell.partition(" ")[0] for cell in (line.draw, line.loss))  # all intervals are in the report
         cells = (f"{line.opponent} ({line.matches})", line.win, draw, loss, line.mean_return, line.failed)
         table.add_row(*([line.game] if several else []), line.player, *cells)
@@ -194,22 +187,18 @@ def _show_plan(config: TrainConfig, *, as_json: bool) -> None:
     if as_json:
         print_json({"config": as_data(config), "outline": planned})
         return
-    show(out(), "\n".join([*_comments(planned), "", as_toml(config).rstrip()]))
-    note("Nothing was done. The settings make sense; whether models and engine are there shows when the run begins.")
-
-
-def _comments(planned: dict[str, str]) -> Iterator[str]:
-    for name, text in planned.items():
-        yield f"# {name + ':':<12} {text}"
+    comments = [f"# {name + ':':<12} {text}" for name, text in planned.items()]
+    show(out(), "\n".join([*comments, "", as_toml(config).rstrip()]))
+    note("Nothing was done. The settings make sense; models and engine are looked for when the run begins.")
 
 
 def _list_presets(*, as_json: bool) -> None:
-    found: dict[str, Any] = {name: preset_summary(name) for name in preset_names()}
+    presets: dict[str, Any] = {name: preset_summary(name) for name in preset_names()}
     if as_json:
-        print_json(found)
+        print_json(presets)
         return
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    for name, summary in found.items():
+    for name, summary in presets.items():
         table.add_row(name, summary)
     out().print(table)
     note("Take one with --preset NAME; --dry-run shows all that it sets.")

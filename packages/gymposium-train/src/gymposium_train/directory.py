@@ -1,4 +1,4 @@
-"""The run directory: the truth about a run, and where each thing in it stands."""
+"""The run directory, which holds all files of a run."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _VERSIONS = (
 
 
 class RunDirectory:
-    """Where each thing stands:
+    """The files of a run. Its attributes are their paths.
 
-    `config.json`, `versions.json`: what decides the run. `matches/*.jsonl`: every match. `metrics.jsonl`: what each
-    step showed. `samples.jsonl`: rollouts to be looked at. `results.json`: everything measured. `base/`: the small
-    model, where one was made. `cold_start/`: the model behind its cold start. `checkpoints/`. `versions/`: past
-    versions of the policy. `adapter/`, or `model/` where all weights were trained: the result. `control/`. `dumps/`:
-    batches whose gradient was not finite. `report.html`."""
+    `config.json` and `versions.json` hold the config and the versions of software; `matches/*.jsonl` every match;
+    `metrics.jsonl` the metrics of each step; `samples.jsonl` rollouts for inspection; `results.json` all evaluations.
+    `base/` is the small model, if one was made; `cold_start/` the model after its cold start; `adapter/`, or `model/`
+    if all weights were trained, the result; `control/` the model of the control. `checkpoints/`, `versions/` (past
+    versions of the policy), `dumps/` (batches whose gradient was not finite) and `report.html` complete it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -62,72 +62,74 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path | None, config: TrainConfig) -> RunDirectory:
-        """A new run, in a new folder of `gymposium-runs` where there is no path. A directory that holds something
-        already is refused."""
+        """Create the directory of a new run, by default in `gymposium-runs`. Raises `BadOption` for a directory that is
+        not empty."""
         check_new(path)
         path = path or new_folder("train")
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
-        replace_text(run.config_file, as_json(config))  # with it there is a run to resume
+        replace_text(run.config_file, as_json(config))  # from now on the run can be resumed
         run._note_versions()
         return run
 
     @classmethod
     def open(cls, path: Path) -> tuple[RunDirectory, TrainConfig]:
-        """An existing run and its config."""
+        """Open an existing run; returns it and its config. Raises `BadOption` for a directory without a run."""
         run = cls(path)
         if not run.config_file.is_file():
             raise BadOption(f"{path} is not a run directory (it has no config.json).")
         config = read_config(run.config_file)
-        if not run.versions_file.exists():  # the run was killed at its very beginning
+        if not run.versions_file.exists():  # the run was killed just after its start
             run._note_versions()
         return run, config
 
     def _note_versions(self) -> None:
-        found = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
-        write_json(self.versions_file, found)
+        packages = {name: version(name) for name in _VERSIONS}
+        write_json(self.versions_file, {"python": platform.python_version(), **packages})
 
     def matches(self, stage: str) -> Path:
+        """The file of a stage's matches."""
         return self.path / "matches" / f"{stage}.jsonl"
 
     def recorded(self, stage: str) -> set[str]:
-        """Ids of the matches that an interrupted run has recorded; broken lines are named."""
-        found: set[str] = set()
+        """Ids of the matches that are recorded already, by an interrupted run. Broken lines are reported."""
+        ids: set[str] = set()
         if self.matches(stage).is_file():
             for _, record in read_records(self.matches(stage)):
                 if isinstance(record, Problem):
                     say(f"left as it is: {record}", style="yellow")
                 else:
-                    found.add(record.id)
-        return found
+                    ids.add(record.id)
+        return ids
 
     def results(self) -> dict[str, Any]:
-        """Everything measured so far."""
-        if not self.results_file.is_file():
-            return {}
-        found: dict[str, Any] = json.loads(self.results_file.read_text(encoding="utf-8"))
-        return found
+        """The results so far: evaluations, optima, CPU seconds; empty at first."""
+        results: dict[str, Any] = {}
+        if self.results_file.is_file():
+            results = json.loads(self.results_file.read_text(encoding="utf-8"))
+        return results
 
     def add_results(self, **more: Any) -> None:
+        """Add results; those of the same name are replaced."""
         write_json(self.results_file, {**self.results(), **more})
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Append a line to the metrics: `stage`, `step`, and what that step showed."""
+        """Append a line to the metrics file: `stage`, `step`, and the metrics of that step."""
         with LineWriter(self.metrics_file, sync=False) as file:
             file.write(json.dumps(finite(metrics), allow_nan=False))
 
     def forget(self, stage: str, step: int) -> None:
-        """Take out what an interrupted run wrote of this stage behind a step: it is done again from there on."""
+        """Remove the lines that an interrupted run wrote for later steps of this stage, which are done again."""
         _keep_lines(self.metrics_file, lambda line: line["stage"] != stage or line["step"] <= step)
         if stage == "train":
             _keep_lines(self.samples_file, lambda line: line["step"] <= step)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All metric lines; of a step that was done again after an interruption, the last. A half-written
-        line is named and passed over."""
+        """All lines of the metrics file; for a step that was done again, the last one. A half-written line is reported
+        and skipped."""
         if not self.metrics_file.is_file():
             return []
-        found: dict[tuple[str, int], dict[str, Any]] = {}
+        by_step: dict[tuple[str, int], dict[str, Any]] = {}
         lines = self.metrics_file.read_text(encoding="utf-8", errors="replace").splitlines()
         for number, line in enumerate(lines, start=1):
             try:
@@ -135,19 +137,19 @@ class RunDirectory:
             except ValueError:
                 say(f"left as it is: {self.metrics_file}:{number} is not JSON", style="yellow")
                 continue
-            found[entry["stage"], entry["step"]] = entry
-        return list(found.values())
+            by_step[entry["stage"], entry["step"]] = entry
+        return list(by_step.values())
 
 
 def is_whole(directory: Path) -> bool:
-    """Whether a directory was written to its end."""
+    """True if a directory was written completely."""
     return (directory / MARK).is_file()
 
 
 @contextmanager
 def written_whole(directory: Path) -> Iterator[Path]:
-    """A staging directory that becomes `directory` in one rename behind the block. What an interrupted writer left of
-    it is removed first."""
+    """A staging directory, which is renamed to `directory` after the block. Remains of an interrupted run are removed
+    first."""
     sweep(directory.parent, f"{directory.name}.")
     if directory.exists() and not is_whole(directory):
         shutil.rmtree(directory)
@@ -156,14 +158,14 @@ def written_whole(directory: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write by rename, so that a reader never sees half a file."""
+    """Write a JSON file by renaming, so that a reader never sees a half-written file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
 
 
 def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
-    """Write a file of lines anew with those that are wanted, and those that nobody can read; without what a killed
-    writer left of a last line."""
+    """Rewrite a file of JSON lines with those that are wanted, and those that are not JSON. A half-written last line is
+    removed."""
     if not file.exists():
         return
     with replaced(file) as staging, open(file, "rb") as old, open(staging, "wb") as new:

@@ -1,5 +1,5 @@
-"""What a person sees of a run that is under way: bars, the newest metrics and the curve so far in a terminal, plain
-lines elsewhere. Nothing of it is kept."""
+"""The display of a run in progress: progress bars and the newest metrics in a terminal, plain lines elsewhere. Nothing
+of it is stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium.visible import visible
 from gymposium_train.progress import say
 
 WIDTH = 32
-"""Values that a sparkline shows: the newest."""
+"""Number of newest values in a sparkline."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _FIRST = (
     "rollout/reward",
@@ -45,36 +45,35 @@ _FIRST = (
     "perf/seconds",
     "perf/tokens_per_second_rollout",
 )
-"""What a person wants to see first, under the learning curve's points; other metrics stand behind them, as far as there
-is room."""
+"""Metrics to show first, after the points of the learning curve. Other metrics follow if there is room."""
 
 
 class StageBar(Protocol):
-    """One stage under way."""
+    """The progress of one stage."""
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        """So many steps further; `note` says how it goes."""
+        """Advance by `steps`. `note` is a short text on the current state."""
 
 
 class View(Protocol):
-    """Who is told how a run goes."""
+    """Displays the progress of a run."""
 
     def stage(self, name: str, total: int, lines: int = 1) -> AbstractContextManager[StageBar]:
-        """A stage of `total` steps: a bar, or so many lines where there is no terminal."""
+        """Begin a stage of `total` steps: a bar in a terminal, at most `lines` lines elsewhere."""
 
     def show(self, metrics: Mapping[str, Any]) -> None:
-        """The newest metrics, by their flat names; numbers are shown, all else is passed over."""
+        """Show the newest metrics, by their flat names. Values that are not numbers are ignored."""
 
 
 class Lines:
-    """A view for logs and pipes: now and then a line."""
+    """A view for logs and pipes, which prints a few lines for each stage."""
 
     @contextmanager
     def stage(self, name: str, total: int, lines: int = 1) -> Iterator[StageBar]:
         yield _LineStage(name, total, lines)
 
     def show(self, metrics: Mapping[str, Any]) -> None:
-        """Metrics stand in their file; a stage's notes say the most important ones."""
+        """Print nothing: the most important metrics are in the notes of the stage, and all are in their file."""
 
 
 class _LineStage:
@@ -88,8 +87,8 @@ class _LineStage:
 
 
 class Terminal:
-    """A view for people: the stage under way, and a table of metrics with how they went. A stage that is done becomes a
-    line above it."""
+    """A view for terminals: the bar of the current stage, and a table of metrics with their recent values. When a stage
+    ends, its bar is replaced by a line above the table."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -120,7 +119,7 @@ class Terminal:
                 self._history.setdefault(name, deque(maxlen=WIDTH)).append(float(value))
 
     def render(self) -> RenderableType:
-        """The whole picture, not higher than the terminal."""
+        """The table and the bars, at most as high as the terminal."""
         room = self._console.size.height - len(self._bars.tasks) - 3
         names = sorted(self._history, key=_place)[: max(0, room)]
         if not names:
@@ -148,7 +147,7 @@ class _BarStage:
 
 @contextmanager
 def view() -> Iterator[View]:
-    """The view for wherever stderr goes."""
+    """The view for stderr: `Terminal` if it is a terminal, else `Lines`."""
     console = err()
     if not console.is_terminal:
         yield Lines()
@@ -159,7 +158,8 @@ def view() -> Iterator[View]:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Values as blocks, the lowest of them empty and the highest full; all alike are in the middle."""
+    """Values as a row of blocks: the lowest value is the lowest block, the highest a full one. Equal values are blocks
+    of half height."""
     low, high = min(values), max(values)
     if low == high:
         return _BLOCKS[3] * len(values)
@@ -167,13 +167,11 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def arrow(values: Sequence[float]) -> str:
-    """Where values go: the newer half's mean beside the older half's, as a share of how far all are apart."""
-    half = len(values) // 2
-    spread = max(values) - min(values)
+    """The trend of values: the mean of the newer half less that of the older half, as a share of their range."""
+    half, spread, ordered = len(values) // 2, max(values) - min(values), list(values)
     if not half or not spread:
         return "→"
-    listed = list(values)
-    change = (sum(listed[-half:]) - sum(listed[:half])) / half / spread
+    change = (sum(ordered[-half:]) - sum(ordered[:half])) / half / spread
     return "↗" if change > 0.1 else "↘" if change < -0.1 else "→"
 
 

@@ -1,13 +1,13 @@
-"""The loop, on one page.
+"""The training loop. A step has six parts:
 
-    play      groups of matches through the driver            who plays
-    rate      what each trajectory of a group gets            what is wanted
-    annotate  what the critic and the reference say of it     what was expected
-    credit    rewards to an advantage for each turn           who deserves what
-    update    the objective on the turns' tokens              who learns
-    publish   the new weights to whoever plays
+    play      groups of matches through the driver
+    rate      a reward for each trajectory of a group
+    annotate  the critic's values and the reference's log-probabilities
+    credit    rewards to an advantage for each turn
+    update    the objective on the turns' tokens
+    publish   the new weights to the engine
 
-Everything that a step draws follows from the seed and the step, so a step can be done again.
+All random numbers of a step follow from the seed and the step, so a step can be repeated.
 """
 
 from __future__ import annotations
@@ -21,22 +21,20 @@ from typing import Any
 from gymposium.errors import Unrated
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
-from gymposium_agents.forward import Tokens
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.protocol import Credit
+from gymposium_train.learner.protocol import AuxiliarySft, Pair
 from gymposium_train.reporting import credit_metrics, reward_metrics
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
 from gymposium_train.samples import Sample, rows_to_learn
 from gymposium_train.samples_file import Rated
 from gymposium_train.trainee import Trainee
 
-Pair = tuple[Tokens, Tokens]
-
 
 @dataclass(slots=True)
 class Training:
-    """Reinforcement learning under way: everything that a step reads or changes."""
+    """Reinforcement learning in progress: everything that a step reads or changes."""
 
     config: TrainConfig
     trainee: Trainee
@@ -44,28 +42,28 @@ class Training:
     credit: Credit
     reward: CheckedReward
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
-    """Called with each step, counted from 1, and its rated groups."""
+    """Function that is called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Pair]]] | None = None
-    """The batches whose imitation is added to a step's optimizer steps; None without `sft`."""
+    """Function that returns the batches to imitate in the optimizer steps of a step; None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
-    """Counts of the groups that could not be rated, by reason."""
+    """Number of groups that could not be rated, by reason."""
     source_state: dict[str, Any] = field(default_factory=dict)
-    """The state of the source after the rollout that was learned from last."""
+    """The state of the source after the newest rollout that was learned from."""
 
     def play(self, step: int) -> StepRollout[Any]:
-        """The rollout of one step, by the policy as it is published now. Only this method uses the source: another
-        thread may be learning from an earlier rollout."""
+        """The rollout of one step, by the policy that is published now. Only this method rolls out: another thread may
+        be learning from an earlier rollout."""
         started = time.perf_counter()
         rollout = self.source.roll_out(step)
         seconds = time.perf_counter() - started
-        turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
-        sampled = sum(len(turn.trace.completion.ids) for turn in turns)
+        trajectories = [trajectory for group in rollout.groups for trajectory in group.trajectories]
+        sampled = sum(len(turn.trace.completion.ids) for trajectory in trajectories for turn in trajectory.turns)
         rollout.metrics |= {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
         return rollout
 
     def learn(self, step: int, rollout: StepRollout[Any]) -> dict[str, Any]:
-        """One step of learning from a rollout. Returns its metrics; where there is nothing to learn from, there is no
-        update."""
+        """Learn from a rollout. Returns the metrics of the step. There is no update if no rows are left to learn
+        from."""
         config, learner = self.config, self.trainee.learner
         started, begun = time.perf_counter(), time.process_time()
         if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
@@ -74,23 +72,24 @@ class Training:
         rated = self._rate(rollout.groups)
         groups = [samples for _, samples in rated]
         self._annotate(groups)
-        k1 = self._k1(step)
+        # a penalty for each nat away from the reference, if it is subtracted from the rewards
+        k1 = kl_weight(config, step) if config.kl is not None and config.kl.estimator == "k1" else 0.0
         episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
         credited = self.credit(episodes)
         taught: list[Sample] = []
-        for group, deserved in zip(groups, credited, strict=True):
-            for sample, credit in zip(group, deserved or (), strict=deserved is not None):
+        for group, of_group in zip(groups, credited, strict=True):
+            for sample, credit in zip(group, of_group or (), strict=of_group is not None):
                 sample.take(credit)
                 taught.append(sample)
         longest = config.optimizer.max_row or self.trainee.player.engine.context
         rows, too_long = rows_to_learn(taught, config.objective.aggregate, longest)
-        self.keep(step + 1, [Rated(*one, deserved is None) for one, deserved in zip(rated, credited, strict=True)])
+        self.keep(step + 1, [Rated(*pair, of_group is None) for pair, of_group in zip(rated, credited, strict=True)])
         metrics: dict[str, Any] = {
             **rollout.metrics,
             **reward_metrics(groups),
             **credit_metrics(taught, critic=self._critic),
             "rollout/groups": len(rollout.groups),
-            "rollout/groups_tied": sum(one is None for one in credited),
+            "rollout/groups_tied": sum(of_group is None for of_group in credited),
             "rollout/groups_unrated": len(rollout.groups) - len(rated),
             "train/rows": len(rows),
             "train/rows_too_long": too_long,
@@ -115,11 +114,11 @@ class Training:
         return metrics | {"train/policy_version": learner.policy_version}
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must hold beside the learner's tensors, as plain data."""
+        """The state for a checkpoint as plain data, without the learner's tensors."""
         return {"rollouts": self.source_state, "credit": self.credit.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
         self.source.restore(state["rollouts"])
         self.source_state = state["rollouts"]
         self.credit.restore(state["credit"])
@@ -128,23 +127,18 @@ class Training:
     def _critic(self) -> bool:
         return self.trainee.learner.critic is not None
 
-    def _k1(self, step: int) -> float:
-        """The penalty for each nat away from the reference, if it is subtracted from the rewards."""
-        kl = self.config.kl
-        return kl_weight(self.config, step) if kl is not None and kl.estimator == "k1" else 0.0
-
     def _rate(self, groups: Sequence[Group]) -> list[tuple[Group, list[Sample]]]:
         """The groups that could be rated, each with its samples."""
         rated = self.reward.rate([group.trajectories for group in groups])
-        self.unrated.update(one.reason for one in rated if isinstance(one, Unrated))
+        self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, Unrated))
         return [
-            (group, [Sample.of(group.role, *rated) for rated in zip(group.trajectories, rewards, strict=True)])
+            (group, [Sample.of(group.role, *pair) for pair in zip(group.trajectories, rewards, strict=True)])
             for group, rewards in zip(groups, rated, strict=True)
             if not isinstance(rewards, Unrated)
         ]
 
     def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:
-        """Let the learner say what it knows of every turn, before credit is given."""
+        """Set the learner's numbers of every turn: values and log-probabilities."""
         samples = [sample for group in groups for sample in group]
         learner = self.trainee.learner
         learner.annotate([row for sample in samples for row in sample.rows])
@@ -153,7 +147,7 @@ class Training:
             for n, value in zip(cut, learner.values_after([*cut.values()]), strict=True):
                 samples[n].after = value
 
-    def _auxiliary_sft(self, step: int) -> Iterator[tuple[float, list[Pair]]] | None:
+    def _auxiliary_sft(self, step: int) -> AuxiliarySft | None:
         sft = self.config.sft
         if self.auxiliary_sft is None or sft is None:
             return None

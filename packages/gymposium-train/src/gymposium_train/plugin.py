@@ -1,4 +1,4 @@
-"""The plugin of gymposium-train: the `train` command, the engine that shares the learner's model, and the built-in
+"""The plugin of gymposium-train: the command `train`, the engine that shares the learner's model, and the built-in
 credits and objectives."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages of a run, and the handling of Ctrl-C and SIGTERM, which wait for a safe moment."""
+"""Messages of a run, and its handling of Ctrl-C and SIGTERM, which stop it at a safe moment."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def say(message: str, style: str = "") -> None:
 
 
 class Interruption:
-    """A request to stop the run, by Ctrl-C or SIGTERM. The first of these signals waits for the next safe
-    moment; a second one stops at once."""
+    """A signal handler for Ctrl-C and SIGTERM. The first signal stops the run at the next safe moment, a second one at
+    once."""
 
     def __init__(self) -> None:
         self._asked: int | None = None
@@ -36,7 +36,7 @@ class Interruption:
         os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
 
     def stop_here(self) -> None:
-        """This is a safe moment: raises `KeyboardInterrupt` where the run is to stop."""
+        """Raise `KeyboardInterrupt` if the run is to stop. Call it at safe moments."""
         if self._asked is not None:
             raise _stop(self._asked)
 
@@ -47,8 +47,8 @@ def _stop(number: int) -> KeyboardInterrupt:
 
 @contextmanager
 def interruption() -> Iterator[Interruption]:
-    """Catch Ctrl-C and SIGTERM while inside. Beside the main thread, where Python has no signals, they are left to
-    whoever runs us. Where torchrun started several processes, SIGTERM ends them at once: it sends one to each when one
+    """Handle Ctrl-C and SIGTERM inside the block. In other threads than the main one, where Python allows no handlers,
+    nothing is changed. If torchrun started several processes, SIGTERM is not handled: torchrun ends them by it when one
     has failed."""
     caught = Interruption()
     if threading.current_thread() is not threading.main_thread():

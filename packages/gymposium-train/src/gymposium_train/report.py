@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs nothing else, with the learning curves and every figure."""
+"""The report of a run: a self-contained HTML file with learning curves and all results."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TRAINING = {
     "tokens a second": {"rollout": "perf/tokens_per_second_rollout", "update": "perf/tokens_per_second_update"},
     "peak memory (MiB)": {"host": "perf/memory_host", "device": "perf/memory_device"},
 }
-"""Panels, each with the metrics that it draws, where a run has them, by their labels."""
+"""Panels by title, each with its metrics by label. Metrics that a run does not have are left out."""
 PARTS = "rollout/reward/"
 COLUMNS = 4
 
 
 def write_report(directory: RunDirectory, config: TrainConfig) -> None:
-    """Write `report.html` from what stands in the run directory."""
+    """Write `report.html` from the files of the run directory."""
     results, metrics = directory.results(), [m for m in directory.metrics() if m["stage"] == "train"]
     environment = Environment(loader=PackageLoader("gymposium_train"), autoescape=select_autoescape())
     data, steps = as_data(config), {entry["step"]: entry for entry in metrics}
@@ -80,24 +80,24 @@ def drawn(curve: LearningCurve) -> str:
 
 
 def training_curves(metrics: list[dict[str, Any]]) -> str:
-    """What the training steps showed, a panel for each figure that there is, as SVG; empty before the first step."""
+    """The metrics of the training steps as SVG, in panels; empty before the first step."""
     parts = {name.removeprefix(PARTS): name for m in metrics for name in m if name.startswith(PARTS)}
     layout = {**TRAINING, "parts of the reward, means": parts}
     panels = {
         label: {word: series for word, name in names.items() if (series := _series(metrics, name))[0]}
         for label, names in layout.items()
     }
-    panels = {label: found for label, found in panels.items() if found}
+    panels = {label: curves for label, curves in panels.items() if curves}
     if not panels:
         return ""
     figure, grid = _figure(-(-len(panels) // COLUMNS), min(COLUMNS, len(panels)))
     places = [axes for row in grid for axes in row]
-    for axes, (label, found) in zip(places, panels.items(), strict=False):
-        for name, (steps, values) in found.items():
+    for axes, (label, curves) in zip(places, panels.items(), strict=False):
+        for name, (steps, values) in curves.items():
             axes.plot(steps, values, label=name, color=None if name else _BLUE)
         axes.set_title(label, fontsize="medium")
         axes.set_xlabel("training step")
-        if any(found):
+        if any(curves):
             axes.legend(fontsize="x-small")
     for axes in places[len(panels) :]:
         axes.remove()
@@ -105,9 +105,9 @@ def training_curves(metrics: list[dict[str, Any]]) -> str:
 
 
 def _series(metrics: list[dict[str, Any]], name: str) -> tuple[list[int], list[float]]:
-    """A metric's steps and values, where it has one."""
-    found = [(m["step"], m[name]) for m in metrics if m.get(name) is not None]
-    return [step for step, _ in found], [value for _, value in found]
+    """The steps at which a metric has a value, and its values."""
+    known = [m for m in metrics if m.get(name) is not None]
+    return [m["step"] for m in known], [m[name] for m in known]
 
 
 def _figure(rows: int, columns: int) -> Any:
@@ -122,7 +122,7 @@ def _svg(figure: Any) -> str:
     from matplotlib import rc_context
 
     buffer = io.StringIO()
-    with rc_context({"svg.hashsalt": "gymposium"}):  # equal figures are equal bytes
+    with rc_context({"svg.hashsalt": "gymposium"}):  # equal figures become equal bytes
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]

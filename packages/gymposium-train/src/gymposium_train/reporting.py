@@ -13,7 +13,7 @@ from gymposium_train.objective.diagnostics import explained_variance
 from gymposium_train.samples import Sample
 
 _MAXRSS = 1 if sys.platform == "darwin" else 1024
-"""Bytes in a unit of `ru_maxrss`."""
+"""Number of bytes in a unit of `ru_maxrss`."""
 
 
 def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
@@ -43,14 +43,14 @@ def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, floa
         values = torch.tensor([span.value for span in spans], dtype=torch.float64)
         targets = torch.tensor([span.target for span in spans], dtype=torch.float64)
         explained = explained_variance(values, targets)
-        if math.isfinite(explained):  # nothing to explain where all targets are alike
+        if math.isfinite(explained):  # it is not if all targets are equal
             found["train/explained_variance"] = explained
     return found
 
 
 def peak_memory() -> dict[str, float]:
-    """The most memory that this process has held so far, in MiB: `perf/memory_host` and, if there is a GPU,
-    `perf/memory_device`, which is what torch has allocated on it."""
+    """The peak memory of this process so far, in MiB: `perf/memory_host` and, if there is a GPU, `perf/memory_device`,
+    the memory that torch has allocated on it."""
     metrics = {"perf/memory_host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS / 2**20}
     if torch.cuda.is_available():
         metrics["perf/memory_device"] = torch.cuda.max_memory_allocated() / 2**20

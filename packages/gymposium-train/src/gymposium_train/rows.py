@@ -1,12 +1,12 @@
-"""Rows: what the model read and said as streams of tokens, and what is known of each turn in them.
+"""Rows: prompts and replies as streams of tokens, with the numbers of each turn in them.
 
-Nothing is tokenized or cut here. Turns whose history only grew stand in one row, those whose history was rewritten in
-rows of their own (`gymposium_agents.rows`); a turn is one `Span` of its row, wherever that is.
+Nothing is tokenized or cut here. Consecutive turns are in one row as long as each prompt extends the tokens before it;
+a turn whose history was rewritten begins a new row (`gymposium_agents.rows`). Each turn is one `Span` of its row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -19,24 +19,23 @@ Tokens = tuple[int, ...]
 
 @dataclass(slots=True)
 class Span:
-    """One turn's sampled tokens in a row, `ids[start:stop]`, and what comes to be known of them."""
+    """The sampled tokens of one turn, `ids[start:stop]` of its row, and their numbers for learning."""
 
     start: int
     stop: int
     engine: tuple[float, ...]
-    """Log-probabilities of the tokens at the sampling temperature, as the engine that sampled them reported them."""
+    """Log-probabilities of the tokens at the sampling temperature, as reported by the engine that sampled them."""
     old: tuple[float, ...] = ()
-    """The same of the policy before the update, as the learner computes them; empty where the loss does not need
-    them."""
+    """Log-probabilities of the tokens by the learner before the update; empty if the loss does not need them."""
     reference: tuple[float, ...] = ()
-    """The same of the reference policy; empty without one."""
+    """Log-probabilities of the tokens by the reference policy; empty without a reference."""
     value: float = 0.0
-    """What the critic expected at this turn when the update began."""
+    """The critic's value of this turn before the update."""
     advantage: float = 0.0
     target: float = 0.0
-    """What the critic is fitted to."""
+    """The value that the critic is fitted to."""
     weight: float = 0.0
-    """Of each of its tokens in the loss; 0 where it is not learned from."""
+    """Weight of each token in the loss; 0 if the turn is not learned from."""
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -44,41 +43,39 @@ class Span:
 
 @dataclass(slots=True)
 class Row:
-    """A stream of tokens with the turns that were sampled in it, in order. Everything outside them was given."""
+    """A stream of tokens, with the turns that were sampled in it, in order. All other tokens are prompts."""
 
     ids: Tokens
     spans: list[Span] = field(default_factory=list)
 
     @property
     def sampled(self) -> int:
-        """Tokens that were sampled."""
+        """Number of sampled tokens."""
         return sum(map(len, self.spans))
 
     @property
     def prompt(self) -> Tokens:
-        """What was given before the first turn."""
+        """The tokens before the first turn."""
         return self.ids[: self.spans[0].start] if self.spans else self.ids
 
 
 def rows_of(turns: Sequence[TurnTokens]) -> list[Row]:
-    """The turns of one trajectory, in order, as rows; over all rows there is one span a turn, in the turns' order.
+    """The turns of one trajectory, in order, as rows. The spans of all rows are the turns, in order.
 
     Raises `GymposiumError` for a turn without a prompt, or whose log-probabilities are not one for each token."""
-    return [_row(row) for row in token_rows(turns)]
+    return [Row(row.ids, [*_spans(row)]) for row in token_rows(turns)]
 
 
-def _row(row: TokenRow) -> Row:
-    spans = []
-    for turn, group in groupby(range(len(row.ids)), key=row.turns.__getitem__):
+def _spans(row: TokenRow) -> Iterator[Span]:
+    stop = 0
+    for turn, tokens in groupby(row.turns):
+        start, stop = stop, stop + len([*tokens])
         if turn >= 0:
-            places = [*group]
-            start, stop = places[0], places[-1] + 1
-            spans.append(Span(start, stop, row.logprobs[start:stop]))
-    return Row(row.ids, spans)
+            yield Span(start, stop, row.logprobs[start:stop])
 
 
 def described(rows: Sequence[Row]) -> dict[str, Any]:
-    """Rows as plain data, for whoever looks into what was learned from them."""
+    """Rows as plain data, for the dump of a step."""
     return {
         "rows": [
             {"ids": row.ids, "turns": [{slot: getattr(span, slot) for slot in Span.__slots__} for span in row.spans]}

@@ -33,7 +33,7 @@ class TokenTrajectory(Protocol):
 
     @property
     def truncated(self) -> bool:
-        """True if it ended only because the model had no room to read on: no terminal state for learning."""
+        """True if it ended only because the model's context was full. For learning this is not a terminal state."""
         ...
 
     @property
@@ -51,8 +51,7 @@ class Sample:
     reward: Reward
     rows: list[Row]
     unanswered: Tokens | None = None
-    """The prompt that would have come next, if the trajectory was truncated. Only then can it still earn something
-    after its end."""
+    """The prompt that would have come next, if the trajectory was truncated. Only then could it still earn rewards."""
     after: float = 0.0
     """The critic's value of `unanswered`; 0 if the trajectory was not truncated."""
 
@@ -69,11 +68,10 @@ class Sample:
         return [span for row in self.rows for span in row.spans]
 
     def episode(self, *, critic: bool, k1: float = 0.0) -> Episode:
-        """The numbers from which credit is computed. `k1` is subtracted from a turn's reward for each nat that its
+        """The numbers from which credit is computed. `k1` is subtracted from a turn's reward for each nat by which its
         tokens are more likely than under the reference."""
-        spans = self.spans
-        rewards = turn_rewards(self.reward, self)
-        if critic and self.unanswered is not None:  # the critic estimates what it could still earn
+        spans, rewards = self.spans, turn_rewards(self.reward, self)
+        if critic and self.unanswered is not None:  # the critic estimates the rewards that it could still earn
             rewards = (*rewards[:-1], rewards[-1] - self.reward.cut)
         if k1:
             rewards = tuple(
@@ -95,9 +93,8 @@ class Sample:
 
 
 def rows_to_learn(samples: Sequence[Sample], aggregate: Aggregation, longest: int) -> tuple[list[Row], int]:
-    """The rows of all samples that are to be learned from, each turn with its weight in the loss, and how many rows
-    were left out for being longer than `longest` tokens: they are never cut. The weights' denominators are those of
-    all rows together."""
+    """The rows to learn from, and the number of rows that were left out because they have more than `longest` tokens;
+    rows are never cut. Sets the weight of each turn in the loss, with denominators of all rows together."""
     kept = [(n, row) for n, sample in enumerate(samples) for row in sample.rows if len(row.ids) <= longest]
     turns = [(n, span) for n, row in kept for span in row.spans]
     weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)

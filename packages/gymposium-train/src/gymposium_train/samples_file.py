@@ -1,7 +1,6 @@
-"""What is kept of rollouts to be looked at: `samples.jsonl`, a line for each group of the steps that are kept.
+"""The file of rollout samples for inspection, `samples.jsonl`: one line for each group of the kept steps.
 
-It is plain data for whoever shows it, and nothing that is learned depends on it. The page of a run's samples explains
-every field of a line (docs/reference/samples.md).
+Learning does not depend on it. The reference of samples describes every field of a line (docs/reference/samples.md).
 """
 
 from __future__ import annotations
@@ -23,43 +22,40 @@ from gymposium_train.samples import Sample
 
 FORMAT = "gymposium-samples-1"
 DIGITS = 6
-"""Of log-probabilities and advantages behind the point: what is looked at is not computed with."""
+"""Decimal places of log-probabilities, rewards and advantages in the file, which is not used for computation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A group that was rated, and what came of it."""
+    """A group whose trajectories were rated."""
 
     group: Group
     samples: Sequence[Sample]
     tied: bool
-    """Whether it teaches nothing, for instance since all its matches were paid alike."""
+    """True if nothing can be learned from it, for instance because all its rewards are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplesFile:
-    """Appends the groups of some steps to a file, each line whole."""
+    """Appends the groups of some steps to a file, line by line."""
 
     file: Path
     settings: Samples
     steps: int
-    """Of the whole run: its last one is always kept."""
+    """Number of steps of the run; the last one is always kept."""
     pieces: Callable[[Sequence[int]], Sequence[str]]
-    """The text of each token of a stream."""
+    """Function that returns the text of each token of a stream."""
     critic: bool = False
-    """Whether turns have a critic's values and targets."""
+    """Whether turns have values and targets of a critic."""
 
     def keep(self, step: int, groups: Sequence[Rated]) -> None:
-        """Write what is to be kept of a step, counted from 1."""
-        if not self._wanted(step):
+        """Write the kept groups of a step, if it is one of the kept steps. Steps are counted from 1."""
+        every = self.settings.every
+        if every == 0 or (step % every and step not in (1, self.steps)):
             return
         lines = [self._line(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
         with LineWriter(self.file, sync=False) as file:
             file.write(*lines)
-
-    def _wanted(self, step: int) -> bool:
-        every = self.settings.every
-        return every > 0 and (step in (1, self.steps) or step % every == 0)
 
     def _line(self, step: int, number: int, rated: Rated) -> str:
         group, shown = rated.group, _spread(rated.samples, self.settings.tokens)
@@ -72,15 +68,12 @@ class SamplesFile:
             "trajectories": [
                 group.trajectory_facts(n)
                 | _numbers(sample, critic=self.critic)
-                | (self._tokens(sample) if n in shown else {})
+                | ({"rows": [self._row(row) for row in sample.rows]} if n in shown else {})
                 for n, sample in enumerate(rated.samples)
             ],
         }
-        # ASCII only, as records are: a token may be half of a character
+        # ASCII only, like records: a token may be a part of a character
         return json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
-
-    def _tokens(self, sample: Sample) -> dict[str, Any]:
-        return {"rows": [self._row(row) for row in sample.rows]}
 
     def _row(self, row: Row) -> dict[str, Any]:
         return {
@@ -116,7 +109,7 @@ def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
 
 
 def _spread(samples: Sequence[Sample], most: int) -> set[int]:
-    """The places of up to so many: the best, the worst, and others evenly between them by what they got."""
+    """The indices of at most `most` samples: the best, the worst, and others evenly between them by reward."""
     order = sorted(range(len(samples)), key=lambda n: samples[n].reward.total, reverse=True)
     if len(order) <= most:
         return set(order)

@@ -1,7 +1,6 @@
-"""The base class of all settings: frozen, typed, and closed to unknown names.
+"""The base class of all settings. They are frozen and typed, and unknown names are refused.
 
-A setting that may be left out has the default None, so that a whole config can be written as TOML, which has no way to
-write None.
+An optional setting has the default None, so that a config can be written as TOML, which has no None.
 """
 
 from __future__ import annotations
@@ -10,6 +9,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Settings(BaseModel):
-    """One table of a config. The docstring of a field is its documentation in the reference."""
+    """A table of a config. The docstring of each field is its description in the reference."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)

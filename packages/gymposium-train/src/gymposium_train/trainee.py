@@ -1,4 +1,4 @@
-"""The model that learns: its learner, its players, and its past versions."""
+"""The trainee: the model that learns, with its learner, its players and its past versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer, over
-from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Policy
 from gymposium_train.canary import PROMPTS, opening_prompts
 from gymposium_train.config import Prompting, TrainConfig
@@ -28,115 +27,108 @@ from gymposium_train.publishing import Publisher, make_publisher, policy_name
 
 
 class PolicyPlayers:
-    """The players of the policy (a `PlayerSource`): of its newest version, and of past ones.
+    """The players of the policy (a `PlayerSource`): of its newest published version, and of past ones.
 
-    A player is of the version that was published last when it was taken, and stays so: matches end under the policy
-    that began them. One thread may publish while another plays (`ahead`)."""
+    A player keeps the version that was the newest when the player was made, so matches end under the policy with which
+    they began. One thread may publish while another plays (`gymposium_train.ahead`)."""
 
     def __init__(self, publisher: Publisher, chat: Chat, asking: Prompting, place: Path) -> None:
-        """`place` goes into the players' names."""
-        self._publisher, self._chat, self._place = publisher, chat, place
-        self._sampling = PlayerSettings(
-            style=asking.prompt,
-            reply=asking.reply,
-            max_tokens=asking.max_tokens,
-            context=asking.context,
-            temperature=asking.temperature,
-            thinking=asking.thinking,
-        )
-        self._best = self._sampling.with_options({"temperature": "0"})
+        """`place` is a directory for the players' names."""
+        self._publisher, self._chat, self._asking, self._place = publisher, chat, asking, place
         self._published: tuple[TokenEngine, Policy] | None = None
         self._one_at_a_time = Lock()
 
     @property
     def published(self) -> tuple[TokenEngine, Policy]:
-        """The engine and the policy that were published last."""
+        """The newest published policy, after the engine that plays it."""
         if self._published is None:
-            raise GymposiumError("Nothing was published yet, so nobody can play: call publish() first.")
+            raise GymposiumError("Nothing was published yet, so there is no player: call publish() first.")
         return self._published
 
     def publish(self, policy: Policy, check: Callable[[TokenEngine], Agreement]) -> Agreement:
-        """Let an engine play the learner's weights as `policy`. Nobody is given it before it has passed `check`."""
+        """Publish the learner's weights as `policy`. No player uses it before its engine has passed `check`."""
         with self._one_at_a_time:
             engine = self._publisher.publish(policy)
-        found = check(engine)
+        agreement = check(engine)
         self._published = engine, policy
-        return found
+        return agreement
 
     def learner(self) -> LanguageModelPlayer:
-        """Plays by the weights that were published last, and samples."""
-        return self._player("learner", *self.published, self._sampling)
+        """A player of the newest published version, which samples its replies."""
+        return self._player("learner", *self.published, self._asking.temperature)
 
     def greedy(self) -> LanguageModelPlayer:
-        """Plays by the weights that were published last, its most likely reply always."""
-        return self._player("learner", *self.published, self._best)
+        """A player of the newest published version, which always gives its most likely reply."""
+        return self._player("learner", *self.published, 0.0)
 
     def keep(self) -> Policy:
-        """Keep the version that was published last, so that it can be met again, in a resumed run too. Its files stay
-        with the run. To keep it again changes nothing."""
+        """Keep the newest published version, so that `past` can make players of it, also in a resumed run. Its files
+        stay in the run directory. Keeping it again changes nothing."""
         with self._one_at_a_time:
             _, policy = self.published
             self._publisher.keep(policy)
             return policy
 
     def past(self, policy: Policy) -> LanguageModelPlayer:
-        """A version that was kept, sampling as the learner does, until it is let go. Raises `GymposiumError` where it
-        was not kept."""
+        """A player of a kept version, which samples its replies like the learner. Raises `GymposiumError` if the
+        version was not kept."""
         with self._one_at_a_time:
             engine = self._publisher.past(policy)
-        return self._player(str(policy), engine, policy, self._sampling)
+        return self._player(str(policy), engine, policy, self._asking.temperature)
 
     def let_go(self, policy: Policy) -> None:
-        """This version is not met any more; to be called when no rollout under way meets it. Its files stay."""
+        """Release a kept version. Call it only if no running rollout uses the version. Its files stay."""
         with self._one_at_a_time:
             self._publisher.let_go(policy)
 
-    def _player(self, name: str, engine: TokenEngine, policy: Policy, how: PlayerSettings) -> LanguageModelPlayer:
-        return over(f"lm:{self._place / name}", engine, self._chat, how, policy)
+    def _player(self, name: str, engine: TokenEngine, policy: Policy, temperature: float) -> LanguageModelPlayer:
+        settings = self._asking.player_settings(temperature)
+        return over(f"lm:{self._place / name}", engine, self._chat, settings, policy)
 
 
 class Trainee:
     """The model that learns, with its players. `make_trainee` makes one.
 
-    `publish` comes first, as soon as the learner has its weights (behind a checkpoint's, where a run goes on), and then
-    after each update."""
+    Call `publish` as soon as the learner has its weights (in a resumed run those of the checkpoint), and after each
+    update."""
 
     def __init__(self, name: str, learner: Learner, model: Any, players: PolicyPlayers, canary: Canary) -> None:
-        """`name` is the name of its policies, `model` the learner's model as it is played."""
+        """`name` is the name of its policies, `model` the learner's model as it is played and saved."""
         self.learner = learner
         self.model = model
         self.players = players
-        """The players of its present and past versions."""
+        """The players of its newest and past versions."""
         self.canary = canary
-        """Sees after each publish that the engine plays the policy that learns."""
+        """The check after each publish that the engine plays the policy that learns."""
         self._name = name
 
     @property
     def engine(self) -> TokenEngine:
-        """Plays the version that was published last, for whoever names it."""
+        """The engine that plays the newest published version."""
         return self.players.published[0]
 
     @property
     def policy(self) -> Policy:
-        """The version that was published last."""
+        """The newest published version."""
         return self.players.published[1]
 
     @property
     def player(self) -> LanguageModelPlayer:
-        """Samples, for rollouts; of the version that was published last, whatever is published later."""
+        """A player of the newest published version for rollouts, which samples its replies."""
         return self.players.learner()
 
     @property
     def greedy(self) -> LanguageModelPlayer:
-        """Plays its best, to be measured; of the version that was published last."""
+        """A player of the newest published version for evaluation, which always gives its most likely reply."""
         return self.players.greedy()
 
     def publish(self) -> dict[str, float]:
-        """Let the engine play what the learner has learned, and see that it does. Metrics: `sync/canary`, the largest
-        difference between their log-probabilities, in nats; `sync/correlation`, between how those moved, where they
-        moved by more than rounding; `perf/seconds_publish`.
+        """Publish the learner's weights to the engine, and check that the engine plays them. Returns metrics:
+        `sync/canary`, the largest difference between the log-probabilities of both, in nats; `sync/correlation`, the
+        correlation between the changes of both since the last publish, if they are larger than rounding;
+        `perf/seconds_publish`.
 
-        Raises `EngineDisagrees` where the engine plays something else."""
+        Raises `EngineDisagrees` if the engine plays another policy."""
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
         agreement = self.players.publish(policy, lambda engine: self._checked(engine, policy))
@@ -154,12 +146,12 @@ class Trainee:
 def make_trainee(
     config: TrainConfig, directory: Path, loaded: LoadedModel, learner: Learner, games: Sequence[Game]
 ) -> Iterator[Trainee]:
-    """The trainee of the run in `directory`, for as long as the block lasts. `loaded` is the learner's model, with its
-    LoRA where one is trained; versions of it go to versions/ in the directory. With `engine.kind = "vllm"` this starts
-    the run's server, and ends it.
+    """The trainee of the run in `directory`, for the duration of the block. `loaded` is the learner's model, with its
+    LoRA if one is trained; its versions are saved in `versions/` in the directory. With `engine.kind = "vllm"` the
+    run's server is started, and stopped at the end.
 
-    Raises `GymposiumError` where a server does not come up or serves another model, and where no prompt of a game fits
-    the context."""
+    Raises `GymposiumError` if a server does not start or serves another model, and if no prompt of a game fits the
+    context."""
     asking, chat = config.asking, loaded.chat
     if chat.thinking != asking.thinking:
         chat = Chat(chat.tokenizer, thinking=asking.thinking)

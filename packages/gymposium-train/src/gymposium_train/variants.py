@@ -1,7 +1,7 @@
-"""Tagged unions of settings: tables whose `kind` decides which class reads them.
+"""Tagged unions of settings: tables whose `kind` selects the class that reads them.
 
-The classes of a table may come from plugins, so they are looked up when a config is read and not when `TrainConfig` is
-defined. A table has the settings of its variant alone: one that would do nothing cannot be written.
+The classes may come from plugins, so they are looked up when a config is read, not when `TrainConfig` is defined. A
+table has only the settings of its variant, so a setting without effect cannot be given.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ Kinds = Mapping[str, type[Settings]]
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """Annotation of a field: a table that is read by the class of its `kind`."""
+    """Annotation of a field that is a table, read by the class of its `kind`."""
 
     base: type[Settings]
     """The base class of all variants."""
     kinds: Callable[[], Kinds]
+    """Function that returns the classes of all variants."""
     default: str
-    """The kind of a table that names none."""
+    """The kind of a table without `kind`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
@@ -41,7 +42,7 @@ class Variants:
         return {"oneOf": variants, "discriminator": {"propertyName": "kind"}, "default": {"kind": self.default}}
 
     def _read(self, data: Any) -> Settings:
-        """The settings that a table holds, read strictly. What is wrong is raised with its path in the table."""
+        """The settings of a table, without conversions. Raises `ValidationError` with paths in the table."""
         if isinstance(data, self.base):
             return data
         if not isinstance(data, Mapping):
@@ -53,7 +54,8 @@ class Variants:
 
 
 def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[Settings]) -> Callable[[], Kinds]:
-    """The settings classes of all specs of a hook, by name. Raises `PluginError` for a class that cannot be one."""
+    """A function that returns the settings classes of all specs of a hook, by name. It raises `PluginError` for a class
+    that is not a settings class of its spec."""
 
     def kinds() -> Kinds:
         return {name: _settings_class(spec, base) for name, spec in specs().items()}
@@ -62,12 +64,12 @@ def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[S
 
 
 def _settings_class(spec: ConfiguredSpec, base: type[Settings]) -> type[Settings]:
-    found = host().settings(spec)
-    if not (isinstance(found, type) and issubclass(found, base)):
+    settings = host().settings(spec)
+    if not (isinstance(settings, type) and issubclass(settings, base)):
         raise PluginError(f"{spec.settings} must be a subclass of {base.__module__}.{base.__name__}.")
-    if found.model_fields["kind"].default != spec.name:
+    if settings.model_fields["kind"].default != spec.name:
         raise PluginError(f'{spec.settings} must have the field  kind: Literal["{spec.name}"] = "{spec.name}".')
-    return found
+    return settings
 
 
 def _error(kind: str, path: tuple[str, ...], data: Any, **context: str) -> ValidationError:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gymposium.games.protocol import Style
+from gymposium_agents.settings import PlayerSettings
 from gymposium_train.settings import Settings
 
 
@@ -27,6 +28,10 @@ class Prompting(Settings):
     """Sampling temperature of the rollouts. Evaluation is greedy."""
     on_illegal: str = "forfeit"
     """Policy for failed replies: forfeit or penalty(x)."""
+
+    def player_settings(self, temperature: float = 0.0) -> PlayerSettings:
+        """The settings of a player with these prompts, by default a greedy one."""
+        return PlayerSettings(self.prompt, self.reply, self.max_tokens, self.context, temperature, self.thinking)
 
 
 class RolloutSettings(Settings):

@@ -1,4 +1,4 @@
-"""The critic: a value head on the policy's last hidden state, zero at first."""
+"""The critic: a value head on the policy's last hidden state."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 
 class ValueHead(nn.Module):
-    """Hidden states [T, H] to values [T], in float32, `scale` for each 1 of the layer. It begins at zero, so that
-    advantages begin as returns: a random critic would be a random reward (Yuan et al., 2025, arXiv 2503.01491)."""
+    """Maps hidden states [T, H] to values [T] in float32; an output of 1 of its layer is a value of `scale`. It is zero
+    at first, so that advantages begin as returns: a random critic would be a random reward (Yuan et al., 2025, arXiv
+    2503.01491)."""
 
     def __init__(self, model: Any, scale: float = 1.0) -> None:
         super().__init__()

@@ -1,12 +1,12 @@
-"""A learner that is split over several processes: the first process calls it, and the others follow."""
+"""A learner that is split over several processes. The first process calls it, and the others repeat the calls."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,16 +16,19 @@ from gymposium_train.learner.protocol import AuxiliarySft, Pair
 from gymposium_train.parallel.parts import full
 from gymposium_train.rows import Row, Tokens
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class DistributedLearner:
     """A proxy: each call is broadcast, and every process calls its own learner, which holds a part of the model.
 
-    Each process makes one, of the same model. In the first process it is used as any `Learner`, inside `leading()`; in
+    Each process makes one of the same model. In the first process it is used like any `Learner`, inside `leading()`; in
     the others `follow()` repeats the calls until the first process leaves that block."""
 
     def __init__(self, local: LocalLearner, whole: Any | None = None) -> None:
-        """`whole` is the same model once more, in the first process. Its trained weights are renewed after each update,
-        so it can be played and saved. It may stay on the CPU."""
+        """`whole`, in the first process, is a complete copy of the model. Its trained weights are updated after each
+        update, so it can be played and saved. It may be on the CPU."""
         self._local, self._world, self._whole = local, local.world, whole
 
     @property
@@ -42,8 +45,8 @@ class DistributedLearner:
 
     @contextmanager
     def leading(self) -> Iterator[None]:
-        """The other processes follow inside the block. An error that leaves the block is not sent to them: torchrun
-        ends all processes."""
+        """Let the other processes follow inside the block. If the block raises an error, they are not told: torchrun
+        ends them."""
         try:
             yield
         except KeyboardInterrupt:
@@ -52,30 +55,26 @@ class DistributedLearner:
         self._world.command()
 
     def follow(self) -> None:
-        """Repeat the calls of the first process until it leaves `leading()`. It may be long between two calls, while
+        """Repeat the calls of the first process until it leaves `leading()`. Hours may pass between two calls, while
         the first process plays."""
-        while True:
-            goes_on: bool | None = self._world.command()
-            if not goes_on:
-                return
-            name, arguments, options = self._world.broadcast(_NO_CALL)
-            result = self._run(name, *arguments, **options)
+        no_call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("", (), {})
+        while self._world.command(False):  # what this process passes is replaced by the first one's value
+            name, arguments, options = self._world.broadcast(no_call)
+            result = self._run(getattr(self._local, name), *arguments, **options)
             if isinstance(result, Iterator):
                 deque(result, maxlen=0)
 
     def annotate(self, rows: Sequence[Row]) -> None:
-        self._call("annotate", rows)
+        self._call(self._local.annotate, rows)
 
     def refresh_reference(self) -> None:
-        self._call("refresh_reference")
+        self._call(self._local.refresh_reference)
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
-        values: list[float] = self._call("values_after", prompts)
-        return values
+        return self._call(self._local.values_after, prompts)
 
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        scores: list[tuple[float, ...]] = self._call("score", pairs)
-        return scores
+        return self._call(self._local.score, pairs)
 
     def update(
         self, rows: Sequence[Row], *, auxiliary_sft: AuxiliarySft | None = None, **options: Any
@@ -83,51 +82,44 @@ class DistributedLearner:
         """As `Learner.update`. The batches of SFT are drawn here and sent to all processes."""
         optimizer = self._local.settings
         steps = optimizer.epochs * optimizer.minibatches
-        batches = None if auxiliary_sft is None else [*islice(auxiliary_sft, steps)]
-        metrics: dict[str, float] = self._call("update", rows, auxiliary_sft=batches, **options)
-        return metrics
+        batches = None if auxiliary_sft is None else iter([*islice(auxiliary_sft, steps)])
+        return self._call(self._local.update, rows, auxiliary_sft=batches, **options)
 
     def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
-        metrics: dict[str, float] = self._call("imitate", pairs, learning_rate)
-        return metrics
+        return self._call(self._local.imitate, pairs, learning_rate)
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self._call("tensors")
+        yield from self._call(self._local.tensors)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """As `Learner.load`. The other processes get their parts of the tensors, not the tensors."""
+        """As `Learner.load`. The other processes receive their parts of the tensors."""
         self._send("load", None)
-        self._run("load", tensors)
+        self._run(self._local.load, tensors)
 
     def in_float32(self) -> AbstractContextManager[None]:
         return self._local.in_float32()
 
-    def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
-        self._send(name, *arguments, **options)
-        return self._run(name, *arguments, **options)
+    def _call(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Call a method of all processes' learners."""
+        self._send(method.__name__, *arguments, **options)
+        return self._run(method, *arguments, **options)
 
     def _send(self, name: str, *arguments: Any, **options: Any) -> None:
         self._world.command(True)
         self._world.broadcast((name, arguments, options))
 
-    def _run(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Call this process's own learner. After a call that changes weights, renew those of the whole model."""
-        if options.get("auxiliary_sft") is not None:
-            options["auxiliary_sft"] = iter(options["auxiliary_sft"])
-        result = getattr(self._local, name)(*arguments, **options)
-        if name in ("update", "imitate", "load"):
+    def _run(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Call a method of this process's own learner. If it changes weights, update those of the whole model."""
+        result = method(*arguments, **options)
+        if method.__name__ in ("update", "imitate", "load"):
             self._renew_whole()
         return result
 
     @torch.no_grad()
     def _renew_whole(self) -> None:
-        """Copy the weights to the whole model. All processes take part, since each has a part of every weight."""
+        """Copy the weights to the whole model. All processes take part, because each has a part of every weight."""
         targets = {} if self._whole is None else dict(self._whole.named_parameters())
         for name, parameter in self._local.named.items():
             weights = full(parameter)
             if targets:
                 targets[name].copy_(weights)
-
-
-_NO_CALL: tuple[str, tuple[Any, ...], dict[str, Any]] = ("", (), {})
-"""What a process that follows puts into a broadcast, which overwrites it."""

@@ -1,14 +1,15 @@
 """Forward passes of rows through the model, in micro-batches, with or without gradients.
 
-Rows with the same tokens are scored once, whatever numbers they carry; in small games most rows are equal. With several
-processes, each runs its share of the rows, in as many micro-batches as the others.
+Rows with the same tokens are run once, even if their advantages differ; in small games most rows are equal. With
+several processes, each runs its share of the rows, and all run the same number of micro-batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, TypeVar
 
 import torch
@@ -19,8 +20,7 @@ from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.protocol import Pair
-from gymposium_train.learner.scorer import Scorer
-from gymposium_train.learner.scoring import Entropy
+from gymposium_train.learner.scorer import Entropy, Scorer
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
 from gymposium_train.objective.terms import nll
@@ -38,9 +38,9 @@ class ForwardResult:
     states: Tensor
     """[N, H]: the hidden states that predict the N scored places."""
     scores: Tensor | None
-    """[N]: log-probabilities of the tokens at those places; None if they were not computed."""
+    """[N]: log-probabilities of the tokens at the scored places; None if they were not computed."""
     entropy: Tensor | None
-    """[N]: entropies in nats of the distributions of those tokens; None if they were not computed."""
+    """[N]: entropies in nats of the distributions at the scored places; None if they were not computed."""
 
     @property
     def logprobs(self) -> Tensor:
@@ -50,7 +50,7 @@ class ForwardResult:
 
     @property
     def reads(self) -> Tensor:
-        """[T, H]: the hidden states from which the critic computes the turns' values."""
+        """[T, H]: the hidden state of each turn from which the critic computes its value."""
         return self.states[self.batch.first]
 
 
@@ -67,33 +67,30 @@ class ForwardPasses:
         self._layout, self._budget, self._temperature = settings.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
-            from gymposium_train.parallel.sharding import shard  # seconds to import, for several processes alone
+            from gymposium_train.parallel.sharding import shard  # takes seconds to import
 
             shard(self._scorer, model, world, self.dtype)
 
     def rows(
         self, rows: Sequence[Row], *, entropy: Entropy | None = None, tokens: bool = True, frozen: bool = False
     ) -> Iterator[tuple[list[Row], ForwardResult]]:
-        """Each micro-batch of this process's share of the rows, at the sampling temperature. `tokens=False` computes
-        only hidden states; `frozen=True` computes no gradients."""
+        """Run this process's share of the rows at the sampling temperature. Yields the rows and the result of each
+        micro-batch. `tokens=False` computes only hidden states; `frozen=True` computes no gradients."""
         members: dict[TokenSequence, list[Row]] = {}
         for row in rows:
             members.setdefault(sequence_of(row), []).append(row)
         for sequences, real in self._batches([*members]):
-            mine = [(row, n) for n, sequence in enumerate(sequences) for row in members[sequence] if real]
+            owned = [(row, n) for n, sequence in enumerate(sequences) for row in members[sequence] if real]
             with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
                 states, scores, entropies = self._scorer(sequences, self._temperature, tokens=tokens, entropy=entropy)
             starts = [0, *accumulate(len(sequence.places) for sequence in sequences)]
-            batch = token_batch([row for row, _ in mine], [n for _, n in mine], starts, states.device)
-            yield [row for row, _ in mine], ForwardResult(batch, states, scores, entropies)
+            batch = token_batch([row for row, _ in owned], [n for _, n in owned], starts, states.device)
+            yield [row for row, _ in owned], ForwardResult(batch, states, scores, entropies)
 
     def imitated(self, pairs: Sequence[Pair]) -> Iterator[Tensor]:
         """For each micro-batch, its part of the mean negative log-probability of the completions' tokens at temperature
         1. The parts of all micro-batches and processes add up to the mean."""
-        counts: dict[TokenSequence, int] = {}
-        for pair in pairs:
-            sequence = _completion(pair)
-            counts[sequence] = counts.get(sequence, 0) + 1
+        counts = Counter(map(_completion, pairs))
         total = sum(len(sequence.places) * count for sequence, count in counts.items())
         for sequences, real in self._batches([*counts]):
             _, scores, _ = self._scorer(sequences, 1.0)
@@ -103,33 +100,34 @@ class ForwardPasses:
     @torch.no_grad()
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
         """Log-probabilities at temperature 1 of each pair's completion tokens, in order."""
-        wanted = [_completion(pair) for pair in pairs]
-        found: dict[TokenSequence, tuple[float, ...]] = {}
-        for sequences, _ in self._batches([*dict.fromkeys(wanted)]):
-            logprobs = self._scorer(sequences, 1.0)[1].tolist()
-            edges = [0, *accumulate(len(sequence.places) for sequence in sequences)]
-            found |= {one: tuple(logprobs[edges[n] : edges[n + 1]]) for n, one in enumerate(sequences)}
-        gathered = self._of_all_processes(found)
-        return [gathered[sequence] for sequence in wanted]
+
+        def logprobs(sequences: list[TokenSequence]) -> list[tuple[float, ...]]:
+            scores = iter(self._scorer(sequences, 1.0)[1].tolist())
+            return [tuple(islice(scores, len(sequence.places))) for sequence in sequences]
+
+        return self._of_each(map(_completion, pairs), logprobs)
 
     @torch.no_grad()
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:
         """The critic's values of prompts that were never answered."""
-        wanted = [TokenSequence(prompt, (len(prompt),)) for prompt in prompts]
-        found: dict[TokenSequence, float] = {}
-        for sequences, _ in self._batches([*dict.fromkeys(wanted)]):
-            states = self._scorer(sequences, 1.0, tokens=False)[0]
-            found |= zip(sequences, critic(states).tolist(), strict=True)
-        gathered = self._of_all_processes(found)
-        return [gathered[sequence] for sequence in wanted]
+        sequences = (TokenSequence(prompt, (len(prompt),)) for prompt in prompts)
+        return self._of_each(sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False)[0]).tolist())
+
+    def _of_each(
+        self, sequences: Iterable[TokenSequence], compute: Callable[[list[TokenSequence]], list[T]]
+    ) -> list[T]:
+        """A value for each sequence, in order. `compute` gets micro-batches of different sequences."""
+        wanted = [*sequences]
+        mine: dict[TokenSequence, T] = {}
+        for batch, _ in self._batches([*dict.fromkeys(wanted)]):
+            mine |= zip(batch, compute(batch), strict=True)
+        values = {sequence: value for part in self._world.all_gather(mine) for sequence, value in part.items()}
+        return [values[sequence] for sequence in wanted]
 
     def _batches(self, sequences: Sequence[TokenSequence]) -> Iterator[Share]:
-        yield from shares(sequences, self._budget, self._layout, self._world)
-
-    def _of_all_processes(self, mine: Mapping[TokenSequence, T]) -> dict[TokenSequence, T]:
-        return {sequence: value for part in self._world.all_gather(mine) for sequence, value in part.items()}
+        return shares(sequences, self._budget, self._layout, self._world)
 
 
 def _completion(pair: Pair) -> TokenSequence:
-    prompt, said = pair
-    return TokenSequence(prompt + said, tuple(range(len(prompt), len(prompt) + len(said))))
+    prompt, completion = pair
+    return TokenSequence(prompt + completion, tuple(range(len(prompt), len(prompt) + len(completion))))

@@ -1,9 +1,9 @@
-"""How sequences of tokens go through a model: three layouts that give the same hidden states and the same gradients.
+"""Layouts: three ways to run sequences of tokens through a model, with the same hidden states and gradients.
 
-`shared`  what sequences begin with alike is run once (`gymposium_agents.forward`): fastest for games, whose prompts
-          repeat; keeps key-value caches, so there is no gradient checkpointing
-`padded`  one row each, padded on the right to the longest
-`packed`  behind each other in one row, each with positions from 0; attention stays inside each (transformers makes
+`shared`  common prefixes run once (`gymposium_agents.forward`): fastest for games, whose prompts repeat; key-value
+          caches are kept, so there is no gradient checkpointing
+`padded`  one row for each sequence, padded on the right to the longest
+`packed`  all sequences in one row, each with positions from 0; a sequence attends only to itself (transformers makes
           the mask from the positions)
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -21,8 +22,8 @@ from gymposium_train.learner.trunk import Trunk
 
 @dataclass(frozen=True, slots=True)
 class TokenSequence:
-    """Tokens, and the places among them that are to be predicted, ascending, from 1 on. The place behind the last
-    token, where the next one would stand, is predicted alone or not at all."""
+    """Tokens, and the places among them that are to be predicted: ascending, 1 or more. The place after the last token
+    may be predicted only alone."""
 
     ids: Tokens
     places: tuple[int, ...]
@@ -58,10 +59,8 @@ def packed(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
     ids = torch.tensor([[token for one in sequences for token in one.ids]], device=trunk.device)
     positions = torch.cat([torch.arange(len(one.ids)) for one in sequences])[None].to(trunk.device)
     states = trunk(input_ids=ids, position_ids=positions, use_cache=False).logits[0]
-    flat, begin = [], 0
-    for one in sequences:
-        flat += [begin + place - 1 for place in one.places]
-        begin += len(one.ids)
+    starts = accumulate((len(one.ids) for one in sequences), initial=0)
+    flat = [start + place - 1 for start, one in zip(starts, sequences, strict=False) for place in one.places]
     return states[torch.tensor(flat, device=states.device)]
 
 
@@ -69,15 +68,14 @@ LAYOUTS: dict[str, Layout] = {"shared": shared, "padded": padded, "packed": pack
 
 
 def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -> Iterator[list[int]]:
-    """Indices of the sequences in micro-batches of at most `budget` tokens, padding counted (and at least one
-    sequence), those that go well together side by side."""
+    """Indices of the sequences in micro-batches of at most `budget` tokens, padding included, or of one sequence.
+    Sequences with common prefixes or of similar length are in the same micro-batch."""
     if layout == "shared":
         yield from chunked([_pair(one) for one in sequences], budget)
         return
-    order = sorted(range(len(sequences)), key=lambda i: len(sequences[i].ids))
     batch: list[int] = []
     used = 0
-    for i in order:
+    for i in sorted(range(len(sequences)), key=lambda i: len(sequences[i].ids)):
         length = len(sequences[i].ids)
         size = used + length if layout == "packed" else (len(batch) + 1) * length
         if batch and size > budget:
@@ -90,6 +88,5 @@ def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -
 
 
 def _pair(one: TokenSequence) -> tuple[Tokens, Tokens]:
-    """What is given before the first predicted place, and the rest."""
-    first = one.places[0]
-    return one.ids[:first], one.ids[first:]
+    """The tokens before the first predicted place, and the rest."""
+    return one.ids[: one.places[0]], one.ids[one.places[0] :]

@@ -1,10 +1,10 @@
-"""The learner in this process: `Learner`'s methods on a model in memory.
+"""The learner of one process: the methods of `Learner` for a model in memory. An update:
 
 for each pass over the rows:
     for each minibatch:                      an optimizer step
-        for each micro-batch:                as many rows as fit into memory
+        for each micro-batch:                a forward pass of at most `token_budget` tokens
             hidden states -> log-probabilities, entropies, values
-            loss = sum of weight x loss of each token
+            loss = sum of weight x loss over tokens
             backward
         clip, step
 """
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +34,12 @@ from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.precision import Masters, learn_in_float32, tolerance_of
 from gymposium_train.learner.protocol import AuxiliarySft, Pair
 from gymposium_train.learner.reference import Reference
-from gymposium_train.learner.scoring import Entropy
+from gymposium_train.learner.scorer import Entropy
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensors import gather, put_back
 from gymposium_train.objective.mismatch import mismatch_kl
 from gymposium_train.parallel.world import ALONE, Processes
 from gymposium_train.rows import Row, Tokens, described
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Weights of the terms beside the policy's loss, which are scheduled over the steps."""
-
-    entropy: float
-    kl: float
 
 
 class LocalLearner:
@@ -63,7 +55,7 @@ class LocalLearner:
         dumps: Path | None = None,
         world: Processes = ALONE,
     ) -> None:
-        """A learner that only imitates needs no `loss`. Steps whose gradient is not finite are described in files under
+        """A learner that only imitates needs no `loss`. Steps whose gradient is not finite are described in files in
         `dumps`. In a `world` of several processes each process makes a learner of the same model, keeps a part of it,
         and calls the same methods in the same order (`gymposium_train.learner.distributed`).
 
@@ -72,7 +64,7 @@ class LocalLearner:
         if world.size > 1 and settings.layout == "shared":
             raise BadOption(
                 "optimizer.layout = shared: several processes must run the model equally often, and with this layout "
-                "that depends on which rows begin alike in a process. Set layout=padded or packed."
+                "that depends on the common prefixes in a process's rows. Set layout=padded or packed."
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
         learn_in_float32(model)
@@ -100,11 +92,11 @@ class LocalLearner:
 
     @torch.no_grad()
     def annotate(self, rows: Sequence[Row]) -> None:
-        known: list[Row] = []
+        mine: list[Row] = []
         tokens = self.loss.needs_old
         if tokens or self.critic is not None:
             for some, result in self._passes.rows(rows, tokens=tokens):
-                known += some
+                mine += some
                 spans = [span for row in some for span in row.spans]
                 if self.critic is not None:
                     for span, value in zip(spans, self.critic(result.reads).tolist(), strict=True):
@@ -112,15 +104,15 @@ class LocalLearner:
                 if tokens:
                     logprobs = iter(result.logprobs.tolist())
                     for span in spans:
-                        span.old = tuple(next(logprobs) for _ in range(len(span)))
+                        span.old = tuple(islice(logprobs, len(span)))
         if self.reference is not None:
             with self.reference.answering():
                 for some, result in self._passes.rows(rows):
-                    known += some
+                    mine += some
                     logprobs = iter(result.logprobs.tolist())
                     for span in (span for row in some for span in row.spans):
-                        span.reference = tuple(next(logprobs) for _ in range(len(span)))
-        self._share_annotations(rows, known)
+                        span.reference = tuple(islice(logprobs, len(span)))
+        self._share_annotations(rows, mine)
 
     def refresh_reference(self) -> None:
         if self.reference is not None:
@@ -147,26 +139,25 @@ class LocalLearner:
         metrics, settings = Metrics(), self.settings
         if kl_weight is None:
             kl_weight = self.loss.kl.weight if self.loss.kl is not None else 0.0
-        weights = Weights(entropy_weight, kl_weight)
         turns = sum(len(row.spans) for row in rows)
         entropy: Entropy = "gradient" if policy_learns and entropy_weight > 0.0 else "value"
         for epoch in range(settings.epochs):
             mine = Metrics()
-            parts = minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))
-            for number, part in enumerate(parts):
+            batches = minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))
+            for number, batch in enumerate(batches):
                 with self._training():
-                    for _, result in self._passes.rows(part, entropy=entropy, frozen=not policy_learns):
+                    for _, result in self._passes.rows(batch, entropy=entropy, frozen=not policy_learns):
                         if epoch == number == 0:
                             _note_start(mine, result, self.loss.proximal(result.batch))
-                        loss = self._loss(result, turns, weights, policy_learns, mine)
-                        (len(parts) * loss).backward()  # type: ignore[no-untyped-call]
+                        loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
+                        (len(batches) * loss).backward()  # type: ignore[no-untyped-call]
                     if auxiliary_sft is not None:
                         weight, pairs = next(auxiliary_sft)
                         self._imitate(pairs, weight, mine)
-                self._step(learning_rate, mine, partial(described, part))
-            seen = self._of_all_processes(mine)
-            metrics.take(seen)
-            if settings.target_kl is not None and seen.means().get("train/approx_kl", 0.0) > settings.target_kl:
+                self._step(learning_rate, mine, partial(described, batch))
+            of_pass = self._of_all_processes(mine)
+            metrics.take(of_pass)
+            if settings.target_kl is not None and of_pass.means().get("train/approx_kl", 0.0) > settings.target_kl:
                 break
         return metrics.means()
 
@@ -177,10 +168,8 @@ class LocalLearner:
         self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, pair)] for pair in pairs]})
         return self._of_all_processes(metrics).means()
 
-    @contextmanager
-    def in_float32(self) -> Iterator[None]:
-        with self._masters.in_model():
-            yield
+    def in_float32(self) -> AbstractContextManager[None]:
+        return self._masters.in_model()
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
@@ -192,20 +181,29 @@ class LocalLearner:
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
 
     def _loss(
-        self, result: ForwardResult, turns: int, weights: Weights, policy_learns: bool, metrics: Metrics
+        self,
+        result: ForwardResult,
+        turns: int,
+        entropy_weight: float,
+        kl_weight: float,
+        policy_learns: bool,
+        metrics: Metrics,
     ) -> Tensor:
         """The part of a micro-batch in the loss. `turns` is the number of turns of all rows."""
-        terms = []
+        terms, batch = [], result.batch
         if policy_learns:
-            terms.append(self.loss.policy(result.batch, result.logprobs, weights.kl, metrics))
+            terms.append(self.loss.policy(batch, result.logprobs, kl_weight, metrics))
         assert result.entropy is not None
-        entropy = _entropy(result, result.entropy, metrics)
+        # the mean over the tokens' distributions, with the weights that the tokens have in the policy's loss
+        weights = torch.zeros_like(result.entropy).index_add(0, batch.place, batch.weights)
+        entropy = (result.entropy * weights).sum()
+        metrics.add("train/entropy", entropy.item(), float(batch.weights.sum()))
         if entropy.requires_grad:
-            terms.append(-weights.entropy * entropy)
+            terms.append(-entropy_weight * entropy)
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(result.reads.detach() if alone else result.reads)
-            terms.append(self.loss.value(result.batch, values, turns, metrics))
+            terms.append(self.loss.value(batch, values, turns, metrics))
         return torch.stack(terms).sum()
 
     def _imitate(self, pairs: Sequence[Pair], weight: float, metrics: Metrics) -> None:
@@ -219,15 +217,15 @@ class LocalLearner:
 
     @contextmanager
     def _training(self) -> Iterator[None]:
-        """Clear the gradients, and turn on activation checkpointing inside the block if the settings ask for it. An
-        engine may share the model, so its modes are restored afterwards."""
+        """Clear the gradients, and turn on activation checkpointing inside the block if the settings say so. The modes
+        of the model are restored afterwards, because an engine may share it."""
         self._stepper.zero()
         if not self.settings.checkpointing:
             yield
             return
         base = base_of(self.model)
         base.activation_checkpointing_enable({"use_reentrant": False})
-        # transformers looks at each layer's own mode; what is inside of it stays as it is, so that nothing is dropped
+        # transformers reads the mode of each layer; the modules inside stay in eval mode, so there is no dropout
         layers = [module for module in base.modules() if getattr(module, "gradient_checkpointing", False)]
         modes = [layer.training for layer in layers]
         for layer in layers:
@@ -241,9 +239,9 @@ class LocalLearner:
 
     def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
         rates = [learning_rate]
-        if self.loss.critic is not None:  # the same schedule from another height
+        if self.loss.critic is not None:  # the same schedule with another peak
             rates.append(self.loss.critic.learning_rate * learning_rate / self.settings.learning_rate)
-        if self.critic is not None:  # it is whole everywhere; the model's gradients are summed where they are made
+        if self.critic is not None:  # every process has the whole critic; FSDP2 sums the model's gradients
             self.world.all_reduce(p.grad for p in self.critic.parameters() if p.grad is not None)
         norm, stepped = self._stepper.step(rates, what)
         if math.isfinite(norm):
@@ -255,35 +253,25 @@ class LocalLearner:
 
     def _of_all_processes(self, mine: Metrics) -> Metrics:
         """The metrics of all processes together."""
-        seen = Metrics()
+        total = Metrics()
         for metrics in self.world.all_gather(mine):
-            seen.take(metrics)
-        return seen
+            total.take(metrics)
+        return total
 
-    def _share_annotations(self, rows: Sequence[Row], known: Sequence[Row]) -> None:
-        """Send the annotations of the rows in `known`, which this process made, to all processes."""
+    def _share_annotations(self, rows: Sequence[Row], mine: Sequence[Row]) -> None:
+        """Send the annotations of `mine`, the rows that this process annotated, to all processes."""
         if self.world.size == 1:
             return
         places = {id(row): n for n, row in enumerate(rows)}
-        mine = {places[id(row)]: row.spans for row in known}
-        for theirs in self.world.all_gather(mine):
-            for n, spans in theirs.items():
+        for annotated in self.world.all_gather({places[id(row)]: row.spans for row in mine}):
+            for n, spans in annotated.items():
                 rows[n].spans = spans
-
-
-def _entropy(result: ForwardResult, entropy: Tensor, metrics: Metrics) -> Tensor:
-    """The mean entropy of the tokens' distributions, with the weights that the tokens have in the loss."""
-    batch = result.batch
-    weights = torch.zeros_like(entropy).index_add(0, batch.place, batch.weights)
-    total = (entropy * weights).sum()
-    metrics.add("train/entropy", total.item(), float(batch.weights.sum()))
-    return total
 
 
 @torch.no_grad()
 def _note_start(metrics: Metrics, result: ForwardResult, old: Tensor) -> None:
-    """Record how far the learner's log-probabilities are from the engine's, and from those that ratios are taken
-    against, before the first optimizer step."""
+    """Record the difference between the learner's log-probabilities and the engine's before the first optimizer step,
+    and that between the learner's and those that ratios are taken against."""
     logprobs, batch = result.logprobs, result.batch
     metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
     if len(logprobs):

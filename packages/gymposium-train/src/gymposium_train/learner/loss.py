@@ -1,7 +1,7 @@
 """The loss of a micro-batch: the policy's objective and the terms beside it, on flat tensors.
 
 Each token has a weight that was computed for the whole optimizer step, so sums over micro-batches add up to the same
-loss however a step is divided.
+loss for any division of a step.
 """
 
 from __future__ import annotations
@@ -43,34 +43,34 @@ class Loss:
 
     @property
     def needs_reference(self) -> bool:
-        """Whether the learner keeps a reference policy: for the KL penalty, or because the objective needs it."""
+        """True if the learner keeps a reference policy: for the KL penalty, or because the objective needs it."""
         return self.kl is not None or self.objective.needs_reference
 
     @property
     def needs_old(self) -> bool:
-        """Whether the learner computes the log-probabilities of the policy before the update: `decoupled` takes ratios
+        """True if the learner computes the log-probabilities of the policy before the update: `decoupled` takes ratios
         against them, `k1` subtracts them from the rewards, and the objective may need them."""
         k1 = self.kl is not None and self.kl.estimator == "k1"
         return isinstance(self.mismatch, Decoupled) or k1 or self.objective.needs_old
 
     def proximal(self, batch: TokenBatch) -> Tensor:
         """[M]: the log-probabilities that the policy's ratios are taken against (the proximal policy of Hilton et al.,
-        2021, arXiv 2110.00641): the engine's with `bypass`, the learner's from before the update with `decoupled`."""
+        2021, arXiv 2110.00641): the engine's with `bypass`, the learner's before the update with `decoupled`."""
         if not isinstance(self.mismatch, Decoupled):
             return batch.engine
         assert batch.old is not None
         return batch.old
 
     def policy(self, batch: TokenBatch, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
-        """The policy's loss and its KL term; `logprobs` [M] are those of the policy that learns."""
+        """The policy's loss with its KL term. `logprobs` [M] are those of the policy that learns."""
         old, correction = self.proximal(batch), self._correction(batch)
         tokens = PolicyTokens(logprobs, old, batch.advantages, batch.turn, batch.old, batch.reference)
         total = (self.objective(tokens) * correction * batch.weights).sum()
         share = float(batch.weights.sum())
         metrics.add("train/policy_loss", total.item(), share)
         with torch.no_grad():
-            moved = {"train/approx_kl": approx_kl(logprobs, old), "train/clipfrac": self.objective.clipped(tokens)}
-            for name, values in moved.items():
+            shown = {"train/approx_kl": approx_kl(logprobs, old), "train/clipfrac": self.objective.clipped(tokens)}
+            for name, values in shown.items():
                 if values is not None:
                     metrics.add(name, float((values * batch.weights).sum()), share)
         if batch.reference is None:
@@ -84,7 +84,7 @@ class Loss:
         return total + kl_weight * (estimate(logprobs, batch.reference) * weights).sum()
 
     def value(self, batch: TokenBatch, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
-        """The critic's loss: the mean over `turns`, those of all rows. `values` [T] are the critic's."""
+        """The critic's loss, a mean over all rows, which have `turns` turns. `values` [T] are the critic's."""
         assert self.critic is not None
         error = value_loss(values, batch.targets, batch.values, self.critic.clip)
         loss = error.sum() / self.critic.scale**2 / turns
@@ -92,8 +92,8 @@ class Loss:
         return self.critic.weight * loss
 
     def _correction(self, batch: TokenBatch) -> Tensor:
-        """[M]: the weight of each token for the difference between the engine that sampled it and the policy that
-        ratios are taken against: 1 with `bypass`, where the two are the same."""
+        """[M]: the weights that correct for the difference between the engine that sampled the tokens and the policy
+        that ratios are taken against; 1 with `bypass`, where the two are the same."""
         if not isinstance(self.mismatch, Decoupled):
             return torch.ones_like(batch.engine)
         old, cap, turns = self.proximal(batch), self.mismatch.cap, self.mismatch.turns
@@ -101,6 +101,6 @@ class Loss:
             weights = truncated(old, batch.engine, cap)
         else:
             weights = masked(old, batch.engine, 1.0 / cap, cap)
-        if turns is None:
-            return weights
-        return weights * masked_turns(old, batch.engine, batch.turn, 1.0 / turns, turns)
+        if turns is not None:
+            weights = weights * masked_turns(old, batch.engine, batch.turn, 1.0 / turns, turns)
+        return weights

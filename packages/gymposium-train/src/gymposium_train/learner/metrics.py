@@ -1,4 +1,4 @@
-"""What an update shows: weighted means over all that it did, and largest values."""
+"""The metrics of an update: weighted means over its micro-batches, and largest values."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Metrics:
-    """Sums and their weights, by name."""
+    """Sums with their weights, and largest values, by name."""
 
     sums: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     peaks: dict[str, float] = field(default_factory=dict)
 
     def add(self, name: str, total: float, weight: float = 1.0) -> None:
-        """Count a sum of values whose weights add up to `weight`."""
+        """Add a sum of values whose weights add up to `weight`."""
         self.sums[name] = self.sums.get(name, 0.0) + total
         self.weights[name] = self.weights.get(name, 0.0) + weight
 
     def peak(self, name: str, value: float) -> None:
-        """Keep the largest value."""
+        """Note a value of which only the largest is kept."""
         self.peaks[name] = max(value, self.peaks.get(name, value))
 
     def take(self, other: Metrics) -> None:
-        """Count what another has counted, as another pass or another process has."""
+        """Add the metrics of another pass or of another process."""
         for name, total in other.sums.items():
             self.add(name, total, other.weights[name])
         for name, value in other.peaks.items():
             self.peak(name, value)
 
     def means(self) -> dict[str, float]:
-        """Each name's mean, or largest value; those without any weight are left out."""
+        """The mean or the largest value of each name; a mean without weight is left out."""
         return {name: self.sums[name] / weight for name, weight in self.weights.items() if weight} | self.peaks

@@ -1,4 +1,4 @@
-"""How rows are shared out over optimizer steps."""
+"""The division of rows into minibatches, one for each optimizer step."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gymposium_train.rows import Row, Tokens
 
 
 def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> list[list[Row]]:
-    """The rows in at most `parts` random minibatches of about equal size. Rows of the same prompt stay together as far
-    as they fit: they are scored in one pass, and their advantages are relative to each other. Where prompts are few and
-    large, there are fewer minibatches than `parts`."""
+    """At most `parts` random minibatches of about equal size. Rows of one prompt stay in one minibatch as far as they
+    fit: they are scored in one pass, and their advantages are relative to each other. If there are few prompts with
+    many rows, there are fewer minibatches than `parts`."""
     by_prompt: dict[Tokens, list[Row]] = {}
     for row in rows:
         by_prompt.setdefault(row.prompt, []).append(row)

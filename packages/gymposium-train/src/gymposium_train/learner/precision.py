@@ -1,9 +1,9 @@
-"""Number types: what a model computes in, and what its weights are learned in.
+"""Number types: the one in which a model computes, and the one in which its weights are learned.
 
 Weights are learned in float32 ("master weights": Micikevicius et al., 2018, arXiv 1710.03740). bfloat16 has 8
 significant bits, so a weight of 0.02 has neighbours at a distance of 1e-4, and an optimizer step of 1e-5 is rounded
-away. The model may compute in bfloat16 nevertheless: it then holds rounded copies of the weights, its gradients are
-added up in float32, and each optimizer step rounds the copies anew.
+away. If the model computes in bfloat16, it holds rounded copies of the weights, its gradients are added up in float32,
+and each optimizer step rounds the copies anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gymposium_train.config import Precision
 
 
 def compute_type(precision: Precision) -> torch.dtype:
-    """The type that a model computes in on this machine."""
+    """The number type in which a model computes on this machine."""
     if precision == "auto":
         has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         precision = "bf16" if has_bf16 else "fp32"
@@ -31,7 +31,8 @@ def compute_type(precision: Precision) -> torch.dtype:
 
 def tolerance_of(model: Any, dtype: torch.dtype) -> float:
     """The largest difference in nats that rounding explains between log-probabilities of this model, which computes in
-    `dtype`, and of an engine: that of the coarsest number type. Weights in 4 bits compute in a type of their own."""
+    `dtype`, and of an engine. It is that of the coarsest number type; layers with weights in 4 bits may compute in
+    another type than `dtype`."""
     types = {dtype}
     if (quantized := getattr(model.config, "quantization_config", None)) is not None:
         types.add(quantized.bnb_4bit_compute_dtype)
@@ -39,24 +40,25 @@ def tolerance_of(model: Any, dtype: torch.dtype) -> float:
 
 
 def learn_in_float32(model: Any) -> None:
-    """Convert what is trained of a model to float32."""
+    """Convert the trainable parameters of a model to float32."""
     for parameter in model.parameters():
         if parameter.requires_grad:
             parameter.data = parameter.data.float()
 
 
 class Masters:
-    """The float32 weights that an optimizer steps on, where the model computes with copies in another type."""
+    """The float32 weights on which an optimizer steps, while the model may compute with copies in another type."""
 
     def __init__(self, named: Mapping[str, nn.Parameter]) -> None:
-        """`named` are float32 parameters, which are both until `compute_in` separates them."""
+        """`named` are the model's float32 parameters. They serve as masters until `compute_in` makes copies."""
         self.named = dict(named)
-        """What the optimizer steps on."""
+        """The parameters on which the optimizer steps, by name."""
         self._copies: list[tuple[nn.Parameter, nn.Parameter]] = []
-        """A parameter of the model, and its master."""
+        """Pairs of a parameter of the model and its master."""
 
     def compute_in(self, dtype: torch.dtype, model: Any) -> None:
-        """Let `model`, whose parameters these are, compute in `dtype`. What its architecture wants in float32 stays."""
+        """Let `model`, whose parameters these are, compute in `dtype`. Parameters that its architecture needs in
+        float32 are not converted."""
         stays = [pattern.replace("*", ".*") for pattern in getattr(model, "_keep_in_fp32_modules_strict", None) or ()]
         for name, parameter in model.named_parameters():
             if parameter.dtype == dtype or any(re.search(pattern, name) for pattern in stays):
@@ -70,13 +72,13 @@ class Masters:
 
     @torch.no_grad()
     def copy_to_model(self) -> None:
-        """Round the weights as they are now for the model to compute with."""
+        """Round the current weights into the model's copies."""
         for copy, master in self._copies:
             copy.copy_(master)
 
     @contextmanager
     def in_model(self) -> Iterator[None]:
-        """The model holds the weights themselves, inside the block, and computes in float32."""
+        """Let the model hold the weights themselves inside the block, and compute in float32."""
         rounded = [copy.data for copy, _ in self._copies]
         for copy, master in self._copies:
             copy.data = master.data
@@ -88,7 +90,7 @@ class Masters:
 
 
 def _hand_over(master: nn.Parameter, copy: nn.Parameter) -> None:
-    """Add the gradient of a micro-batch to that of the master, in float32."""
+    """Add the gradient of a micro-batch to the master's gradient, in float32."""
     gradient, copy.grad = copy.grad, None
     assert gradient is not None
     if master.grad is None:

@@ -1,7 +1,7 @@
-"""The protocol of a learner, wherever its model is: rows of tokens in, optimizer steps out.
+"""The protocol of a learner: rows of tokens in, optimizer steps out.
 
-A learner knows nothing of games, matches or episodes. `LocalLearner` is one in this process, `DistributedLearner` one
-that is split over several processes.
+A learner sees no games, matches or episodes. `LocalLearner` learns in this process; `DistributedLearner` is split over
+several processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gymposium_train.rows import Row, Tokens
 Pair = tuple[Tokens, Tokens]
 """A prompt and a completion."""
 AuxiliarySft = Iterator[tuple[float, Sequence[Pair]]]
-"""For each optimizer step a weight, and the pairs whose imitation is added to its loss with that weight."""
+"""The pairs whose imitation is added to the loss of each optimizer step, after the weight of that term."""
 
 
 class Learner(Protocol):
@@ -30,7 +30,7 @@ class Learner(Protocol):
 
     @property
     def critic(self) -> object | None:
-        """The critic, or None if the learner has none. Callers only ask whether there is one."""
+        """The critic, or None if the learner has none. Callers only test whether it is None."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class Learner(Protocol):
 
     def annotate(self, rows: Sequence[Row]) -> None:
         """Set the fields of each turn that an update reads, as far as the loss needs them: the critic's value, and the
-        log-probabilities of the present policy and of the reference."""
+        log-probabilities by the current policy and by the reference."""
         ...
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
@@ -49,8 +49,7 @@ class Learner(Protocol):
         ...
 
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        """Log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as an update computes
-        them."""
+        """Log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as in an update."""
         ...
 
     def update(
@@ -64,7 +63,7 @@ class Learner(Protocol):
         policy_learns: bool = True,
         auxiliary_sft: AuxiliarySft | None = None,
     ) -> dict[str, float]:
-        """Do one step of reinforcement learning: one or more passes over the rows, each in one or more optimizer steps.
+        """Do one step of reinforcement learning: one or more passes over the rows, each of one or more optimizer steps.
 
         Rows carry their advantages, and weights that make the loss over all rows a mean. The loss of an optimizer step
         is its minibatch's part of that mean times the number of minibatches, so the mean gradient over a pass is that
@@ -77,19 +76,19 @@ class Learner(Protocol):
         ...
 
     def refresh_reference(self) -> None:
-        """Make the present policy the reference policy, if there is one."""
+        """Replace the reference policy, if there is one, by the current policy."""
         ...
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """Everything that a checkpoint must hold of the learner, tensor by tensor, with names."""
+        """The learner's state for a checkpoint, tensor by tensor, each after its name."""
         ...
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """Restore what `tensors` gave. In a learner of several processes only the first one has them; the others get
-        None. Raises `GymposiumError` if they are of a learner with other settings."""
+        """Restore the state that `tensors` gave. In a learner of several processes only the first one gets it; the
+        others get None. Raises `GymposiumError` if it is the state of a learner with other settings."""
         ...
 
     def in_float32(self) -> AbstractContextManager[None]:
-        """Inside the block the model that is played and saved holds the weights as they are learned, in float32.
-        Outside it may hold them in the type that it computes in, rounded."""
+        """Let the model that is played and saved hold the weights in float32 inside the block, as they are learned.
+        Outside the block they may be rounded to the type in which the model computes."""
         ...

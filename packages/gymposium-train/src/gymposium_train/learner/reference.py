@@ -1,7 +1,7 @@
-"""The reference policy: the trainable weights as they were at some time, put in the place of the present ones.
+"""The reference policy: a copy of the trainable weights, which replaces the current ones while it is evaluated.
 
-That serves a LoRA and full fine-tuning alike, needs no second model for a LoRA, and is right where the LoRA did not
-begin at zero: switching an adapter off then gives the base, which is another policy (huggingface/trl#3194).
+This works for a LoRA and for full fine-tuning, and needs no second model. Switching the adapter off would not do: if
+the LoRA did not begin at zero, the base is another policy (huggingface/trl#3194).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ class Reference:
         self.refresh()
 
     def refresh(self) -> None:
-        """Let the reference be the policy as it is now."""
+        """Copy the current weights, which become the reference."""
         self.weights = {name: p.detach().clone() for name, p in self._named.items()}
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """The model is the reference, inside the block; no gradients may be taken there."""
-        self._change_places()
+        """Let the model hold the reference's weights inside the block. No gradients may be computed there."""
+        self._swap()
         try:
             yield
         finally:
-            self._change_places()
+            self._swap()
 
     @torch.no_grad()
-    def _change_places(self) -> None:
-        """In place: whoever shards a model keeps hold of its parameters' memory."""
+    def _swap(self) -> None:
+        """Swap values in place, because a sharded model refers to the memory of its parameters."""
         for name, p in self._named.items():
-            own = p.detach().clone()
+            current = p.detach().clone()
             p.copy_(self.weights[name])
-            self.weights[name].copy_(own)
+            self.weights[name].copy_(current)

@@ -1,4 +1,4 @@
-"""One optimizer step: learning rates, clipping, and what happens to a gradient that is not finite."""
+"""Optimizer steps: learning rates, clipping, and the handling of gradients that are not finite."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Stepper:
         self.optimizer.zero_grad(set_to_none=True)
 
     def step(self, rates: Iterable[float], what: Callable[[], dict[str, Any]]) -> tuple[float, bool]:
-        """Clip and step, with the policy's learning rate and the critic's. Returns the norm of the policy's gradient
-        before it was clipped, and whether a step was made: one whose gradient is not finite is not. `what` says what
-        such a step was made of, for whoever looks into it.
+        """Clip the gradients and step, with the learning rates of the policy and of the critic. Returns the norm of the
+        policy's gradient before clipping, and whether the step was made: it is skipped if a gradient is not finite.
+        `what` gives the data of a skipped step for its dump.
 
-        Raises `GymposiumError` where too many in a row are not finite."""
+        Raises `GymposiumError` after `max_bad_steps` skipped steps in a row."""
         norms = []
         for settings, group, rate in zip(self.optimizer.param_groups, self._groups, rates, strict=False):
             settings["lr"] = rate
@@ -55,19 +55,20 @@ class Stepper:
         self.bad_in_a_row += 1
         dump = self._dump(norms, what)
         if self.bad_in_a_row >= self._max_bad_steps:
-            seen = f" The last of them is described in {dump}." if dump else ""
+            described = f" The last of them is described in {dump}." if dump else ""
             raise GymposiumError(
-                f"The gradient was not finite in {self.bad_in_a_row} optimizer steps in a row.{seen} Begin a new run "
-                f"with a lower optimizer.learning_rate."
+                f"The gradient was not finite in {self.bad_in_a_row} optimizer steps in a row.{described} Begin a new "
+                f"run with a lower optimizer.learning_rate."
             )
         return norms[0], False
 
     def _dump(self, norms: list[float], what: Callable[[], dict[str, Any]]) -> Path | None:
+        """Write a skipped step to a file. All processes call it, because gathering a gradient is a collective."""
         bad = [name for name, p in self.named.items() if p.grad is not None and not bool(full(p.grad).isfinite().all())]
         if self._dumps is None:
             return None
         self._dumps.mkdir(parents=True, exist_ok=True)
         file = self._dumps / f"bad-{len([*self._dumps.glob('bad-*.json')]) + 1:03d}.json"
-        found = {"norms": [str(norm) for norm in norms], "parameters": bad, **what()}
-        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        data = {"norms": [str(norm) for norm in norms], "parameters": bad, **what()}
+        file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         return file

@@ -1,4 +1,4 @@
-"""Everything of a learner that decides its next number, as tensors by name, and back."""
+"""The state of a learner as named tensors, and its restoration from them."""
 
 from __future__ import annotations
 
@@ -17,39 +17,37 @@ from gymposium_train.parallel.world import Processes
 def gather(
     stepper: Stepper, reference: Reference | None, counts: Mapping[str, int], world: Processes
 ) -> Iterator[tuple[str, Tensor]]:
-    """The weights that are learned, their optimizer's slots, the reference and some counts, one by one. Names are
-    `kind|name` and, of the optimizer, `optimizer|parameter|slot`. What the processes have in parts is whole in it, so
-    that any number of processes can go on from there; only the first process gets it, and all run through it."""
-    found = {f"weights|{name}": p.detach() for name, p in stepper.named.items()}
+    """The trained weights, the slots of their optimizer, the reference and some counts, one by one. Names are
+    `kind|name`, and `optimizer|parameter|slot` for the optimizer. Sharded tensors are gathered, so that any number of
+    processes can resume from them. All processes iterate over it; only the first one gets tensors."""
+    tensors = {f"weights|{name}": p.detach() for name, p in stepper.named.items()}
     for name, parameter in stepper.named.items():
-        for slot, value in stepper.optimizer.state[parameter].items():
-            found[f"optimizer|{name}|{slot}"] = value
+        tensors |= {f"optimizer|{name}|{slot}": v for slot, v in stepper.optimizer.state[parameter].items()}
     if reference is not None:
-        found |= {f"reference|{name}": value for name, value in reference.weights.items()}
-    found |= {f"counts|{name}": torch.tensor(count) for name, count in counts.items()}
-    for name, tensor in found.items():
-        whole = gather_tensor(tensor, world)
-        if whole is not None:
-            yield name, whole
+        tensors |= {f"reference|{name}": weights for name, weights in reference.weights.items()}
+    tensors |= {f"counts|{name}": torch.tensor(count) for name, count in counts.items()}
+    for name, tensor in tensors.items():
+        if (gathered := gather_tensor(tensor, world)) is not None:
+            yield name, gathered
 
 
 @torch.no_grad()
 def put_back(
     tensors: Mapping[str, Tensor] | None, stepper: Stepper, reference: Reference | None, world: Processes
 ) -> dict[str, int]:
-    """Put what `gather` gave in its place, one by one; returns the counts. The first process has the tensors.
+    """Restore the tensors that `gather` gave, one by one; returns the counts. Only the first process has the tensors.
 
-    Raises `GymposiumError` where they are another learner's."""
+    Raises `GymposiumError` if they are of a learner with other settings."""
     kinds: dict[str, list[str]] = {"weights": [], "optimizer": [], "reference": [], "counts": []}
     for key in world.broadcast([] if tensors is None else [*tensors]):
         kind, _, name = key.partition("|")
         kinds[kind].append(name)
-    strange = sorted({*kinds["weights"]} ^ stepper.named.keys())[:3]
-    if not strange and {*kinds["reference"]} != ({*reference.weights} if reference is not None else set()):
-        strange = ["a reference policy"]
-    if strange:
+    missing = sorted({*kinds["weights"]} ^ stepper.named.keys())[:3]
+    if not missing and {*kinds["reference"]} != ({*reference.weights} if reference is not None else set()):
+        missing = ["a reference policy"]
+    if missing:
         raise GymposiumError(
-            f"The checkpoint is another learner's: only one of them has {', '.join(strange)}. Resume with the settings "
+            f"The checkpoint is another learner's: only one of them has {', '.join(missing)}. Resume with the settings "
             f"that the run began with."
         )
 

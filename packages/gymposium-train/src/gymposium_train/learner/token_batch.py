@@ -11,56 +11,49 @@ import torch
 from torch import Tensor
 
 from gymposium_train.learner.layouts import TokenSequence
-from gymposium_train.rows import Row, Span
+from gymposium_train.rows import Row
 
 
 @dataclass(slots=True)
 class TokenBatch:
-    """The M sampled tokens of T turns. Rows with the same tokens are scored once, at N places, and each row keeps its
-    own numbers."""
+    """The M sampled tokens of T turns. Rows with the same tokens share their N scored places, but each row has entries
+    of its own."""
 
     place: Tensor
-    """[M]: which of the N scored places a token is."""
+    """[M]: index of a token's scored place, 0 … N - 1."""
     turn: Tensor
-    """[M]: which of the T turns it belongs to."""
+    """[M]: index of a token's turn, 0 … T - 1."""
     first: Tensor
-    """[T]: the scored place of each turn's first token: the hidden state that predicts it is where its value is
-    read."""
+    """[T]: index of the scored place of each turn's first token. The critic reads the hidden state that predicts it."""
     engine: Tensor
-    """[M]: log-probability by the engine that sampled it."""
+    """[M]: log-probabilities by the engine that sampled the tokens."""
     old: Tensor | None
-    """[M]: by the policy before the update, as the learner computes it; None where the loss does not need it."""
+    """[M]: log-probabilities by the learner before the update; None if the loss does not need them."""
     reference: Tensor | None
-    """[M]: by the reference policy; None without one."""
+    """[M]: log-probabilities by the reference policy; None without a reference."""
     advantages: Tensor
-    """[M]: of its turn."""
+    """[M]: the advantage of each token's turn."""
     weights: Tensor
-    """[M]: of its loss."""
+    """[M]: the weight of each token in the loss."""
     values: Tensor
-    """[T]: what the critic expected when the update began."""
+    """[T]: the critic's values before the update."""
     targets: Tensor
-    """[T]: what it is fitted to."""
+    """[T]: the values that the critic is fitted to."""
 
 
 def sequence_of(row: Row) -> TokenSequence:
-    """The tokens of a row; the places to predict are those of its sampled tokens."""
+    """The tokens of a row, of which the sampled ones are to be predicted."""
     return TokenSequence(row.ids, tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans)))
 
 
 def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
     """The tensors of some rows. `where` is the index of each row's sequence, `starts` the first of the N places of each
-    sequence. There may be no rows: a process also runs sequences only to keep step with the others."""
-    spans: list[Span] = []
-    place: list[int] = []
-    first: list[int] = []
-    for row, sequence in zip(rows, where, strict=True):
-        at = starts[sequence]
-        for span in row.spans:
-            first.append(at)
-            place += range(at, at + len(span))
-            at += len(span)
-        spans += row.spans
+    sequence. There may be no rows: a process also runs sequences only to keep in step with the others."""
+    spans = [span for row in rows for span in row.spans]
+    begins = [starts[sequence] for sequence in where]
+    places = [n for row, begin in zip(rows, begins, strict=True) for n in range(begin, begin + row.sampled)]
     lengths = torch.tensor([len(span) for span in spans], dtype=torch.long)
+    firsts = (lengths.cumsum(0) - lengths).tolist()
 
     def tokens(values: Sequence[Sequence[float]]) -> Tensor:
         return torch.tensor([*chain.from_iterable(values)], dtype=torch.float32, device=device)
@@ -71,18 +64,15 @@ def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int]
     def turns(values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float32)
 
-    def spread(values: Sequence[float]) -> Tensor:
-        return turns(values).repeat_interleave(lengths).to(device)
-
     return TokenBatch(
-        place=torch.tensor(place, dtype=torch.long, device=device),
+        place=torch.tensor(places, dtype=torch.long, device=device),
         turn=torch.arange(len(spans)).repeat_interleave(lengths).to(device),
-        first=torch.tensor(first, dtype=torch.long, device=device),
+        first=torch.tensor([places[n] for n in firsts], dtype=torch.long, device=device),
         engine=tokens([span.engine for span in spans]),
         old=known([span.old for span in spans]),
         reference=known([span.reference for span in spans]),
-        advantages=spread([span.advantage for span in spans]),
-        weights=spread([span.weight for span in spans]),
+        advantages=turns([span.advantage for span in spans]).repeat_interleave(lengths).to(device),
+        weights=turns([span.weight for span in spans]).repeat_interleave(lengths).to(device),
         values=turns([span.value for span in spans]).to(device),
         targets=turns([span.target for span in spans]).to(device),
     )

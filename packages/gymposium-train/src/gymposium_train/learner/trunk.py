@@ -1,7 +1,7 @@
-"""A causal language model in two parts: the trunk, which makes hidden states, and the head, which makes logits of them.
+"""A causal language model in two parts: the trunk computes hidden states, and the head computes logits from them.
 
-The head is wide: a vocabulary has up to 150,000 words. Apart from the trunk, it need only be run where a token was
-sampled (in games most tokens are prompts), and in pieces.
+The head is wide: a vocabulary has up to 150,000 tokens. Separated from the trunk, it runs only at the places of sampled
+tokens (in games most tokens belong to prompts), and in pieces.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from torch.nn.functional import linear
 from gymposium.errors import GymposiumError
 
 AGREES = 1e-3
-"""So near must our logits be to the model's own, as a share of the largest; in 16 bits, to two steps of the type."""
+"""Largest difference between our logits and the model's own, as a share of the largest logit; in 16 bits the limit is
+two steps of the number type."""
 
 
 @dataclass(slots=True)
 class _States:
-    """What a trunk answers, under the name under which a whole model's answer holds its logits."""
+    """The output of a trunk, with hidden states in the field in which a whole model's output has logits."""
 
     logits: Tensor
 
 
 class Trunk:
-    """A model without its head, called as the model is: `logits` of what it returns are hidden states [B, K, H]."""
+    """A model without its head. It is called like the model; `logits` of its output are hidden states [B, K, H]."""
 
     def __init__(self, model: Any) -> None:
-        """`model` is a transformers causal language model, LoRA layers in it or not."""
+        """`model` is a transformers causal language model, with or without LoRA layers."""
         self.decoder = model.get_decoder()
         self.config = model.config
 
@@ -48,7 +49,8 @@ class Trunk:
 
 
 class Head:
-    """The output layer of a model: hidden states [N, H] to logits [N, V] in float32, as the model itself makes them."""
+    """The output layer of a model: hidden states [N, H] to logits [N, V] in float32, as the model itself computes
+    them."""
 
     def __init__(self, model: Any) -> None:
         self.layer = model.get_output_embeddings()
@@ -70,8 +72,8 @@ class Head:
 
 @torch.no_grad()
 def check_split(model: Any, trunk: Trunk, head: Head) -> None:
-    """Raises `GymposiumError` where trunk and head together are not the model: an architecture that does something more
-    between its hidden states and its logits must not be learned with, since its probabilities would not be these."""
+    """Raise `GymposiumError` if trunk and head together do not compute the model's logits: such an architecture has
+    another operation between hidden states and logits, so training would use wrong probabilities."""
     ids = torch.arange(2, device=trunk.device)[None]
     whole = model(input_ids=ids).logits[0].float()
     ours = head(trunk(input_ids=ids).logits[0])

@@ -1,8 +1,8 @@
 """Rollouts: the trajectories that a step learns from.
 
-`protocol` says what a source of trajectories and an executor of matches are. The built-in source plays matches: `plan`
-decides who plays whom, from `curriculum` and `pool`; `matches` plays the plan and groups the trajectories; `results`
-turns them into metrics.
+`protocol` defines the source of trajectories and the executor of matches. The built-in source plays matches: `plan`
+chooses games, seats and opponents by `curriculum` and `pool`; `matches` plays the plan and groups the trajectories;
+`results` computes metrics.
 """
 
 from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts, roll_out

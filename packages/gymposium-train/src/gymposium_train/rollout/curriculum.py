@@ -1,4 +1,4 @@
-"""The curriculum: stages of opponents, the next one when the learner is good enough for it."""
+"""The curriculum: stages of opponents. The next stage begins when the learner's scores are high enough."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from gymposium_train.config import Stage
 
 
 class Curriculum:
-    """Which stage is played. It changes between steps alone, at most by one, and then its window begins empty."""
+    """The current stage, and the window of its scores. The stage changes only between steps and by at most one; the
+    window of a new stage is empty."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
         self.number = 0
-        """Of the present stage, counted from 0."""
+        """Number of the current stage, counted from 0."""
         self.scores: deque[float] = deque(maxlen=stages[0].window)
-        """The newest match scores of the present stage."""
+        """The newest match scores of the current stage."""
 
     @property
     def stage(self) -> Stage:
+        """The settings of the current stage."""
         return self._stages[self.number]
 
     @property
     def score(self) -> float | None:
-        """The mean over the window, be it full or not; None where it is empty."""
+        """The mean score over the window, full or not; None if it is empty."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
     def note(self, scores: Iterable[float]) -> None:
-        """The scores of a step's matches of this stage, in order."""
+        """Add the scores of a step's matches of this stage, in order."""
         self.scores.extend(scores)
 
     def move(self) -> None:
-        """Begin the next stage, or the one before, where the window is full and its mean says so."""
+        """Begin the next or the previous stage if the window is full and its mean reaches `promote` or is below
+        `demote`."""
         if len(self.scores) < self.stage.window or self.score is None:
             return
         if self.score >= self.stage.promote and self.number + 1 < len(self._stages):
@@ -47,11 +50,11 @@ class Curriculum:
         self.scores = deque(maxlen=self.stage.window)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must hold."""
+        """The state for a checkpoint."""
         return {"stage": self.number, "scores": list(self.scores)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` gave. Raises `GymposiumError` where there is no such stage."""
+        """Restore what `state` returned. Raises `GymposiumError` if there is no such stage."""
         if state["stage"] >= len(self._stages):
             raise GymposiumError(
                 f"The checkpoint is in stage {state['stage'] + 1}, but there are {len(self._stages)}: resume with the "

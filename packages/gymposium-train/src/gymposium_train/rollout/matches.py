@@ -1,4 +1,4 @@
-"""Rollouts of matches: the planned matches are played, and the learner's trajectories are collected in groups."""
+"""Rollouts of matches: planned matches are played, and the learner's trajectories are collected in groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium_train.rollout.results import Results, named
 
 @dataclass(frozen=True, slots=True)
 class LocalExecutor:
-    """The `Executor` of this process: the driver plays all matches at once."""
+    """An `Executor` that plays all matches at once, by the driver in this process."""
 
     schedule: Schedule = "rounds"
 
@@ -27,7 +27,7 @@ class LocalExecutor:
 
 @dataclass(slots=True)
 class MatchRollouts:
-    """The `RolloutSource` of matches: a planner says who meets whom, and an executor plays it."""
+    """A `RolloutSource` that plays matches: a planner chooses them, and an executor plays them."""
 
     planner: MatchPlanner
     executor: Executor = LocalExecutor()
@@ -52,30 +52,31 @@ def roll_out(
 ) -> StepRollout[MatchGroup]:
     """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
 
-    Raises `EngineError` if a game's engine fails, and what a player raises: such a match is a bug or a broken server,
-    and to leave it out would hide that and bias what is learned. `record` is called with what there is of the match."""
-    jobs = [job for one in planned for job in one.jobs]
+    Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
+    server, and leaving the match out would hide it and bias learning. `record` is called with the unfinished match."""
+    jobs = [job for matches in planned for job in matches.jobs]
     finished = {played.job.id: played for played in recorded(executor.play(jobs), record)}
     rollout, total = StepRollout[MatchGroup](), Results()
     opponents: dict[str, Results] = {}
     games: dict[str, Results] = {}
-    for one in planned:
-        groups = [MatchGroup(one.game, seat, one.opponent, [], one.version, one.stage) for seat in one.seats]
-        by_name = opponents.setdefault(one.opponent, Results()), games.setdefault(one.game.name, Results())
-        told = by_name[:1] if one.opponent == SELF else (total, *by_name)
-        for job in one.jobs:
+    for matches in planned:
+        game, opponent = matches.game, matches.opponent
+        groups = [MatchGroup(game, seat, opponent, [], matches.version, matches.stage) for seat in matches.seats]
+        by_name = opponents.setdefault(opponent, Results()), games.setdefault(game.name, Results())
+        with_outcome = by_name[:1] if opponent == SELF else (total, *by_name)
+        for job in matches.jobs:
             played = finished[job.id]
-            mine = [Trajectory.of(played, seat) for seat in one.seats]
+            trajectories = [Trajectory.of(played, seat) for seat in matches.seats]
             for results in (total, *by_name):
-                results.note_match(mine)
-            for group, trajectory in zip(groups, mine, strict=True):
+                results.note_match(trajectories)
+            for group, trajectory in zip(groups, trajectories, strict=True):
                 if played.ending.seat not in (None, trajectory.seat):
                     rollout.dropped += 1
                 elif not trajectory.turns:
                     rollout.silent += 1
                 else:
                     group.trajectories.append(trajectory)
-                    for results in told:
+                    for results in with_outcome:
                         results.note_result(trajectory)
         rollout.groups += [group for group in groups if group.trajectories]
     rollout.readings = dict(total.readings)

@@ -1,4 +1,4 @@
-"""Who plays: the matches of a step, planned from the config, what came of earlier matches, and named streams."""
+"""The plan of a step's matches: it follows from the config, the results of earlier matches, and random streams."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from gymposium_train.rollout.pool import PastVersions
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One set of matches: one game, match seed and opponent. What differs is what the players draw."""
+    """A set of matches with the same game, match seed and opponent. Only the players' random streams differ."""
 
     game: Game
     opponent: str
-    """Who takes the other seats, as the stage names it; `alone` where there are none."""
+    """The opponent's name in the stage; `alone` in a game with one seat."""
     version: Policy | None
-    """Which past version that is, where it is one."""
+    """The past version that is the opponent, if it is one."""
     seats: tuple[int, ...]
-    """Those that the learner learns from: one, or all in self-play. Each makes a group of its own."""
+    """The seats that the learner learns from: one, or all in self-play. Each of them has a group."""
     stage: int
     """The stage of the curriculum, counted from 0."""
     jobs: tuple[MatchJob, ...]
@@ -51,7 +51,8 @@ class MatchGroup:
     opponent: str
     """The opponent's name in the stage; `alone` in a game with one seat."""
     trajectories: list[Trajectory]
-    """In the order of the plan, not in that of the matches' ends: short matches end first, and are often lost."""
+    """The trajectories in the order of the plan. The order in which matches end would be biased: short matches end
+    first, and are often lost."""
     version: Policy | None = None
     """The past version that was the opponent, if it was one."""
     stage: int = 0
@@ -82,26 +83,27 @@ class MatchGroup:
 
 
 class MatchPlanner:
-    """Plans one step after the other, in order: `plan`, then the matches are played, then `note`, then the next step.
-    What it plans follows from the config's seed, the step, and the results that were noted before."""
+    """Plans the steps in order: `plan`, then the matches are played, then `note` with their results, then the next
+    step. A plan follows from the config's seed, the step, and the results that were noted before."""
 
     def __init__(self, config: TrainConfig, games: Sequence[Game], cast: PlayerSource) -> None:
-        """Raises `BadOption` for stages that make no sense, `UnknownName` for an opponent that nobody knows."""
+        """`cast` makes the players of the policy. Raises `BadOption` for stages that make no sense, and `UnknownName`
+        for an unknown opponent."""
         check_stages(config.stages, games)
         self._config, self._games, self._cast = config, games, cast
         self._on_illegal = FailurePolicy.parse(config.asking.on_illegal)
         self._note_pay = make_credit(config.credit).needs_turn_rewards
-        named = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
-        self._players = {name: make_player(name) for name in named if name not in (SELF, PAST)}
-        self._keeps_versions = PAST in named
+        names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
+        self._players = {name: make_player(name) for name in names if name not in (SELF, PAST)}
+        self._keeps_versions = PAST in names
         self.curriculum = Curriculum(config.stages)
         self.past = PastVersions(config.pool, cast)
 
     def plan(self, step: int) -> list[Planned]:
-        """The matches of this step, one set for each group of the config (in self-play a set makes one group for each
-        seat). Sets take turns over the games and, in each game, over the seats, on and on over the steps.
+        """The matches of this step: a set for each of the config's `rollout.groups`. In self-play a set has one group
+        for each seat. Sets take turns over the games, and in each game over the seats, also from step to step.
 
-        Versions of the policy are kept and let go here, between two rollouts."""
+        This keeps and removes past versions of the policy, so call it between two rollouts."""
         if self._keeps_versions:
             self.past.keep(step)
         learner = self._cast.learner()
@@ -109,29 +111,33 @@ class MatchPlanner:
         return [self._set(step, number, learner, versions) for number in range(self._config.rollout.groups)]
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
-        """What came of a step's matches: for the curriculum, and for whom of the past versions is met how often. Gives
+        """Note the results of a step's matches, on which the next stage and the choice of past versions depend. Returns
         metrics of the stage that was played."""
         for group in groups:
             if group.version is not None and has_score(group.game):
                 self.past.note(group.version, _scores(group))
         self.curriculum.note(_in_turn([_scores(group) for group in groups if self._counts(group)]))
-        metrics = self._metrics()
+        metrics: dict[str, float] = {"rollout/stage": self.curriculum.number + 1}
+        if (score := self.curriculum.score) is not None:
+            metrics["rollout/stage_score"] = score
+        if self._keeps_versions:
+            metrics["rollout/past_versions"] = len(self.past.versions)
         self.curriculum.move()
         return metrics
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must hold to go on with the same plans, as plain data."""
+        """The state for a checkpoint, as plain data. A planner that restores it makes the same plans."""
         return {**self.curriculum.state(), "past": self.past.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` gave; the cast must still have the past versions in it. Raises `GymposiumError` where
-        the settings have changed since."""
+        """Restore what `state` returned. The player source must still have its past versions. Raises `GymposiumError`
+        if the settings have changed since."""
         self.curriculum.restore(state)
         self.past.restore(state["past"])
 
     def _set(self, step: int, number: int, learner: Player, versions: dict[Policy, Player]) -> Planned:
-        """One set of matches. `versions` are the players of past versions that this step has met already: one player is
-        asked once for all of its matches."""
+        """One set of matches. `versions` holds the step's players of past versions, so that a version has one player,
+        which is asked for all its matches together."""
         config, seed = self._config, self._config.seed
         turn = step * config.rollout.groups + number
         game = self._games[turn % len(self._games)]
@@ -161,22 +167,14 @@ class MatchPlanner:
         if game.seats == 1:
             return ALONE, None
         shares = self.curriculum.stage.opponents
-        together = sum(shares.values())
-        name = [*shares][draw([(index, share / together) for index, share in enumerate(shares.values())], rng)]
+        total = sum(shares.values())
+        name = [*shares][draw([(index, share / total) for index, share in enumerate(shares.values())], rng)]
         return name, self.past.draw(rng) if name == PAST else None
 
     def _counts(self, group: MatchGroup) -> bool:
-        """Whether it tells how good the learner is against the present stage's opponents. Against itself it scores a
-        half however good it is; where it plays alone, no opponent has a part in it."""
+        """True if the group's scores measure the learner against the opponents of the current stage. Scores against
+        itself are a half at any strength, and scores of a game with one seat involve no opponent."""
         return group.stage == self.curriculum.number and group.opponent not in (SELF, ALONE) and has_score(group.game)
-
-    def _metrics(self) -> dict[str, float]:
-        metrics: dict[str, float] = {"rollout/stage": self.curriculum.number + 1}
-        if (score := self.curriculum.score) is not None:
-            metrics["rollout/stage_score"] = score
-        if self._keeps_versions:
-            metrics["rollout/past_versions"] = len(self.past.versions)
-        return metrics
 
 
 def _scores(group: MatchGroup) -> list[float]:
@@ -184,7 +182,6 @@ def _scores(group: MatchGroup) -> list[float]:
 
 
 def _in_turn(scores: Sequence[Sequence[float]]) -> Iterator[float]:
-    """The first of each, then the second of each, and so on: a window over the newest then holds as much of every
-    group, and so of every seat and game."""
-    for together in zip_longest(*scores):
-        yield from (score for score in together if score is not None)
+    """The first score of each group, then the second of each, and so on. A window over the newest scores then holds
+    equal parts of all groups, and so of all seats and games."""
+    return (score for nth in zip_longest(*scores) for score in nth if score is not None)

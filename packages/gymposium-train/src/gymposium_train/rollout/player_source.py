@@ -1,4 +1,4 @@
-"""The protocol of the players that a plan needs: the policy as it is now, and its past versions."""
+"""The protocol of the players that a plan needs: of the current policy, and of its past versions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from gymposium_agents.tokens import Policy
 
 
 class PlayerSource(Protocol):
-    """Makes players of the policy that learns: of its newest version, and of versions that were kept."""
+    """Makes players of the policy that learns: of its newest published version, and of kept versions."""
 
     def learner(self) -> Player:
-        """A player of the newest published weights. It samples."""
+        """A player of the newest published version, which samples its replies."""
         ...
 
     def past(self, policy: Policy) -> Player:
-        """A player of a kept version. It samples as the learner does."""
+        """A player of a kept version, which samples its replies like the learner."""
         ...
 
     def keep(self) -> Policy:
-        """Keep the weights that the learner plays by now. They can be played by until they are let go, in a resumed run
-        too. Where they are kept already, nothing is done."""
+        """Keep the newest published version, so that `past` can make players of it until it is let go, also in a
+        resumed run. Nothing is done if it is kept already."""
         ...
 
     def let_go(self, policy: Policy) -> None:
-        """Nobody is to play by these any more. Checkpoints may still name them, so what lies on disk stays as long as
-        one does."""
+        """Release a kept version, of which no more players are made. Its files stay, because checkpoints may name
+        it."""
         ...

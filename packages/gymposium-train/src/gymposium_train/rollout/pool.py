@@ -1,4 +1,4 @@
-"""Past versions of the policy as opponents: which are kept, and which is met how often."""
+"""Past versions of the policy as opponents: the versions that are kept, and how often each is met."""
 
 from __future__ import annotations
 
@@ -14,79 +14,79 @@ from gymposium_train.config import Pool
 from gymposium_train.rollout.player_source import PlayerSource
 
 FADING = 0.99
-"""What a result counts for, one match later: about the last hundred matter. The learner changes, so what it did against
-a version long ago says little. The figure is that of AlphaStar's league (Vinyals et al., 2019, pseudocode)."""
+"""Factor by which the weight of a result falls with each later match, so that about the last hundred count. The learner
+changes, so old results say little. The value is that of AlphaStar's league (Vinyals et al., 2019, pseudocode)."""
 
 PRIORITIES: dict[str, Callable[[float], float]] = {
     "uniform": lambda win_rate: 1.0,
     "hard": lambda win_rate: (1.0 - win_rate) ** 2,
     "even": lambda win_rate: win_rate * (1.0 - win_rate),
 }
-"""The weight of a version by the learner's win rate against it: prioritised fictitious self-play, with "squared" and
-"variance" of its source (Vinyals et al., 2019, pseudocode)."""
+"""Weight of a version by the learner's win rate against it: prioritised fictitious self-play. `hard` and `even` are the
+weightings "squared" and "variance" of Vinyals et al. (2019, pseudocode)."""
 
 
 @dataclass(slots=True)
 class Version:
-    """Weights that were kept, and how the learner has done against them since."""
+    """A kept version of the policy, with the learner's results against it."""
 
     policy: Policy
     step: int
-    """The step before which they were kept."""
+    """The step before which it was kept."""
     score: float = 0.0
-    """The learner's match scores against them, added up as they fade."""
+    """The discounted sum of the learner's match scores against it."""
     matches: float = 0.0
-    """How many those are, fading as well."""
+    """The discounted number of these matches."""
 
     @property
     def win_rate(self) -> float:
-        """What the learner can expect against them, a draw being half a win; with one win and one loss beforehand, so
-        that few matches decide nothing and none says a half."""
+        """The learner's win rate against it, with draws as half wins. One win and one loss are added, so that it is a
+        half without matches, and few matches change it little."""
         return (self.score + 1.0) / (self.matches + 2.0)
 
     def note(self, score: float) -> None:
-        """One more match, with the learner's score."""
+        """Add the learner's score in one match."""
         self.score = FADING * self.score + score
         self.matches = FADING * self.matches + 1.0
 
 
 class PastVersions:
-    """The versions that are kept, oldest first."""
+    """The kept versions, oldest first."""
 
     def __init__(self, settings: Pool, cast: PlayerSource) -> None:
         self._settings, self._cast = settings, cast
         self.versions: list[Version] = []
 
     def keep(self, step: int) -> None:
-        """Keep the policy as it is before this step, where that is due: every so many steps, and where there is none
-        yet. The oldest goes where there are too many. To be called between rollouts alone."""
+        """Keep the policy before this step, if `every` steps have passed or no version is kept yet. The oldest version
+        is released if there are more than `size`. Call it only between two rollouts."""
         if self.versions and (step % self._settings.every or step <= self.versions[-1].step):
             return
         policy = self._cast.keep()
         if any(version.policy == policy for version in self.versions):
-            return  # nothing was learned since
+            return  # no update since then
         self.versions.append(Version(policy, step))
         if len(self.versions) > self._settings.size:
             self._cast.let_go(self.versions.pop(0).policy)
 
     def draw(self, rng: random.Random) -> Policy:
-        """One of them, by their priorities; one draw of `rng`."""
+        """Draw a version by its share, with one draw of `rng`."""
         return self.versions[draw([*enumerate(self.shares())], rng)].policy
 
     def shares(self) -> list[float]:
-        """How often each is met; adds up to 1."""
+        """The probability of each version; they add up to 1."""
         weights = [PRIORITIES[self._settings.prioritise](version.win_rate) for version in self.versions]
         return [weight / sum(weights) for weight in weights]
 
     def note(self, policy: Policy, scores: Iterable[float]) -> None:
-        """The learner's scores in matches against a version. One that has gone since needs none."""
+        """Add the learner's scores in matches against a version. Scores against a released version are ignored."""
         for version in self.versions:
             if version.policy == policy:
                 for score in scores:
                     version.note(score)
 
     def state(self) -> list[dict[str, Any]]:
-        """What a checkpoint must hold."""
+        """The state for a checkpoint."""
         return [
             {
                 "name": version.policy.name,
@@ -99,12 +99,13 @@ class PastVersions:
         ]
 
     def restore(self, state: Sequence[dict[str, Any]]) -> None:
-        """Take up what `state` gave. Raises `GymposiumError` where more are in it than the pool holds."""
+        """Restore what `state` returned. Raises `GymposiumError` if it has more versions than the pool's size."""
         if len(state) > self._settings.size:
             raise GymposiumError(
                 f"The checkpoint keeps {len(state)} past versions, but pool.size is {self._settings.size}: "
                 "resume with the settings that the run began with."
             )
         self.versions = [
-            Version(Policy(one["name"], one["version"]), one["step"], one["score"], one["matches"]) for one in state
+            Version(Policy(data["name"], data["version"]), data["step"], data["score"], data["matches"])
+            for data in state
         ]

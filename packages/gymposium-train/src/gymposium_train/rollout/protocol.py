@@ -1,4 +1,4 @@
-"""Protocols of rollouts: where the trajectories of a step come from, and what plays matches."""
+"""Protocols of rollouts: the source of a step's trajectories, their groups, and the executor of matches."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gymposium.driver import MatchJob, MatchResult
 
 
 class Group(Protocol):
-    """Trajectories that one baseline may range over."""
+    """Trajectories that share a baseline."""
 
     @property
     def trajectories(self) -> Sequence[Any]:
-        """Each a `gymposium_train.samples.TokenTrajectory`, and whatever the reward of the run reads of it."""
+        """The trajectories: each is a `gymposium_train.samples.TokenTrajectory` and has what the run's reward reads."""
         ...
 
     @property
     def role(self) -> str:
-        """The part that was played, such as `kuhn_poker seat 0`. A credit may keep a mean for each."""
+        """The role that was played, such as `kuhn_poker seat 0`. A credit may keep a mean for each role."""
         ...
 
     def facts(self) -> dict[str, Any]:
-        """What `samples.jsonl` says of the group, as plain data."""
+        """The fields of the group in `samples.jsonl`, as plain data."""
         ...
 
     def trajectory_facts(self, number: int) -> dict[str, Any]:
-        """What `samples.jsonl` says of one trajectory beside its numbers, as plain data."""
+        """The fields of one trajectory in `samples.jsonl`, except rewards and credit, as plain data."""
         ...
 
 
@@ -36,37 +36,37 @@ G = TypeVar("G", bound=Group)
 
 @dataclass(slots=True)
 class StepRollout(Generic[G]):
-    """The trajectories of one step, and metrics of them."""
+    """The trajectories of one step with their metrics."""
 
     groups: list[G] = field(default_factory=list)
-    """The groups in an order that follows from the seed; those without a trajectory are left out."""
+    """The groups in an order that follows from the seed, without empty groups."""
     dropped: int = 0
-    """Trajectories left out because another seat forfeited, so their result says nothing about them."""
+    """Number of trajectories left out because another seat forfeited, so that the result is not their merit."""
     silent: int = 0
-    """Trajectories left out because the seat has no turn: the match ended before its first one."""
+    """Number of trajectories left out because the match ended before the seat's first turn."""
     readings: dict[str, int] = field(default_factory=dict)
-    """Counts of the learner's replies by how they were read."""
+    """Number of the learner's replies by reading."""
     metrics: dict[str, float] = field(default_factory=dict)
-    """Metrics by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Results are those of the kept
-    trajectories. Results of self-play appear only under its own name: a win of one seat is a loss of another."""
+    """Metrics by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Outcomes are those of the kept
+    trajectories. Outcomes of self-play appear only under its own name: a win of one seat is a loss of another."""
     state: dict[str, Any] = field(default_factory=dict)
-    """`RolloutSource.state()` after this rollout."""
+    """The state of the source after this rollout (`RolloutSource.state`)."""
 
 
 class RolloutSource(Protocol):
-    """A source of trajectories to learn from. `MatchRollouts` plays matches."""
+    """A source of trajectories to learn from. `MatchRollouts` gets them from matches."""
 
     def roll_out(self, step: int) -> StepRollout[Any]:
-        """The trajectories of one step, by the policy as it is published now. Steps are asked for in order, in one
-        thread, which may run ahead of the learner's."""
+        """The trajectories of one step, by the policy that is published now. It is called for the steps in order, in
+        one thread, which may run ahead of the learner's."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must hold to continue with the same rollouts, as plain data."""
+        """The state for a checkpoint, as plain data. A source that restores it gives the same rollouts."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore what `state` gave. Raises `GymposiumError` if the settings have changed since."""
+        """Restore what `state` returned. Raises `GymposiumError` if the settings have changed since."""
         ...
 
 
@@ -74,6 +74,6 @@ class Executor(Protocol):
     """Plays matches. `LocalExecutor` plays them in this process."""
 
     def play(self, jobs: Sequence[MatchJob]) -> Iterator[MatchResult]:
-        """The results of the matches, in the order in which they end. Raises `EngineError` if a game's engine fails,
-        and what a player raises."""
+        """Play the matches and yield each result when the match ends. Raises `EngineError` if a game's engine fails,
+        and whatever a player raises."""
         ...

@@ -1,9 +1,9 @@
-"""How a step's matches went for the learner: figures for metrics."""
+"""Metrics of the matches of a step: outcomes, scores, and readings of the learner's replies."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gymposium.reading import KINDS
@@ -14,28 +14,27 @@ from gymposium_train.config.stages import has_score
 
 @dataclass(slots=True)
 class Results:
-    """Some of a step's matches, added up."""
+    """Counts and values of some of a step's matches."""
 
     matches: int = 0
     decisions: int = 0
     readings: Counter[str] = field(default_factory=Counter)
-    """The learner's replies by how they were read, those in trajectories that are dropped too."""
+    """The learner's replies by reading, including those of dropped trajectories."""
     outcomes: Counter[str] = field(default_factory=Counter)
-    """Of the trajectories that are kept: win, draw, loss, or score where the learner was alone."""
+    """The kept trajectories by outcome: win, draw, loss, or score in a game with one seat."""
     truncated: int = 0
-    """Of those that ended since the prompt left no room for a reply."""
+    """Number of kept trajectories that ended because the prompt left no room for a reply."""
     scores: list[float] = field(default_factory=list)
     returns: list[float] = field(default_factory=list)
 
-    def note_match(self, trajectories: Iterable[Trajectory]) -> None:
-        """A match, by the trajectories of all seats that the learner held."""
+    def note_match(self, trajectories: Sequence[Trajectory]) -> None:
+        """Add a match, by the trajectories of all seats that the learner held."""
         self.matches += 1
-        for number, trajectory in enumerate(trajectories):
-            self.decisions += trajectory.decisions if number == 0 else 0
-            self.readings.update(turn.reading for turn in trajectory.turns)
+        self.decisions += trajectories[0].decisions
+        self.readings.update(turn.reading for trajectory in trajectories for turn in trajectory.turns)
 
     def note_result(self, trajectory: Trajectory) -> None:
-        """What came of a trajectory that is kept."""
+        """Add the result of a kept trajectory."""
         self.outcomes[trajectory.result] += 1
         self.truncated += trajectory.truncated
         self.returns.append(trajectory.returns[trajectory.seat])
@@ -43,33 +42,30 @@ class Results:
             self.scores.append(score_of(trajectory))
 
     def figures(self) -> dict[str, float]:
-        """By name, without what there is nothing to say of."""
-        found: dict[str, float] = {"matches": self.matches}
+        """Metrics by name. Metrics without any match, reply or trajectory are left out."""
+        figures: dict[str, float] = {"matches": self.matches}
         if self.matches:
-            found["decisions"] = self.decisions / self.matches
+            figures["decisions"] = self.decisions / self.matches
         if replies := self.readings.total():
-            for kind in KINDS[1:]:  # what is left of 1 are moves
-                found[kind.replace(" ", "_")] = self.readings[kind] / replies
+            # without the first kind, moves, which are the rest
+            figures |= {kind.replace(" ", "_"): self.readings[kind] / replies for kind in KINDS[1:]}
         if kept := self.outcomes.total():
-            found["truncated"] = self.truncated / kept
-            if self.outcomes["score"] < kept:
-                against = kept - self.outcomes["score"]
-                found |= {outcome: self.outcomes[outcome] / against for outcome in ("win", "draw", "loss")}
+            figures["truncated"] = self.truncated / kept
+            if contests := kept - self.outcomes["score"]:
+                figures |= {outcome: self.outcomes[outcome] / contests for outcome in ("win", "draw", "loss")}
         if self.scores:
-            found["score"] = sum(self.scores) / len(self.scores)
-        return found
-
-    def mean_return(self) -> dict[str, float]:
-        """Under its name; only where all matches are of one game, for returns of different games cannot be compared."""
-        return {"return": sum(self.returns) / len(self.returns)} if self.returns else {}
+            figures["score"] = sum(self.scores) / len(self.scores)
+        return figures
 
 
 def named(total: Results, opponents: Mapping[str, Results], games: Mapping[str, Results]) -> dict[str, float]:
-    """Metrics by their flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`."""
-    found = {f"rollout/{name}": value for name, value in total.figures().items()}
+    """Metrics by their flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Only games have a mean
+    return, because returns of different games cannot be compared."""
+    metrics = {f"rollout/{name}": value for name, value in total.figures().items()}
     for opponent, results in opponents.items():
-        found |= {f"rollout/{name}/{opponent}": value for name, value in results.figures().items()}
+        metrics |= {f"rollout/{name}/{opponent}": value for name, value in results.figures().items()}
     for game, results in games.items():
-        figures = results.figures() | results.mean_return()
-        found |= {f"rollout/{game}/{name}": value for name, value in figures.items()}
-    return found
+        metrics |= {f"rollout/{game}/{name}": value for name, value in results.figures().items()}
+        if results.returns:
+            metrics[f"rollout/{game}/return"] = sum(results.returns) / len(results.returns)
+    return metrics

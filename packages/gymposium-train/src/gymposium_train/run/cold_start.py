@@ -1,13 +1,14 @@
-"""The first stage of a run: the cold start, after which the model answers in the right form."""
+"""The first stage of a run: the cold start, which teaches the model the form of replies."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 
 from gymposium.driver import MatchResult
-from gymposium.games.protocol import Game
+from gymposium.reading import reader
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_small_model
 from gymposium_train.cold_start import (
@@ -39,14 +40,14 @@ KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
     "all": all_moves,
     "paid": paid_moves,
 }
-"""The functions that select moves of finished matches, by `cold_start.keep`."""
+"""The function that selects moves of finished matches, for each value of `cold_start.keep`."""
 
 Lots = list[list[Lesson]]
-"""The lessons to imitate: one lot for each game of random matches, or one lot of all files."""
+"""The lessons to imitate, in lots: one for each game of random matches, or one for all files."""
 
 
 def start(run: UnderWay) -> None:
-    """Make the model or load the named one, and teach it the form of replies."""
+    """Make the small model if none is named, and do the cold start."""
     config, directory = run.config, run.directory
     teaches, makes = config.cold_start.steps > 0, config.model.name is None
     if (not teaches or is_whole(directory.cold_start)) and (not makes or is_whole(directory.base)):
@@ -58,62 +59,61 @@ def start(run: UnderWay) -> None:
         texts = chain.from_iterable(texts_of(islice(lot, share)) for lot in lots)
         with written_whole(directory.base) as staging:
             make_small_model(staging, texts, seed=config.seed, size=config.model.small)
-            run.asked.save(staging)
+            config.asking.player_settings().save(staging)
     if teaches:
         loaded = load(config, untaught(directory, config), whole=True)
         learner = _teach(run, loaded, pairs_of(run, lots, loaded, aloud=True))
         with learner.in_float32(), written_whole(directory.cold_start) as staging:
             loaded.save(staging)
-            run.asked.save(staging)
+            config.asking.player_settings().save(staging)
             directory.add_results(cold_start_cpu_seconds=time.process_time() - began)
 
 
 def lessons(run: UnderWay) -> Lots:
-    """What the cold start imitates: the files that the config names, or moves in random matches, which are recorded."""
-    settings, asking = run.config.cold_start, run.config.asking
+    """The lessons of the cold start: from the files that the config names, or from random matches, which are
+    recorded."""
+    settings = run.config.cold_start
     if settings.data:
-        return [read_chats(settings.data, thinking=asking.thinking)]
-    with run.view.stage("Random matches", settings.games, lines=2) as bar, run.recorder("cold_start") as record:
-
-        def each(played: MatchResult) -> None:
-            record(played)
-            bar.advance()
-            run.interruption.stop_here()
-
-        return [
-            play_at_random(run, game, number, settings.games, "cold-start", each)
-            for number, game in enumerate(run.games)
-        ]
+        return [read_chats(settings.data, thinking=run.config.asking.thinking)]
+    with (
+        run.view.stage("Random matches", settings.games, lines=2) as bar,
+        run.stoppable_recorder("cold_start", bar) as record,
+    ):
+        return play_at_random(run, settings.games, "cold-start", record)
 
 
-def play_at_random(
-    run: UnderWay, game: Game, number: int, matches: int, tag: str, each: Callable[[MatchResult], object]
-) -> list[Lesson]:
-    """The moves to imitate in one game's share of `matches` random matches. The game is the run's number `number`."""
-    several, keep = len(run.games) > 1, run.config.cold_start.keep
-    finished = random_games(
-        game,
-        run.config.asking.prompt,
-        run.reader,
-        matches=matches // len(run.games) + (number < matches % len(run.games)),
-        seed=run.config.seed,
-        tag=f"{tag}-{game.name}" if several else tag,
-        each=each,
-        context=run.config.asking.context,
-        note_pay=keep == "paid",
-    )
-    return KEPT[keep](finished)
+def play_at_random(run: UnderWay, matches: int, tag: str, each: Callable[[MatchResult], object]) -> Lots:
+    """The moves to imitate in `matches` random matches, which are shared evenly between the run's games. `each` is
+    called with every match."""
+    config, several = run.config, len(run.games) > 1
+    keep = config.cold_start.keep
+    return [
+        KEPT[keep](
+            random_games(
+                game,
+                config.asking.prompt,
+                reader(config.asking.reply),
+                matches=matches // len(run.games) + (number < matches % len(run.games)),
+                seed=config.seed,
+                tag=f"{tag}-{game.name}" if several else tag,
+                each=each,
+                context=config.asking.context,
+                note_pay=keep == "paid",
+            )
+        )
+        for number, game in enumerate(run.games)
+    ]
 
 
 def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = False) -> list[list[Pair]]:
-    """Tokenize lots. With `aloud`, lessons that are too long are counted in the results and reported."""
+    """The lots as tokens. With `aloud`, lessons that are too long are counted in the results and reported."""
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)
-    found = [tokenized(lot, loaded.chat, room=room, max_tokens=config.asking.max_tokens) for lot in lots]
+    results = [tokenized(lot, loaded.chat, room=room, max_tokens=config.asking.max_tokens) for lot in lots]
     if aloud:
-        too_long, cut_off = sum(lot.too_long for lot in found), sum(lot.cut_off for lot in found)
-        kept = sum(len(lot.pairs) for lot in found)
+        too_long, cut_off = sum(lot.too_long for lot in results), sum(lot.cut_off for lot in results)
+        kept = sum(len(lot.pairs) for lot in results)
         run.directory.add_results(cold_start={"replies": kept, "too_long": too_long, "cut_off": cut_off})
         if too_long:
             say(f"Left out of the cold start: {too_long} replies that fill more than {room} tokens.", style="yellow")
@@ -123,29 +123,26 @@ def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = Fa
                 f"{config.asking.max_tokens}: the model would be cut off where it says them.",
                 style="yellow",
             )
-    return [lot.pairs for lot in found]
+    return [lot.pairs for lot in results]
 
 
 def auxiliary_sft(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
-    """The cold start's batches whose imitation is added to a step's optimizer steps; None without `sft`."""
+    """For each step of reinforcement learning, batches of the cold start to imitate in its optimizer steps; None
+    without `sft`."""
     settings = run.config.sft
     if settings is None:
         return None
     pairs = pairs_of(run, lessons(run), loaded)
-
-    def of_step(step: int) -> Iterator[list[Pair]]:
-        return batches(pairs, settings.batch, run.config.seed, "beside", step)
-
-    return of_step
+    return partial(batches, pairs, settings.batch, run.config.seed, "beside")
 
 
 def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> LocalLearner:
     config, settings = run.config, run.config.cold_start
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
     run.directory.forget(COLD_START, 0)
-    drawn = batches(pairs, settings.batch, config.seed)
+    pairs_by_step = batches(pairs, settings.batch, config.seed)
     with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:
-        for metrics in imitate(learner, drawn, settings, progress=lambda step: step / settings.steps):
+        for metrics in imitate(learner, pairs_by_step, settings, progress=lambda step: step / settings.steps):
             run.watchers.imitated(COLD_START, int(metrics.pop("step")), metrics)
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}")
             run.interruption.stop_here()

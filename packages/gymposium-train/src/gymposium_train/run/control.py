@@ -1,8 +1,8 @@
-"""The control: what the same CPU time does when it is spent on more SFT, from the same cold start.
+"""The control: more SFT after the same cold start, for the CPU time that reinforcement learning took.
 
-Fresh random matches of every game, of which the moves are kept that the cold start keeps, the whole model, one cosine
-over the budget; where the cold start was made from files, the files again. It runs behind the reinforcement learning,
-when its budget is known to the second.
+All weights of the model are trained, with a cosine schedule over the time. The data are fresh random matches of every
+game, of which the same moves are kept as in the cold start; if the cold start used files, they are used again. The
+control runs after the reinforcement learning, when its budget is known.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from itertools import count, islice
 
-from gymposium.driver import MatchResult
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Pair, batches, imitate
 from gymposium_train.directory import is_whole, written_whole
@@ -22,13 +21,13 @@ from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import CONTROL
 
 GAMES = 1_000
-"""Number of fresh matches in a lot."""
+"""Number of fresh matches in each lot."""
 STEPS = 8
 """Number of SFT steps on each lot."""
 
 
 def control(run: UnderWay) -> None:
-    """Spend the CPU time of the reinforcement learning on more SFT, games included, and make at least one step."""
+    """Spend the CPU time of the reinforcement learning on more SFT, its matches included. At least one step is made."""
     if is_whole(run.directory.control):
         return
     config = run.config
@@ -51,25 +50,16 @@ def control(run: UnderWay) -> None:
     cpu = time.process_time() - began
     with learner.in_float32(), written_whole(run.directory.control) as staging:
         loaded.save(staging)
-        run.asked.save(staging)
+        config.asking.player_settings().save(staging)
         run.directory.add_results(control_cpu_seconds=cpu)
 
 
 def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Pair]]:
-    """Batches of the cold start's files in another order, or of lot after lot of fresh random matches."""
+    """Batches of the cold start's files in another order, or of fresh random matches, lot by lot."""
     size, seed = run.config.cold_start.batch, run.config.seed
     if run.config.cold_start.data:
         yield from batches(pairs_of(run, lessons(run), loaded), size, seed, "control")
-    with run.recorder("control") as record:
-
-        def each(played: MatchResult) -> None:
-            record(played)
-            run.interruption.stop_here()
-
+    with run.stoppable_recorder("control") as record:
         for lot in count():
-            played = [
-                play_at_random(run, game, number, GAMES, f"control-{lot}", each)
-                for number, game in enumerate(run.games)
-            ]
-            pairs = pairs_of(run, played, loaded)
+            pairs = pairs_of(run, play_at_random(run, GAMES, f"control-{lot}", record), loaded)
             yield from islice(batches(pairs, size, seed, "control", lot), STEPS)

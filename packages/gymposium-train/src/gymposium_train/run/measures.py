@@ -1,27 +1,30 @@
-"""The evaluations of a run: greedy play against fixed opponents, in each game and from every seat."""
+"""The evaluations of a run: greedy play against fixed opponents, in each game and from every seat.
+
+Their anchors are the results of the opponents themselves in the same matches, and the exact optima of small games.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from gymposium.driver import MatchResult
+from gymposium.exact import TooLarge, optima_against_random
+from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.streams import stream
 from gymposium_agents.evaluate import evaluate
 from gymposium_train.config import Evaluation
-from gymposium_train.live import StageBar
+from gymposium_train.config.stages import ALONE
 from gymposium_train.run.under_way import UnderWay
-
-ALONE = "alone"
-"""The opponent's name in results of a game with one seat."""
 
 
 def panel(settings: Evaluation, game: Game) -> dict[str, int]:
-    """The opponents in a game, with the number of matches against each."""
+    """The opponents in a game, with the number of matches against each; `alone` in a game with one seat."""
     if game.seats == 1:
         return {ALONE: settings.matches}
     return {name: settings.matches if name == "random" else settings.search_matches for name in settings.opponents}
@@ -35,9 +38,9 @@ def measure(
     games: Sequence[Game] | None = None,
     step: int | None = None,
 ) -> None:
-    """Evaluate a player against the panel, in all games or some, and note its scores under `what`, each as soon as it
-    is there; those that stand there already are passed over, and `player` is not even made where all do. With a `step`
-    it is the policy of that step: loggers are told."""
+    """Evaluate a player against the panel, in all games or some. Each score is added to the results under `what` at
+    once; scores that are there already are skipped, and `player` is called only if some are missing. With `step`, the
+    player is the policy of that step, and the scores are reported to the loggers."""
     missing = [
         (game, name, matches)
         for game in (run.games if games is None else games)
@@ -50,14 +53,11 @@ def measure(
     shown: dict[str, float] = {}
     for game, name, matches in missing:
         where = f" in {game.name}" if len(run.games) > 1 else ""
-        with run.view.stage(f"{what} against {name}{where}", matches) as bar, run.recorder("eval") as record:
-
-            def each(played: MatchResult, record: Any = record, bar: StageBar = bar) -> None:
-                record(played)
-                bar.advance()
-                run.interruption.stop_here()
-
-            score = _evaluate(run, made, game, name, matches, what.replace(" ", "-"), each)
+        with (
+            run.view.stage(f"{what} against {name}{where}", matches) as bar,
+            run.stoppable_recorder("eval", bar) as record,
+        ):
+            score = _evaluate(run, made, game, name, matches, what.replace(" ", "-"), record)
         _note(run, what, game, name, score)
         shown |= flat(game, name, score)
     if step is not None:
@@ -65,18 +65,37 @@ def measure(
 
 
 def curve_point(run: UnderWay, step: int, player: Player) -> dict[str, float]:
-    """A short evaluation during training, against the first opponent of the panel in each game, as flat metrics."""
-    found: dict[str, float] = {}
+    """The metrics of a short evaluation during training, against the first opponent of the panel in each game."""
+    metrics: dict[str, float] = {}
     for game in run.games:
         name = next(iter(panel(run.config.evaluation, game)))
         with run.recorder("eval") as record:
             score = _evaluate(run, player, game, name, run.config.evaluation.curve_matches, f"curve-{step}", record)
-        found |= flat(game, name, score)
-    return found
+        metrics |= flat(game, name, score)
+    return metrics
+
+
+def measure_anchors(run: UnderWay) -> None:
+    """Evaluate random play and the opponents of the panel as players, and compute the exact optima of small games."""
+    contests = [game for game in run.games if game.seats > 1]
+    for name in dict.fromkeys(("random", *run.config.evaluation.opponents)):
+        measure(run, f"anchor {name}", partial(make_player, name), games=run.games if name == "random" else contests)
+    for game in run.games:
+        known = run.directory.results().get("optima", {})
+        if game.name not in known:
+            run.directory.add_results(optima={**known, game.name: _optima(game)})
+
+
+def _optima(game: Game) -> dict[str, Any]:
+    try:
+        optima = optima_against_random(game)
+    except TooLarge:
+        return {}
+    return {kind: {"win": o.win, "draw": o.draw, "loss": o.loss, "return": o.mean_return} for kind, o in optima.items()}
 
 
 def flat(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
-    """The values of a score under the names of metrics."""
+    """The finite values of a score by the names of metrics: `eval/GAME/OPPONENT/win`."""
     return {f"eval/{game.name}/{opponent}/{name}": value for name, value in _figures(score) if math.isfinite(value)}
 
 
@@ -86,8 +105,7 @@ def _figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
         if name in score["results"]:
             yield name, score["results"][name][0]
     readings = score["counts"]["readings"]
-    replies = sum(readings.values())
-    if replies:
+    if replies := sum(readings.values()):
         yield "failed", 1.0 - readings.get("move", 0) / replies
 
 
@@ -100,19 +118,18 @@ def _evaluate(
     what: str,
     each: Callable[[MatchResult], object],
 ) -> dict[str, Any]:
-    """One evaluation. All players of a run get the same deals and the same random streams of opponents."""
-    several = f"{game.name}-" if len(run.games) > 1 else ""
-    evaluation = evaluate(
+    """Evaluate a player. All players of a run get the same deals and the same random streams of opponents."""
+    where = f"{game.name}-" if len(run.games) > 1 else ""
+    return evaluate(
         player,
         make_player(opponent) if opponent != ALONE else None,
         game,
         matches=matches,
         seed=stream(run.config.seed, "eval").getrandbits(48),
-        tag=f"{what}-{several}{opponent}",
-        on_illegal=run.on_illegal,
+        tag=f"{what}-{where}{opponent}",
+        on_illegal=FailurePolicy.parse(run.config.asking.on_illegal),
         each=each,
-    )
-    return evaluation.overall.as_dict()
+    ).overall.as_dict()
 
 
 def _note(run: UnderWay, what: str, game: Game, opponent: str, score: dict[str, Any]) -> None:

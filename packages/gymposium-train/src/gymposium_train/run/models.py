@@ -13,11 +13,10 @@ from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.learner.precision import compute_type
-from gymposium_train.run.under_way import asked
 
 
 def untaught(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """The model before the cold start: the named one, or the small one that was made."""
+    """The model before the cold start: the named one, or the small one."""
     return config.model.name or directory.base
 
 
@@ -35,18 +34,18 @@ def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, P
 
 
 def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False) -> LoadedModel:
-    """A model of the run, in the type that the run computes in and quantized where the config says so. One that is
-    `whole`, to train all of its weights, is in float32."""
+    """Load a model of the run in the number type in which the run computes, quantized if the config says so. With
+    `whole`, for training all weights, it is in float32 and not quantized."""
     load, trust = (None if whole else config.model.load), config.model.trust
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
     if config.asking.thinking:
-        loaded.chat = load_chat(name, thinking=True, trust=config.model.trust)
+        loaded.chat = load_chat(name, thinking=True, trust=trust)
     return loaded
 
 
 def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
-    """The model at `name` prepared for reinforcement learning, with a LoRA if one is trained."""
+    """Load the model at `name` for reinforcement learning, with a new LoRA if one is trained."""
     loaded = load(config, name, whole=config.model.tune == "full")
     if config.model.tune == "lora":
         lora, seed = config.model.lora, stream(config.seed, "lora").getrandbits(48)
@@ -57,7 +56,7 @@ def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
 def player_from(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
-    """A player for evaluation, from the files of a model of the run."""
+    """A player for evaluation, made from a model of the run."""
     loaded = load(config, name, adapter)
-    shown = "lm:" + str(name) + (f"@{adapter}" if adapter is not None else "")
-    return over(shown, loaded.engine(), loaded.chat, asked(config))
+    spelled = f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
+    return over(spelled, loaded.engine(), loaded.chat, config.asking.player_settings())

@@ -1,5 +1,5 @@
-"""Start or resume a run. Every stage writes its result into the run directory and is skipped if the result is there, so
-resuming a run means doing it again."""
+"""Starting and resuming of runs. Each stage writes its result into the run directory, and is skipped if the result is
+there; so a run is resumed by doing all stages again."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.live import view
 from gymposium_train.progress import interruption, say
 from gymposium_train.report import write_report
-from gymposium_train.run.anchors import measure_anchors
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
-from gymposium_train.run.measures import measure
+from gymposium_train.run.measures import measure, measure_anchors
 from gymposium_train.run.models import player_from, taught, trained
 from gymposium_train.run.together import check_processes, leading
 from gymposium_train.run.training import reinforce
@@ -36,7 +35,7 @@ from gymposium_train.run.watching import Watchers
 
 
 def start_run(path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
-    """Do a run in a new directory; without a path, in a new one in `gymposium-runs`."""
+    """Do a run in the directory `path`, by default a new one in `gymposium-runs`."""
     check(config)
     check_processes(config)
     directory = RunDirectory.create(path, config)
@@ -54,11 +53,11 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
 
 
 def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[Callback], *, resumed: bool) -> None:
-    """Do all stages, with loggers. After a `KeyboardInterrupt` the run can be resumed."""
+    """Do all stages of a run, with its loggers. After an error or a `KeyboardInterrupt` the run can be resumed."""
     say(f"Run directory: {directory.path}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
-        torch.set_num_threads(1)  # a second thread costs a small model more than it brings
+        torch.set_num_threads(1)  # a small model is slower with more threads
     loggers = make_loggers(config.loggers, _logger_start(directory, config, resumed))
     try:
         with interruption() as stop, view() as shown, leading(directory) as world:
@@ -76,7 +75,7 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
 
 
 def _stages(run: UnderWay) -> None:
-    """Do the stages in order: each needs the results of those before it."""
+    """Do the stages in order. Each needs the results of earlier ones."""
     directory, config = run.directory, run.config
     start(run)
     measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)

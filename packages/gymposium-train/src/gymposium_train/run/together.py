@@ -1,7 +1,8 @@
-"""A run on several processes, as torchrun starts them.
+"""Runs on several processes, which torchrun starts.
 
-The first one does the run: it plays, measures and writes. Beside it the others have a part of the model that learns by
-reinforcement, and do with it what the first one's learner does. The cold start and the control are of the first alone.
+The first process does the run: it plays, measures and writes. In reinforcement learning the others hold parts of the
+model that learns, and repeat the calls of the first one's learner. Only the first one does the cold start and the
+control.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import torch
 from gymposium_agents.engines.registry import engine_spec
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.checks import Rule
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.learner import Learner, LocalLearner, Loss
@@ -28,7 +30,7 @@ from gymposium_train.run.models import trainable
 
 @dataclass(frozen=True, slots=True)
 class _Learning:
-    """The message that reinforcement learning begins, with what the other processes need for it."""
+    """The message that reinforcement learning begins, with the data that the other processes need."""
 
     config: TrainConfig
     model: str | Path
@@ -38,30 +40,31 @@ def check_processes(config: TrainConfig) -> None:
     """Raise `BadConfig` if the run cannot be distributed over the processes that torchrun started."""
     if processes() == 1:
         return
-    problems = []
-    if engine_spec(config.engine.kind).shares_learner:
-        problems.append(
+    rules = (
+        Rule(
+            engine_spec(config.engine.kind).shares_learner,
             f"engine.kind = {config.engine.kind}: on several processes the model that learns is in parts, so it cannot "
-            "play. Set engine.kind=own, for a whole one in the first process, or vllm."
-        )
-    if config.optimizer.layout == "shared":
-        problems.append(
-            "optimizer.layout = shared: on several processes all must run the model equally often, and how often that "
-            "is would depend here on what a process's rows begin with alike. Set layout=padded or packed."
-        )
-    if config.model.load == "4bit":
-        problems.append(
+            "play. Set engine.kind=own, for a whole one in the first process, or vllm.",
+        ),
+        Rule(
+            config.optimizer.layout == "shared",
+            "optimizer.layout = shared: all processes must run the model equally often, and with this layout that "
+            "depends on the common prefixes in a process's rows. Set layout=padded or packed.",
+        ),
+        Rule(
+            config.model.load == "4bit",
             "model.load = 4bit: quantized weights cannot be shared out over processes. Leave load out, or train in one "
-            "process."
-        )
-    if problems:
+            "process.",
+        ),
+    )
+    if problems := [rule.sentence for rule in rules if rule.broken]:
         raise BadConfig(problems)
 
 
 @contextmanager
 def leading(directory: RunDirectory) -> Iterator[Processes]:
-    """The first process does the run inside the block, and the others help. Where it fails they are not told: torchrun
-    ends them."""
+    """Connect the processes: the first one does the run inside the block, and the others help. If the run fails, they
+    are not told: torchrun ends them."""
     with joined() as world:
         try:
             yield world
@@ -72,8 +75,8 @@ def leading(directory: RunDirectory) -> Iterator[Processes]:
 
 
 def help_to_learn() -> RunDirectory:
-    """What the other processes do; returns the run when it is done. Ctrl-C is for the first one, which comes to a safe
-    moment and then lets go of the others: raises `KeyboardInterrupt` here as well."""
+    """Do the work of a process that is not the first; returns the run when it is done. Ctrl-C is handled by the first
+    process, which stops at a safe moment and then releases the others: this raises `KeyboardInterrupt` then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job: _Learning | Path | None
     with joined() as world:
@@ -93,8 +96,8 @@ def help_to_learn() -> RunDirectory:
 def learning(
     config: TrainConfig, model: str | Path, dumps: Path, world: Processes
 ) -> Iterator[tuple[LoadedModel, Learner]]:
-    """The learner of the model at `model`, for as long as the block lasts, and the model as it is played and saved.
-    Where several processes learn, that is one beside the learner's, in the CPU's memory."""
+    """The model at `model` as it is played and saved, and its learner, for the duration of the block. If several
+    processes learn, the model is a copy in the CPU's memory."""
     loaded = trainable(config, model)
     if world.size == 1:
         yield loaded, local_learner(config, loaded, world, dumps)
@@ -110,5 +113,5 @@ def learning(
 def local_learner(
     config: TrainConfig, loaded: LoadedModel, world: Processes, dumps: Path | None = None
 ) -> LocalLearner:
-    """The learner of this process, for reinforcement learning."""
+    """This process's learner for reinforcement learning."""
     return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps, world=world)

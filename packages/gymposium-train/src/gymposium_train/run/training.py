@@ -1,15 +1,13 @@
-"""The stage of reinforcement learning: steps, checkpoints, points of the curve."""
+"""The stage of reinforcement learning: steps, checkpoints, and points of the learning curve."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
-from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead
 from gymposium_train.checkpoints import keep_newest, load_checkpoint, remove_broken, save_checkpoint
@@ -30,12 +28,12 @@ from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
 MAX_IDLE_STEPS = 10
-"""Abort after this many consecutive steps with nothing to learn from."""
+"""Abort after this many consecutive steps without rows to learn from."""
 
 
 def reinforce(run: UnderWay) -> None:
     """Train the model by reinforcement learning, from the newest checkpoint if there is one."""
-    directory, config = run.directory, run.config
+    directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
     _, adapter = trained(directory, config)
     result = directory.model if adapter is None else adapter
     if is_whole(result):
@@ -46,13 +44,16 @@ def reinforce(run: UnderWay) -> None:
     ):
         planner = MatchPlanner(config, run.games, trainee.players)
         source = MatchRollouts(planner, LocalExecutor(config.engine.schedule))
+        samples = SamplesFile(
+            directory.samples_file, config.samples, config.steps, loaded.chat.pieces, critic=credit.critic is not None
+        )
         training = Training(
             config=config,
             trainee=trainee,
             source=source,
-            credit=make_credit(config.credit),
+            credit=credit,
             reward=make_reward(config.reward),
-            keep=_samples_file(run, loaded).keep,
+            keep=samples.keep,
             auxiliary_sft=auxiliary_sft(run, loaded),
         )
         done, cpu = _restore(run, training, learner)
@@ -66,7 +67,7 @@ def reinforce(run: UnderWay) -> None:
             loaded.save(staging)
         else:
             save_lora(loaded.model, staging)
-        run.asked.save(staging)
+        config.asking.player_settings().save(staging)
         directory.add_results(train_cpu_seconds=cpu)
 
 
@@ -84,15 +85,20 @@ def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, 
 
 
 def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any, first: int, cpu: float) -> float:
-    """The steps that are left; returns the CPU seconds of all. A run that is stopped, by whomever, has a checkpoint of
-    its last whole step."""
+    """Do the remaining steps; returns the CPU seconds of all steps. If the run is stopped, its last complete step has a
+    checkpoint."""
     config, steps, idle = run.config, range(first, run.config.steps), 0
     with (
         run.view.stage("Training", config.steps, lines=20) as bar,
         run.recorder("train") as record,
         Ahead(training.play, config.engine.staleness, steps) as ahead,
     ):
-        source.record = _both(record, ahead.go_on)
+
+        def each(played: MatchResult) -> None:
+            record(played)
+            ahead.go_on()
+
+        source.record = each
         bar.advance(steps=first)
         for step in steps:
             began = time.perf_counter(), time.process_time()
@@ -127,25 +133,11 @@ def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any,
     return cpu
 
 
-def _samples_file(run: UnderWay, loaded: LoadedModel) -> SamplesFile:
-    config, pieces = run.config, loaded.chat.pieces
-    critic = make_credit(config.credit).critic is not None
-    return SamplesFile(run.directory.samples_file, config.samples, config.steps, pieces, critic=critic)
-
-
 def _save(run: UnderWay, training: Training, model: Any, done: int, cpu: float) -> None:
     state = {"step": done, "cpu_seconds": cpu, "training": training.state()}
     keep = run.config.checkpoints.keep
     learner = training.trainee.learner
     run.watchers.saved(save_checkpoint(run.directory.checkpoints, learner, model, state, keep=keep))
-
-
-def _both(record: Callable[[MatchResult], object], go_on: Callable[[], None]) -> Callable[[MatchResult], object]:
-    def each(played: MatchResult) -> None:
-        record(played)
-        go_on()
-
-    return each
 
 
 def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:
@@ -158,8 +150,10 @@ def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training)
 
 
 def _note(metrics: dict[str, Any]) -> str:
-    shown = {"reward": "rollout/reward", "win": "rollout/win", "entropy": "train/entropy"}
-    signs = {"reward": "+.2f"}
-    return "  ".join(
-        f"{word} {metrics[name]:{signs.get(word, '.2f')}}" for word, name in shown.items() if name in metrics
-    )
+    """The most important metrics on one line."""
+    formats = {
+        "rollout/reward": "reward {:+.2f}",
+        "rollout/win": "win {:.2f}",
+        "train/entropy": "entropy {:.2f}",
+    }
+    return "  ".join(text.format(metrics[name]) for name, text in formats.items() if name in metrics)

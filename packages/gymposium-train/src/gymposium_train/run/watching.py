@@ -1,4 +1,4 @@
-"""Everybody who is told what a step showed: the run's own metrics.jsonl, the view, the loggers, callbacks."""
+"""The receivers of a run's metrics: its metrics.jsonl, the view, the loggers, and callbacks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.live import View
 
 COLD_START, TRAIN, CONTROL = "cold_start", "train", "control"
-"""The stages that lines of metrics.jsonl come from."""
+"""Stages of a run, by their names in metrics.jsonl."""
 
 
 class Watchers:
-    """Hands metrics on. The cold start's and the control's steps stand in metrics.jsonl alone: a logger's steps never
-    fall, and they are those of the reinforcement learning."""
+    """Passes metrics on. Loggers get only steps of the reinforcement learning, because a logger's steps must not
+    decrease; steps of the cold start and the control are in metrics.jsonl."""
 
     def __init__(
         self, directory: RunDirectory, view: View, loggers: Sequence[Logger], callbacks: Sequence[Callback]
@@ -30,13 +30,13 @@ class Watchers:
         self._view.show(metrics)
 
     def trained(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """A step of reinforcement learning, counted from 1. Raises `LoggerError` where a logger fails, and whatever a
-        callback raises; the metrics stand in their file then."""
+        """Report a step of reinforcement learning, counted from 1. The metrics are written to their file first. Raises
+        `LoggerError` if a logger fails, and whatever a callback raises."""
         self._directory.log({"stage": TRAIN, "step": step, **metrics})
         self._view.show(metrics)
-        told = self._log(step, metrics)
+        logged = self._log(step, metrics)
         for callback in self._callbacks:
-            callback.on_step(step, told)
+            callback.on_step(step, logged)
 
     def saved(self, checkpoint: Path) -> None:
         """Report that a checkpoint was written."""
@@ -44,19 +44,19 @@ class Watchers:
             callback.on_checkpoint(checkpoint)
 
     def measured(self, step: int, metrics: Mapping[str, float]) -> None:
-        """What the policy of this step is worth against the whole panel; 0: before the first step."""
+        """Report an evaluation of this step's policy against the whole panel; 0: before the first step."""
         self._view.show(metrics)
         self._log(step, metrics)
 
     def finished(self) -> None:
-        """Report that the run is done and its report written."""
+        """Report that the run is done and its report is written."""
         for logger in self._loggers:
             logger.artifact("report", self._directory.report)
         for callback in self._callbacks:
             callback.on_end(self._directory)
 
     def _log(self, step: int, metrics: Mapping[str, Any]) -> dict[str, float | int | str]:
-        told = {name: value for name, value in metrics.items() if isinstance(value, int | float | str)}
+        plain = {name: value for name, value in metrics.items() if isinstance(value, int | float | str)}
         for logger in self._loggers:
-            logger.log(step, told)
-        return told
+            logger.log(step, plain)
+        return plain
