@@ -1,4 +1,4 @@
-"""The reference of training's settings, made from their own schema when the site is built."""
+"""The reference of the training settings, generated from their JSON schema when the site is built."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from gymposium_train.config.schema import Node, plain, properties, variants, wanted, whole
 
 HERE = "<!-- settings -->"
-"""Where the tables stand in the page."""
+"""Marker in the page that is replaced by the tables."""
 
 
 def tables() -> str:
-    """All settings as Markdown: a heading for each table of a config, and under it its settings."""
+    """All settings as Markdown: a heading and a table of settings for each table of a config."""
     return "\n".join(_table("", whole()))
 
 
 def _table(name: str, node: Node) -> Iterator[str]:
-    """A table, the tables in it, and for a union a part for each kind."""
+    """The Markdown of a table and of the tables in it; a union has a section for each kind."""
     settings, below = {}, {}
     for key, found in properties(node, {"kind": None}).items():
         entry = plain(plain(found)["items"]) if plain(found).get("type") == "array" else plain(found)
@@ -45,14 +45,14 @@ def _table(name: str, node: Node) -> Iterator[str]:
 
 
 def _rows(path: str, settings: dict[str, Node]) -> Iterator[str]:
-    yield "| setting | default | may be | what it is |\n|---|---|---|---|"
+    yield "| setting | default | values | description |\n|---|---|---|---|"
     for key, found in settings.items():
         yield f"| `{path}{key}` | {_default(found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
     yield ""
 
 
 def _list(name: str, node: Node) -> Iterator[str]:
-    """A list of tables, `[[stages]]` in TOML."""
+    """The Markdown of a list of tables, `[[stages]]` in TOML."""
     heading, *rest = _table(name, plain(node["items"]))
     yield f"## `[[{name}]]`\n" if heading.startswith("## ") else heading
     yield f"{_text(node)} An entry is written `[[{name}]]` in a file and `{name}.0` on the command line:\n"
@@ -70,7 +70,7 @@ def _text(node: Node) -> str:
 def _default(node: Node) -> str:
     default: Any = node.get("default")
     if default is None:
-        return "left out" if "default" in node else "must be given"
+        return "not set" if "default" in node else "required"
     return f"`{json.dumps(default, ensure_ascii=False)}`"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from math import prod
 
 from gymposium_agents.engines.vllm.settings import VllmSettings
@@ -68,7 +69,7 @@ def argument(arguments: Sequence[str], *names: str) -> str | None:
     """The value of an argument in a command line, `--name value` or `--name=value`; the last one counts, as in vLLM.
     None if the argument is missing, empty if its value is."""
     last = None
-    for text, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for text, following in zip_longest(arguments, arguments[1:], fillvalue=""):
         name, equals, value = text.partition("=")
         if (name.replace("_", "-") if name.startswith("--") else name) in names:
             last = value if equals else following
