@@ -85,7 +85,7 @@ def test_two_processes_end_with_the_numbers_of_one(
     (max(two.checkpoints.iterdir()) / "COMPLETE").unlink()
     (two.adapter / "COMPLETE").unlink()
     resume_run(two.path)
-    assert "Resuming behind step 2" in capfd.readouterr().err
+    assert "Resuming after step 2" in capfd.readouterr().err
     assert losses(two) == [pytest.approx(entry, rel=1e-3, abs=1e-4) for entry in found]
 
 

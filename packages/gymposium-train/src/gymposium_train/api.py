@@ -35,13 +35,15 @@ def train(
     # check all arguments before importing torch, which takes seconds
     if resume is not None:
         if config is not None or out is not None:
-            raise BadOption("train: resume goes on with the run's own config, where it is. Leave out config and out.")
+            raise BadOption(
+                "train: resume continues a run in its directory with its own config. Leave out config and out."
+            )
         RunDirectory.open(Path(resume))
         from gymposium_train.run import resume_run  # imports torch
 
         return resume_run(Path(resume), callbacks)
     if config is None:
-        raise BadOption("train: give a config, or resume, the directory of a run to go on with.")
+        raise BadOption("train: give a config, or with resume the directory of a run to continue.")
     if not isinstance(config, TrainConfig):
         raise WrongType("train: config", "a TrainConfig, such as TrainConfig(games=('tic_tac_toe',))", config)
     check(config, at_hand=False)

@@ -32,7 +32,7 @@ WIDTH = 120
 
 def command(
     ctx: typer.Context,
-    given: Annotated[
+    arguments: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="CONFIG.toml|NAME=VALUE",
@@ -106,7 +106,7 @@ def command(
         ("control",): control or None,
     }
     options = [Override(path, value, _option(path)) for path, value in shortcuts.items() if value is not None]
-    config = _config(preset, given or [], options)
+    config = _config(preset, arguments or [], options)
     if dry_run:
         _show_plan(config, as_json=as_json)
     else:
@@ -119,10 +119,10 @@ def _option(path: tuple[str, ...]) -> str:
     return "--" + {"games": "game", "stages": "opponent", "name": "model"}.get(path[-1], path[-1])
 
 
-def _config(preset: str | None, given: list[str], options: list[Override]) -> TrainConfig:
+def _config(preset: str | None, arguments: list[str], options: list[Override]) -> TrainConfig:
     """The config from defaults, preset, file and single settings; later ones override earlier ones."""
     files, settings = [], []
-    for argument in given:
+    for argument in arguments:
         if argument.endswith((".toml", ".json")) and "=" not in argument:
             files.append(Path(argument))
         else:

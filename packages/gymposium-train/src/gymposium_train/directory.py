@@ -97,7 +97,7 @@ class RunDirectory:
         if self.matches(stage).is_file():
             for _, record in read_records(self.matches(stage)):
                 if isinstance(record, Problem):
-                    say(f"left as it is: {record}", style="yellow")
+                    say(f"Skipped: {record}", style="yellow")
                 else:
                     ids.add(record.id)
         return ids
@@ -135,7 +135,7 @@ class RunDirectory:
             try:
                 entry = json.loads(line)
             except ValueError:
-                say(f"left as it is: {self.metrics_file}:{number} is not JSON", style="yellow")
+                say(f"Skipped: {self.metrics_file}:{number} is not JSON", style="yellow")
                 continue
             by_step[entry["stage"], entry["step"]] = entry
         return list(by_step.values())

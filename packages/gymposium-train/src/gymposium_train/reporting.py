@@ -21,12 +21,12 @@ def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
     rewards = [sample.reward for group in groups for sample in group]
     if not rewards:
         return {}
-    found = {"rollout/reward": _mean([reward.total for reward in rewards])}
     parts: dict[str, list[float]] = {}
     for reward in rewards:
         for name, value in reward.parts.items():
             parts.setdefault(name, []).append(value)
-    return found | {f"rollout/reward/{name}": _mean(values) for name, values in parts.items()}
+    means = {f"rollout/reward/{name}": _mean(values) for name, values in parts.items()}
+    return {"rollout/reward": _mean([reward.total for reward in rewards]), **means}
 
 
 def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, float]:
@@ -35,7 +35,7 @@ def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, floa
     if not spans:
         return {}
     advantages = torch.tensor([span.advantage for span in spans], dtype=torch.float64)
-    found = {
+    metrics = {
         "train/advantage_mean": float(advantages.mean()),
         "train/advantage_std": float(advantages.std(correction=0)),
     }
@@ -44,8 +44,8 @@ def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, floa
         targets = torch.tensor([span.target for span in spans], dtype=torch.float64)
         explained = explained_variance(values, targets)
         if math.isfinite(explained):  # it is not if all targets are equal
-            found["train/explained_variance"] = explained
-    return found
+            metrics["train/explained_variance"] = explained
+    return metrics
 
 
 def peak_memory() -> dict[str, float]:

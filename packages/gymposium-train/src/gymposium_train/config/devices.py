@@ -37,7 +37,7 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     if engine.devices and _numbers(engine.devices) != _numbers(visible):
         return (
             f"engine.devices = {_listed(engine.devices)}: this process names its GPUs {_listed(visible)} "
-            f"(CUDA_VISIBLE_DEVICES), so it cannot be seen which are the same. Name them alike."
+            f"(CUDA_VISIBLE_DEVICES), so the two cannot be compared. Name them alike."
         )
     try:
         needed = prod(int(argument(engine.arguments, *names) or 1) for names in PARALLEL)

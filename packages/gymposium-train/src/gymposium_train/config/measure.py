@@ -13,7 +13,7 @@ Keep = Literal["winners", "all", "paid"]
 IN_WORDS: Mapping[Keep, str] = {
     "winners": "winners' moves",
     "all": "all moves",
-    "paid": "the moves that were paid for, and one in four others,",
+    "paid": "the rewarded moves, and one in four others,",
 }
 """Description of the moves that each value of `cold_start.keep` selects."""
 

@@ -32,7 +32,7 @@ def parse(text: str) -> Override:
     for cut, character in enumerate(text):
         if character == "=" and (path := _path(text[:cut])):
             return Override(path, _value(text, text[cut + 1 :].strip()), text)
-    raise BadOption(f"{text!r} is not of the form NAME=VALUE. Write, for one, optimizer.learning_rate=1e-5.")
+    raise BadOption(f"{text!r} is not of the form NAME=VALUE. Write, for example, optimizer.learning_rate=1e-5.")
 
 
 def _path(key: str) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def _value(text: str, value: str) -> Any:
         table = tomllib.loads(f"value = {value}")
     except ValueError as error:
         if value[0] in "[{\"'":
-            raise BadOption(f"{text}: the value is not TOML ({error}). Text within it stands in quotes.") from error
+            raise BadOption(f"{text}: the value is not TOML ({error}). Text inside it must be in quotes.") from error
         return value
     if len(table) > 1 or isinstance(table["value"], date | datetime | time):
         return value

@@ -18,7 +18,7 @@ class BadConfig(BadOption):
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
-        text = "\n  ".join([f"{len(self.problems)} settings cannot be as they are:", *self.problems])
+        text = "\n  ".join([f"{len(self.problems)} settings are refused:", *self.problems])
         super().__init__(text if len(self.problems) > 1 else self.problems[0])
 
 

@@ -105,4 +105,4 @@ def _strange(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, A
     elif isinstance(data, float) and not math.isfinite(data):
         yield path, data, "it must be a finite number."
     elif not isinstance(data, str | int | float | None):
-        yield path, data, "no setting is of this kind; text stands in quotes."
+        yield path, data, "no setting has a value of this type; text must be in quotes."

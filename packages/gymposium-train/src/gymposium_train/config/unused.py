@@ -17,10 +17,10 @@ class Use:
     """The condition under which some settings have an effect."""
 
     settings: tuple[str, ...]
-    """Dotted names; the name of a table stands for all of its settings."""
+    """Dotted names; the name of a table means all of its settings."""
     used: Callable[[TrainConfig], bool]
     where: str
-    """The condition in words, as the end of a sentence that begins with: it has no effect but …"""
+    """The condition in words, as the end of a sentence that begins with: it has an effect only …"""
 
 
 USES = (
@@ -46,7 +46,7 @@ USES = (
     Use(
         ("cold_start.keep",),
         lambda c: not c.cold_start.data and (c.cold_start.steps > 0 or c.sft is not None),
-        "with random matches behind cold_start.steps or an sft.weight above 0",
+        "without cold_start.data, and with cold_start.steps or an sft.weight above 0",
     ),
     Use(
         ("cold_start.batch", "cold_start.learning_rate", "cold_start.warmup"),
@@ -67,7 +67,8 @@ def unused(config: TrainConfig) -> Iterator[str]:
         for use in idle:
             about = any(name == setting or name.startswith(f"{setting}.") for setting in use.settings)
             if about and value != (at(path, data) or {}).get("default"):
-                yield f"{name} = {shown(value)}: it has no effect but {use.where}. Leave it out ({name}=), or set that."
+                why = f"it has an effect only {use.where}"
+                yield f"{name} = {shown(value)}: {why}. Leave it out ({name}=), or set that."
 
 
 def _leaves(data: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

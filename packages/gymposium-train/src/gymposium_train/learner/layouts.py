@@ -34,33 +34,35 @@ Layout = Callable[[Trunk, Sequence[TokenSequence], int], Tensor]
 
 
 def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    pairs = [_pair(one) for one in sequences]
+    pairs = [_pair(sequence) for sequence in sequences]
     states, _, _ = completion_logits(trunk, pairs, pad)
     width = states.shape[1]
     flat = [
         row * width + place - len(prompt)
-        for row, (one, (prompt, _)) in enumerate(zip(sequences, pairs, strict=True))
-        for place in one.places
+        for row, (sequence, (prompt, _)) in enumerate(zip(sequences, pairs, strict=True))
+        for place in sequence.places
     ]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
 def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    width = max(len(one.ids) for one in sequences)
-    ids = torch.tensor([[*one.ids, *[pad] * (width - len(one.ids))] for one in sequences], device=trunk.device)
-    lengths = torch.tensor([len(one.ids) for one in sequences], device=trunk.device)
+    width = max(len(sequence.ids) for sequence in sequences)
+    ids = torch.tensor(
+        [[*sequence.ids, *[pad] * (width - len(sequence.ids))] for sequence in sequences], device=trunk.device
+    )
+    lengths = torch.tensor([len(sequence.ids) for sequence in sequences], device=trunk.device)
     mask = (torch.arange(width, device=trunk.device) < lengths[:, None]).long()
     states = trunk(input_ids=ids, attention_mask=mask, use_cache=False).logits
-    flat = [row * width + place - 1 for row, one in enumerate(sequences) for place in one.places]
+    flat = [row * width + place - 1 for row, sequence in enumerate(sequences) for place in sequence.places]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
 def packed(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    ids = torch.tensor([[token for one in sequences for token in one.ids]], device=trunk.device)
-    positions = torch.cat([torch.arange(len(one.ids)) for one in sequences])[None].to(trunk.device)
+    ids = torch.tensor([[token for sequence in sequences for token in sequence.ids]], device=trunk.device)
+    positions = torch.cat([torch.arange(len(sequence.ids)) for sequence in sequences])[None].to(trunk.device)
     states = trunk(input_ids=ids, position_ids=positions, use_cache=False).logits[0]
-    starts = accumulate((len(one.ids) for one in sequences), initial=0)
-    flat = [start + place - 1 for start, one in zip(starts, sequences, strict=False) for place in one.places]
+    starts = accumulate((len(sequence.ids) for sequence in sequences), initial=0)
+    flat = [start + place - 1 for start, sequence in zip(starts, sequences) for place in sequence.places]
     return states[torch.tensor(flat, device=states.device)]
 
 
@@ -71,7 +73,7 @@ def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -
     """Indices of the sequences in micro-batches of at most `budget` tokens, padding included, or of one sequence.
     Sequences with common prefixes or of similar length are in the same micro-batch."""
     if layout == "shared":
-        yield from chunked([_pair(one) for one in sequences], budget)
+        yield from chunked([_pair(sequence) for sequence in sequences], budget)
         return
     batch: list[int] = []
     used = 0
@@ -87,6 +89,7 @@ def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -
         yield batch
 
 
-def _pair(one: TokenSequence) -> tuple[Tokens, Tokens]:
+def _pair(sequence: TokenSequence) -> tuple[Tokens, Tokens]:
     """The tokens before the first predicted place, and the rest."""
-    return one.ids[: one.places[0]], one.ids[one.places[0] :]
+    first = sequence.places[0]
+    return sequence.ids[:first], sequence.ids[first:]

@@ -219,7 +219,7 @@ class LocalLearner:
     def _training(self) -> Iterator[None]:
         """Clear the gradients, and turn on activation checkpointing inside the block if the settings say so. The modes
         of the model are restored afterwards, because an engine may share it."""
-        self._stepper.zero()
+        self._stepper.optimizer.zero_grad(set_to_none=True)
         if not self.settings.checkpointing:
             yield
             return

@@ -53,7 +53,9 @@ class Scorer(nn.Module):
         states = self._layout(self._trunk, sequences, self._pad)
         if not tokens:
             return states, None, None
-        ids = torch.tensor([one.ids[place] for one in sequences for place in one.places], device=states.device)
+        ids = torch.tensor(
+            [sequence.ids[place] for sequence in sequences for place in sequence.places], device=states.device
+        )
         size = max(1, LOGITS_AT_ONCE // self._head.vocabulary)
         if len(ids) <= size:
             logprobs, entropies = _score(self._head, states, ids, temperature, entropy)

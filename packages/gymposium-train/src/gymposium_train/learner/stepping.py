@@ -35,9 +35,6 @@ class Stepper:
         )
         self.bad_in_a_row = 0
 
-    def zero(self) -> None:
-        self.optimizer.zero_grad(set_to_none=True)
-
     def step(self, rates: Iterable[float], what: Callable[[], dict[str, Any]]) -> tuple[float, bool]:
         """Clip the gradients and step, with the learning rates of the policy and of the critic. Returns the norm of the
         policy's gradient before clipping, and whether the step was made: it is skipped if a gradient is not finite.

@@ -143,7 +143,7 @@ def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) 
     pairs_by_step = batches(pairs, settings.batch, config.seed)
     with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:
         for metrics in imitate(learner, pairs_by_step, settings, progress=lambda step: step / settings.steps):
-            run.watchers.imitated(COLD_START, int(metrics.pop("step")), metrics)
+            run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics)
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}")
             run.interruption.stop_here()
     return learner

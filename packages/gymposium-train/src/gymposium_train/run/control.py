@@ -44,7 +44,7 @@ def control(run: UnderWay) -> None:
         for metrics in imitate(learner, _material(run, loaded), config.cold_start, progress=spent):
             before, cpu = cpu, time.process_time() - began
             step = int(metrics.pop("step"))
-            run.watchers.imitated(CONTROL, step, {**metrics, "perf/cpu_seconds": cpu})
+            run.watchers.stepped(CONTROL, step, {**metrics, "perf/cpu_seconds": cpu})
             bar.advance(f"loss {metrics['train/sft_loss']:.3f}", round(cpu) - round(before))
             run.interruption.stop_here()
     cpu = time.process_time() - began

@@ -11,6 +11,7 @@ import torch
 from transformers.utils import logging as transformers_logging
 
 from gymposium.cli.resume import command_line
+from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
 from gymposium_train.callbacks import Callback
@@ -58,11 +59,22 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
         torch.set_num_threads(1)  # a small model is slower with more threads
-    loggers = make_loggers(config.loggers, _logger_start(directory, config, resumed))
+    checkpoints = complete_checkpoints(directory.checkpoints)
+    loggers = make_loggers(
+        config.loggers,
+        LoggerStart(
+            run=directory.path.resolve().name,
+            directory=directory.path,
+            config=as_data(config),
+            resumed=resumed,
+            step=step_of(checkpoints[-1]) + 1 if checkpoints else 0,
+        ),
+    )
     try:
         with interruption() as stop, view() as shown, leading(directory) as world:
             watchers = Watchers(directory, shown, loggers, callbacks)
-            run = UnderWay(directory, config, shown, stop, watchers, world)
+            games = tuple(load_game(name) for name in config.games)
+            run = UnderWay(directory, config, shown, stop, watchers, games, world)
             _stages(run)
             write_report(directory, config)
             watchers.finished()
@@ -87,14 +99,3 @@ def _stages(run: UnderWay) -> None:
             control(run)
             measure(run, "control", partial(player_from, directory, config, directory.control))
     measure_anchors(run)
-
-
-def _logger_start(directory: RunDirectory, config: TrainConfig, resumed: bool) -> LoggerStart:
-    done = complete_checkpoints(directory.checkpoints)
-    return LoggerStart(
-        run=directory.path.resolve().name,
-        directory=directory.path,
-        config=as_data(config),
-        resumed=resumed,
-        step=step_of(done[-1]) + 1 if done else 0,
-    )

@@ -74,13 +74,13 @@ def reinforce(run: UnderWay) -> None:
 def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, float]:
     """Restore the newest complete checkpoint. Returns the steps done and the CPU seconds spent on them."""
     for broken in remove_broken(run.directory.checkpoints):
-        say(f"removed, not complete: {broken}", style="yellow")
+        say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
     complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)
     if not complete:
         return 0, 0.0
     state = load_checkpoint(complete[-1], learner)
     training.restore(state["training"])
-    say(f"Resuming behind step {state['step']} ({complete[-1]})")
+    say(f"Resuming after step {state['step']} ({complete[-1]})")
     return int(state["step"]), float(state["cpu_seconds"])
 
 
@@ -120,7 +120,7 @@ def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any,
             try:
                 if config.evaluation.every and done % config.evaluation.every == 0 and done < config.steps:
                     metrics |= curve_point(run, done, training.trainee.greedy)
-                run.watchers.trained(done, metrics)
+                run.watchers.stepped(TRAIN, done, metrics)
                 run.interruption.stop_here()
             except BaseException:
                 _save(run, training, model, done, cpu)

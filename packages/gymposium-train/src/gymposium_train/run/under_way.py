@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from gymposium.driver import MatchResult
 from gymposium.games.protocol import Game
-from gymposium.games.registry import load_game
 from gymposium.records import RecordWriter
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
@@ -27,15 +26,12 @@ class UnderWay:
     view: View
     interruption: Interruption
     watchers: Watchers
+    games: tuple[Game, ...]
+    """The games to learn."""
     world: Processes = ALONE
     """The processes of the run."""
-    games: tuple[Game, ...] = ()
-    """The games to learn."""
     _recorded: dict[str, set[str]] = field(default_factory=dict)
     """Ids of the matches in each record file."""
-
-    def __post_init__(self) -> None:
-        self.games = tuple(load_game(name) for name in self.config.games)
 
     @contextmanager
     def recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:

@@ -24,19 +24,15 @@ class Watchers:
     ) -> None:
         self._directory, self._view, self._loggers, self._callbacks = directory, view, loggers, callbacks
 
-    def imitated(self, stage: str, step: int, metrics: Mapping[str, Any]) -> None:
-        """Report a step of SFT."""
+    def stepped(self, stage: str, step: int, metrics: Mapping[str, Any]) -> None:
+        """Report a step of a stage, counted from 1 in reinforcement learning. The metrics are written to their file
+        first. Raises `LoggerError` if a logger fails, and whatever a callback raises."""
         self._directory.log({"stage": stage, "step": step, **metrics})
         self._view.show(metrics)
-
-    def trained(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Report a step of reinforcement learning, counted from 1. The metrics are written to their file first. Raises
-        `LoggerError` if a logger fails, and whatever a callback raises."""
-        self._directory.log({"stage": TRAIN, "step": step, **metrics})
-        self._view.show(metrics)
-        logged = self._log(step, metrics)
-        for callback in self._callbacks:
-            callback.on_step(step, logged)
+        if stage == TRAIN:
+            logged = self._log(step, metrics)
+            for callback in self._callbacks:
+                callback.on_step(step, logged)
 
     def saved(self, checkpoint: Path) -> None:
         """Report that a checkpoint was written."""
