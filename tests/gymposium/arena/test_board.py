@@ -50,14 +50,14 @@ def test_an_entry_that_cannot_be_is_refused(board: Board) -> None:
     file = board.entry_file("greedy")
     data = json.loads(file.read_text())
     file.write_text(json.dumps({**data, "player": "mcts-5"}))
-    with pytest.raises(BadOption, match="belongs into a folder called 'mcts-5'"):
+    with pytest.raises(BadOption, match="belongs in a folder called 'mcts-5'"):
         board.entries()
     file.write_text(json.dumps({**data, "number": 2}))
     with pytest.raises(BadOption, match="must be 0, 1, 2"):
         board.entries()
     for text in ("{", "[]", '{"format": "x"}', json.dumps({**data, "more": 1}), json.dumps({"format": data["format"]})):
         file.write_text(text)
-        with pytest.raises(BadRecord, match=r"entry\.json is no entry"):
+        with pytest.raises(BadRecord, match=r"entry\.json holds no entry"):
             board.entries()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import make_player
-from gymposium.arena.entries import Entry, new_entry, own_entries
+from gymposium.arena.entries import Entry, new_entry, own_entry
 from gymposium.arena.schedule import Lineup, jobs, lineups
 from gymposium.arena.slugs import joint_slug, slug
 from gymposium.arena.suite import Suite, parse_suite
@@ -32,6 +32,10 @@ suites = st.builds(
     st.lists(st.sampled_from(NAMES), min_size=2, unique=True),
     st.lists(st.sampled_from(GAMES), min_size=1, unique=True),
 )
+
+
+def own_entries(suite: Suite) -> list[Entry]:
+    return [own_entry(suite, player) for player in suite.players]
 
 
 def cast(lineup: Lineup) -> list[Player]:

@@ -12,7 +12,7 @@ from gymposium.arena.ratings.bootstrap import deal_weights, generator
 from gymposium.arena.ratings.comparisons import compare
 from gymposium.arena.ratings.cycles import cycles
 from gymposium.arena.ratings.payoff import payoff_of
-from gymposium.arena.ratings.ranks import RankedPlace, places, surely, surely_above
+from gymposium.arena.ratings.ranks import Place, places, surely, surely_above
 
 from .made_up import won
 
@@ -26,7 +26,7 @@ def above(n: int, *pairs: tuple[int, int]) -> np.ndarray:
 
 def test_ranks_with_ranges_and_groups() -> None:
     found = places([10.0, 30.0, 20.0, math.nan], above(4, (1, 0)))
-    assert found == [RankedPlace(3, 2, 3, "b"), RankedPlace(1, 1, 2, "a"), RankedPlace(2, 1, 3, "ab"), None]
+    assert found == [Place(3, 2, 3, "b"), Place(1, 1, 2, "a"), Place(2, 1, 3, "ab"), None]
 
 
 def test_all_apart_and_all_alike() -> None:

@@ -52,7 +52,7 @@ def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, 
     mine.mkdir()
     (mine / "index.json").write_text('{"format": "mine"}')
     for there in (mine, mine / "index.json"):
-        with pytest.raises(BadOption, match="something else stands there"):
+        with pytest.raises(BadOption, match="it exists and is not a site"):
             build(board, there)
     assert contents(mine) == {"index.json": b'{"format": "mine"}'}
 
@@ -64,7 +64,7 @@ def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> N
         build(board, tmp_path / "out")
     results_file(board).write_bytes(results)
     next(board.path.glob("entries/mcts-5/matches/tic_tac_toe/*.jsonl")).unlink()
-    with pytest.raises(BadRecord, match=r"not of the matches that stand on the board now.*leaderboard rate"):
+    with pytest.raises(BadRecord, match=r"not of the matches that are on the board now.*leaderboard rate"):
         build(board, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -134,18 +134,18 @@ def test_a_game_s_page_has_its_rules_and_its_yardsticks(site: Path, rated: Path)
     page = see(site / "games" / "tic_tac_toe.html")
     game = Board(rated).suite.games[0].load()
     assert plain(game.rules(0)) in plain(page.text)
-    assert "Against random play nobody can win more than 96.7% of the matches" in plain(page.text)
+    assert "Against random play, no player can win more than 96.7% of the matches" in plain(page.text)
     assert game.spec.best_play in page.text
 
 
 def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_through(site: Path, rated: Path) -> None:
     page = see(site / "pairings" / "random--mcts-5.html")
     shown = plain(page.text)
-    assert "2 match groups, as they went for random 0 seat 0" in shown
-    assert "2 of 4 matches have a page of their own, of those that somebody lost 2 of" in shown
+    assert "2 match groups, from the side of random 0 seat 0" in shown
+    assert "2 of 4 matches have a page, including 2 of" in shown
     # of three seats: with greedy, and with the hostile one
     assert "12 match groups" not in shown
-    assert "4 match groups, as they went for random" in shown
+    assert "4 match groups, from the side of random" in shown
     assert "with greedy" in shown
     assert "with hostile:" in shown
     mine = [link for link in page.links if link.startswith("../matches/small-tic_tac_toe")]
@@ -201,4 +201,4 @@ def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
     assert "≥ 123" in shown
     assert f"{best['player']} beats {second['player']} beats random beats {best['player']} ." in shown
     assert "Not enough data to rate hostile:" in shown
-    assert "2 lines are no records" in shown
+    assert "2 lines are not records" in shown

@@ -1,1 +1,1 @@
-"""The arena: tournaments, ratings of what came of them, and boards that anybody can check."""
+"""The arena: tournaments, ratings of their players, and boards that anyone can verify."""

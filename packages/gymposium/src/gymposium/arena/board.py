@@ -1,4 +1,4 @@
-"""A board: a directory with a suite, its entries and all that they played. Everything else is derived from it.
+"""A board: a directory with a suite, its entries and their matches. Everything else is derived from these files.
 
 BOARD/suite.toml
 BOARD/entries/<slug>/entry.json
@@ -17,36 +17,36 @@ from gymposium.arena.schedule import Lineup
 from gymposium.arena.slugs import joint_slug, slug as slug_of
 from gymposium.arena.suite import Suite, read_suite
 from gymposium.durable import replace_text
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, BadRecord
 from gymposium.players.grammar import check_player
 from gymposium.records import Problem, Record, read_records
 
 
 class Board:
-    """A board on disk. `Board.begin` makes one, `Board(path)` opens one."""
+    """A board on disk. `Board.begin` makes a new one, `Board(path)` opens one."""
 
     def __init__(self, path: Path) -> None:
-        """Raises `BadOption` where there is no board, or its suite cannot be read."""
+        """Raises `BadOption` if the directory is not a board or its suite cannot be read."""
         self.path = path
         if not self.suite_file.is_file():
             raise BadOption(
-                f"{path} is no board: it has no suite.toml. Begin one with:  "
+                f"{path} is not a board: it has no suite.toml. Begin one with:  "
                 f"gymposium leaderboard run SUITE --out {path}"
             )
         self.suite = read_suite(self.suite_file)
 
     @classmethod
     def begin(cls, path: Path, suite: Suite) -> Board:
-        """The board of this suite in this directory, with the suite's own players; a new one where there is none.
-        Raises `BadOption` where the directory is the board of another suite."""
+        """Open the board of this suite in this directory, or make it, with entries of the suite's own players. Raises
+        `BadOption` if the directory is the board of another suite."""
         file = path / "suite.toml"
         if not file.exists():
             _write(file, suite.text())
         board = cls(path)
         if board.suite != suite:
             raise BadOption(
-                f"{path} is the board of another suite: {_difference(board.suite, suite)} A suite that was changed "
-                f"needs a board of its own: give another --out."
+                f"{path} is the board of another suite: {_difference(board.suite, suite)} A changed suite needs a new "
+                f"board: give another --out."
             )
         for player in suite.players:
             if not board.entry_file(slug_of(player)).exists():
@@ -55,31 +55,32 @@ class Board:
 
     @property
     def suite_file(self) -> Path:
-        """Where the suite stands."""
+        """The file of the suite."""
         return self.path / "suite.toml"
 
     def entry_file(self, slug: str) -> Path:
-        """Where the entry of this slug stands."""
+        """The file of the entry with this slug."""
         return self.path / "entries" / slug / "entry.json"
 
     def matches_file(self, lineup: Lineup) -> Path:
-        """Where the lineup's matches stand."""
+        """The file of a lineup's matches."""
         folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug_of(lineup.game.name)
         return folder / f"{joint_slug(lineup.slugs)}.jsonl"
 
     def entries(self) -> list[Entry]:
-        """All entries, by number. Raises `BadRecord` or `BadOption` for one that cannot be."""
-        found = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
-        numbers = [entry.number for entry in found]
-        if numbers != list(range(len(found))):
+        """All entries, by number. Raises `BadRecord` or `BadOption` for an entry that cannot be read or does not fit
+        the board."""
+        entries = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
+        numbers = [entry.number for entry in entries]
+        if numbers != list(range(len(entries))):
             raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must be 0, 1, 2 and so on.")
-        for entry in found:
+        for entry in entries:
             if why := refusal(entry, self.suite):
                 raise BadOption(f"{self.entry_file(entry.slug)} is refused: {why}.")
-        return found
+        return entries
 
     def write_entry(self, entry: Entry) -> None:
-        """Put an entry there, whole or not at all."""
+        """Write the file of an entry atomically."""
         _write(self.entry_file(entry.slug), entry.text())
 
     def add(
@@ -92,8 +93,8 @@ class Board:
         by: str | None = None,
         made: str | None = None,
     ) -> Entry:
-        """The entry of a player; a new one, the last, where it has none. It plays these games, or all of the suite.
-        `label`, `by` and `made` say what people call it, who entered it and when."""
+        """Enter a player, as the last one, for these games or for all games of the suite. A player that is on the board
+        keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date."""
         check_player(player)
         entries = self.entries()
         for entry in entries:
@@ -103,20 +104,28 @@ class Board:
         for game in games:
             if game not in known:
                 raise BadOption(f"The suite {self.suite.name} has no game {game}. It has {', '.join(known)}.")
-        about = {"label": label, "by": by, "made": made}
-        entry = new_entry(self.suite, player, len(entries), seed, own=False, games=games or known, **about)
+        entry = new_entry(
+            self.suite, player, len(entries), seed, own=False, games=games or known, label=label, by=by, made=made
+        )
         self.write_entry(entry)
         return entry
 
     def records(self) -> Iterator[tuple[Path, Record | Problem]]:
-        """Every line of every file of matches, in order of the files' names."""
+        """Every line of every match file, in the order of the files' names. Raises `BadRecord` for a match of a game or
+        a player that the board does not have."""
+        games, players = {game.name for game in self.suite.games}, {entry.player for entry in self.entries()}
         for file in sorted(self.path.glob("entries/*/matches/*/*.jsonl")):
             for _, record in read_records(file) if file.is_file() else ():
+                if isinstance(record, Record) and not (record.game in games and players.issuperset(record.players)):
+                    raise BadRecord(
+                        f"{file}: match {record.id} is of {record.game} between {', '.join(record.players)}, which "
+                        f"this board does not have."
+                    )
                 yield file, record
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else runs a tournament on this board meanwhile. Raises `BadOption` where somebody does."""
+        """Lock the board for one tournament. Raises `BadOption` if another tournament has locked it."""
         with open(self.suite_file, encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -131,7 +140,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _difference(there: Suite, wanted: Suite) -> str:
-    """The first line in which they differ."""
+    """The first line in which two suites differ, as a sentence."""
     pairs = zip(there.text().splitlines(), wanted.text().splitlines())
     one, other = next(((a, b) for a, b in pairs if a != b), ("fewer games", "more games"))
     return f"it has {one!r} where {other!r} is wanted."

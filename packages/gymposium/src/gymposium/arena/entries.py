@@ -1,22 +1,22 @@
-"""Entries: the players of a board, each with a folder of its own that holds who it is and what it played.
+"""Entries: the players of a board, each in a folder with its identity and its matches.
 
-`entry.json` is written before the first match and says all that can be known of a player by then. How well it plays, or
-how often its replies could not be read, never stands there: that is computed from its matches.
+`entry.json` is written before the first match and holds all that is known of a player by then. Results and failed
+replies are never stored there; they are computed from the matches.
 
-These classes are the file's JSON schema too (`gymposium leaderboard verify --schema`).
+The JSON schema of the file is made from these classes (`gymposium leaderboard verify --schema`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
+from gymposium.arena.json_file import FileModel, read_model
 from gymposium.arena.slugs import slug
 from gymposium.arena.suite import Suite
 from gymposium.errors import BadOption, BadRecord, GymposiumError
@@ -30,70 +30,78 @@ from gymposium.records.record import versions
 
 FORMAT: Final = "gymposium-entry-1"
 
-_Plain = partial(ConfigDict, extra="forbid", frozen=True)
+
+class Revision(FileModel):
+    """The exact version of a player: its code, its files and other facts. It never changes."""
+
+    code: dict[str, str]
+    """Distribution and version of its code, or the name and digest of its one-file plugin."""
+    files: dict[str, str]
+    """Digests of the weights and other files that decide its moves, by path."""
+    facts: dict[str, Fact]
+    """Other facts that decide its moves, such as the model and address of a service."""
 
 
-class Revision(BaseModel):
-    """Which of all players that are written so it is. It never changes."""
-
-    model_config = _Plain()
-
-    code: dict[str, str] = Field(description="Its distribution and version, or its one-file plugin and that's digest.")
-    files: dict[str, str] = Field(description="Digests of the weights and other files that decide its moves, by path.")
-    facts: dict[str, Fact] = Field(description="What else it is made of: a service's model and address, say.")
-
-
-class PromptOf(BaseModel):
-    """What it reads and how its replies are read."""
-
-    model_config = _Plain()
+class PromptOf(FileModel):
+    """The prompts that a player reads, and how its replies are read."""
 
     style: Style
     reader: str
-    version: int = Field(description="Of the wording of all prompts.")
-    digests: dict[str, str] = Field(description="Of the fixed parts of the prompt in each game.")
+    """The name of the reader of its replies."""
+    version: int
+    """Version of the wording of all prompts."""
+    digests: dict[str, str]
+    """Digest of the fixed parts of the prompt, by game."""
 
 
-class Entry(BaseModel):
-    """One player on a board."""
-
-    model_config = _Plain()
+class Entry(FileModel):
+    """A player on a board."""
 
     format: Literal["gymposium-entry-1"] = FORMAT
-    number: int = Field(ge=0, description="Its place: it plays with all entries of smaller number.")
-    player: str = Field(description="As players are written everywhere: mcts-100.")
-    slug: str = Field(description="The name of its folder.")
-    label: str = Field(description="What people call it.")
-    own: bool = Field(description="Whether it is one of the suite's own players, not a submission.")
-    seed: int | None = Field(ge=0, description="What its matches are drawn from; null until they are.")
-    suite: str = Field(description="The digest of the suite that it was made for.")
-    games: tuple[str, ...] = Field(description="Which of the suite's games it plays, by full name.")
-    rules: dict[str, int] = Field(description="The version of the rules of each of them.")
+    number: int = Field(ge=0)
+    """Position on the board: the player meets all entries of smaller number."""
+    player: str
+    """The player as written everywhere, such as mcts-100."""
+    slug: str
+    """Name of its folder."""
+    label: str
+    """Display name."""
+    own: bool
+    """True for the suite's own players, false for submissions."""
+    seed: int | None = Field(ge=0)
+    """Seed of its matches; null until it is drawn before the first match."""
+    suite: str
+    """Digest of the suite that it was made for."""
+    games: tuple[str, ...]
+    """Full names of the suite's games that it plays."""
+    rules: dict[str, int]
+    """Version of the rules of each of these games."""
     revision: Revision
     prompt: PromptOf
-    decoding: dict[str, Fact] = Field(description="How its replies are made: temperature, length, context.")
-    deterministic: bool = Field(description="Whether it says that it draws nothing.")
-    repeats: Repeats | None = Field(
-        description="Whether it says that its replies follow from its seed, so that they can be asked for again. Null: "
-        "they stand on the word of whoever let it play."
-    )
-    versions: dict[str, str] = Field(description="Of what it was entered with.")
-    by: str | None = Field(default=None, description="Who entered it.")
-    made: str | None = Field(default=None, description="When, as YYYY-MM-DD.")
-    digest: str = Field(default="", description="Of everything here but its number and seed, which come later.")
+    decoding: dict[str, Fact]
+    """How its replies are generated: temperature, length, context."""
+    deterministic: bool
+    """True if the player declares that it draws nothing."""
+    repeats: Repeats | None
+    """How it can be asked again, if it declares that its replies follow from its seed. Null: its replies are attested
+    by the person who ran it."""
+    versions: dict[str, str]
+    """Versions of the software at the time of entry."""
+    by: str | None = None
+    """The person who entered it."""
+    made: str | None = None
+    """Date of entry as YYYY-MM-DD."""
+    digest: str = ""
+    """Digest of all fields but number and seed, which are set later."""
 
     def text(self) -> str:
-        """As it stands in its file."""
+        """The content of its file."""
         return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
 
-    def seeded(self, seed: int) -> Entry:
-        """The same with its seed drawn."""
-        return self.model_copy(update={"seed": seed})
-
     def sealed(self) -> Entry:
-        """The same with its digest."""
-        told = self.model_dump(mode="json", exclude={"number", "seed", "digest"})
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        """A copy with the right digest."""
+        fields = self.model_dump(mode="json", exclude={"number", "seed", "digest"})
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return self.model_copy(update={"digest": sha256(text.encode()).hexdigest()[:16]})
 
 
@@ -101,11 +109,6 @@ def own_entry(suite: Suite, player: str) -> Entry:
     """The entry of one of the suite's own players."""
     games = [game.name for game in suite.games if player in game.players]
     return new_entry(suite, player, suite.players.index(player), suite.seed, own=True, games=games)
-
-
-def own_entries(suite: Suite) -> list[Entry]:
-    """The suite's own players."""
-    return [own_entry(suite, player) for player in suite.players]
 
 
 def new_entry(
@@ -120,9 +123,9 @@ def new_entry(
     by: str | None = None,
     made: str | None = None,
 ) -> Entry:
-    """An entry that has played nothing yet. The player is made, to ask it who it is: a model's weights are loaded.
+    """A new entry, without matches. The player is made to read its identity, so a model's weights are loaded.
 
-    Raises as `make_player`, and `BadOption` for a player that calls itself something else."""
+    Raises as `make_player`, and `BadOption` if the player's name is not `player`."""
     return Entry(
         number=number,
         player=player,
@@ -141,7 +144,7 @@ def new_entry(
 
 
 def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any]:
-    """What an entry says of the player that was made from `text`."""
+    """The fields of an entry that describe the player made from `text`."""
     if player.name != text:
         raise BadOption(f"The player {text!r} calls itself {player.name!r}: write it so.")
     identity = player.identity() if isinstance(player, Identified) else Identity()
@@ -158,8 +161,8 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
 
 
 def make_entrant(entry: Entry) -> Player:
-    """The player of an entry, to play or to be asked again. Raises as `make_player`, `NotAllowed` for one that only the
-    user may name, and `Changed` where what is here under its name is not what was entered."""
+    """The player of an entry, to play or to be asked again. Raises as `make_player`, `NotAllowed` for a player that
+    only the user may name, and `Changed` if the player here differs from the one that was entered."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     now = _described(player, entry.player, entry.games)
@@ -170,19 +173,19 @@ def make_entrant(entry: Entry) -> Player:
 
 
 class Changed(GymposiumError):
-    """What is here under a player's name is not what was entered."""
+    """The player here differs from the one that was entered."""
 
     def __init__(self, entry: Entry, what: str, was: Any, is_now: Any) -> None:
         super().__init__(
-            f"{entry.player} is not what was entered: {what} was {was!r}, and here it is {is_now!r}. Put back what was "
+            f"{entry.player} is not what was entered: {what} was {was!r}, and here it is {is_now!r}. Restore what was "
             f"there, or enter it under another name."
         )
         self.code = what.startswith("revision code")
-        """Whether it is code of another version, which may play alike."""
+        """True if only the version of its code differs, so that it may still play alike."""
 
 
 def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
-    """What differs, by the words that lead there."""
+    """The first difference between two values: the keys that lead to it, and both values there."""
     if isinstance(was, BaseModel):
         was, is_now = was.model_dump(), is_now.model_dump()
     if not isinstance(was, Mapping):
@@ -192,11 +195,11 @@ def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
 
 
 def refusal(entry: Entry, suite: Suite) -> str | None:
-    """Why an entry cannot stand on a board of this suite, or None."""
+    """The reason why an entry cannot be on a board of this suite, or None."""
     if entry.suite != suite.digest:
         return (
-            f"it was made for the suite of digest {entry.suite}, but the board's is {suite.digest}: a suite that was "
-            f"changed needs a board of its own"
+            f"it was made for the suite of digest {entry.suite}, but the board's is {suite.digest}: a changed suite "
+            f"needs a new board"
         )
     known = [game.name for game in suite.games]
     if strange := [name for name in entry.games if name not in known]:
@@ -206,29 +209,20 @@ def refusal(entry: Entry, suite: Suite) -> str | None:
         if entry.rules.get(name) != here:
             return (
                 f"it was made with version {entry.rules.get(name)} of {name}, and here is version {here}: the rules or "
-                f"rewards are others. Install the gymposium that it was made with, or play it again on a new board"
+                f"rewards differ. Install the gymposium that it was made with, or play it again on a new board"
             )
     return None
 
 
 def read_entry(path: Path) -> Entry:
-    """The entry in a file. Raises `BadRecord` where there is none that can be read, `BadOption` where it lies in a
-    folder that is not its own."""
-    if path.exists() and not path.is_file():
-        raise BadRecord(f"{path} is no entry: it is no file")
-    try:
-        entry = Entry.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadRecord(f"{path} is no entry: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadRecord(f"{path} is no entry: {f'{where}: ' if where else ''}{first['msg']}") from error
+    """The entry in a file. Raises `BadRecord` if the file cannot be read, and `BadOption` if it is in the wrong
+    folder."""
+    entry = read_model(path, Entry, "entry", "Restore it, or enter the player again.")
     if entry.slug != path.parent.name or entry.slug != slug(entry.player):
-        raise BadOption(f"{path}: the entry of {entry.player!r} belongs into a folder called {slug(entry.player)!r}.")
+        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in a folder called {slug(entry.player)!r}.")
     if entry.sealed().digest != entry.digest:
         raise BadRecord(
-            f"{path} was changed after it was made: its digest is {entry.digest}, that of what it says is "
+            f"{path} was changed after it was made: its digest is {entry.digest}, but its content has the digest "
             f"{entry.sealed().digest}. Enter the player again on a new board."
         )
     return entry

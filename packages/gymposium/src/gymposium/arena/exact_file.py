@@ -1,4 +1,5 @@
-"""`exact.json` beside an entry: what traversal says of a player that takes minutes to ask, a language model, say."""
+"""`exact.json` beside an entry: figures by traversal of a player that takes minutes to measure, such as a language
+model."""
 
 from __future__ import annotations
 
@@ -6,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
+from gymposium.arena.json_file import FileModel, read_model
 from gymposium.arena.results.model import Measured
 from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
@@ -17,45 +17,40 @@ from gymposium.players.grammar import check_named_player, make_player
 
 FORMAT: Final = "gymposium-exact-1"
 
+_REMEDY = "Measure again, or remove it."
 
-class ExactFile(BaseModel):
-    """The file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class ExactFile(FileModel):
+    """The content of `exact.json`."""
 
     format: Literal["gymposium-exact-1"] = FORMAT
     player: str
     games: dict[str, Measured]
-    """By full name; games that are too large are left out."""
+    """The figures of each game that is small enough, by its full name."""
 
 
 def exact_path(board: Board, entry: Entry) -> Path:
-    """Where it stands."""
+    """The path of an entry's `exact.json`."""
     return board.entry_file(entry.slug).with_name("exact.json")
 
 
 def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
-    """What was measured of a player, by game; nothing where there is no file. Raises `BadRecord` for one that cannot be
-    read."""
+    """The figures of a player by game; empty if it has no file. Raises `BadRecord` if the file cannot be read."""
     path = exact_path(board, entry)
     if not path.exists():
         return {}
-    try:
-        found = ExactFile.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise BadRecord(f"{path} cannot be read: {error.errors()[0]['msg']}. Measure again, or remove it.") from error
-    if found.player != entry.player:
-        raise BadRecord(f"{path} is of {found.player}, not of {entry.player}. Measure again, or remove it.")
-    return found.games
+    content = read_model(path, ExactFile, "exact figures", _REMEDY)
+    if content.player != entry.player:
+        raise BadRecord(f"{path} is of {content.player}, not of {entry.player}. {_REMEDY}")
+    return content.games
 
 
 def write_exact(board: Board, entry: Entry) -> Path:
-    """Measure a player in all games that it plays and that are small enough, and write what was found."""
+    """Measure a player in all games that it plays and that are small enough, and write the figures to its file."""
     check_named_player(entry.player)
     player = make_player(entry.player)
-    found = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
-    known = {name: figures for name, figures in found.items() if figures is not None}
+    measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
+    figures = {name: figure for name, figure in measured.items() if figure is not None}
     path = exact_path(board, entry)
-    text = ExactFile(player=entry.player, games=known).model_dump_json(indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(ExactFile(player=entry.player, games=figures).model_dump_json(indent=1) + "\n", encoding="utf-8")
     return path

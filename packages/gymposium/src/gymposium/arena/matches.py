@@ -1,4 +1,4 @@
-"""The record file of a lineup, which a tournament appends to in the order in which the matches were planned."""
+"""The record file of a lineup, to which a tournament appends matches in their planned order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from gymposium.records import FORMAT, Record
 class MatchesFile:
     """The record file of one lineup, open for one worker; other workers wait until it is closed.
 
-    Opening it removes an incomplete last line, which a killed worker leaves, so that its match is played again."""
+    Opening it removes an incomplete last line, which a killed worker leaves behind, so that its match is played
+    again."""
 
     def __init__(self, path: Path) -> None:
-        # a worker of a killed tournament may still be writing
+        # wait: a worker of a killed tournament may still be writing
         self._lines = LineWriter(path, wait=True)
         self.torn = self._lines.torn
         """True if an incomplete last line was removed."""

@@ -1,4 +1,4 @@
-"""Match outcomes, the part of match records that ratings are computed from.
+"""Match outcomes: the part of match records that ratings are computed from.
 
 Tournaments write records and ratings read outcomes; neither depends on the other.
 """
@@ -24,7 +24,7 @@ class MatchOutcome:
     players: tuple[str, ...]
     """The player in each seat."""
     utilities: tuple[float, ...]
-    """What each seat got, with a forfeit and without penalties."""
+    """The return of each seat, with a forfeit and without penalties."""
     forfeit: int | None
     """The seat that forfeited, or None."""
     digest: str
@@ -50,8 +50,8 @@ def _digest(record: Record) -> str:
     """Digest by which repeated matches are recognized.
 
     If nothing in a match is random but its opening, matches with equal events are the same match played again.
-    Otherwise they are two draws that came out alike and both count, since dropping one would underweight likely
-    outcomes. A record that occurs twice always counts once."""
+    Otherwise they are two random samples that happen to be equal and both count, since dropping one would underweight
+    likely outcomes. A record that occurs twice always counts once."""
     drawn = record.opening == 0 or any(event.seat == CHANCE for event in record.events)
     inputs = repr((record.id if drawn else "", record.events, record.ending.seat))
     return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -59,10 +59,10 @@ def _digest(record: Record) -> str:
 
 def distinct(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
     """The outcomes without repeated matches, in an order that does not depend on the order of `outcomes`."""
-    found: dict[tuple[str, tuple[str, ...], str], MatchOutcome] = {}
+    kept: dict[tuple[str, tuple[str, ...], str], MatchOutcome] = {}
     for outcome in outcomes:
         key = (outcome.game, outcome.players, outcome.digest)
         # keep the same one of equal matches, regardless of their order
-        if key not in found or outcome.group < found[key].group:
-            found[key] = outcome
-    return [found[key] for key in sorted(found)]
+        if key not in kept or outcome.group < kept[key].group:
+            kept[key] = outcome
+    return [kept[key] for key in sorted(kept)]

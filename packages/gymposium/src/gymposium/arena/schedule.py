@@ -1,14 +1,14 @@
-"""Who meets whom, from which seeds: a suite and its entries become lineups, and a lineup becomes matches.
+"""The schedule: a suite and its entries become lineups, and a lineup becomes matches with their seeds.
 
-Nothing here plays or looks at a file. A match group is one deal, played once with each player in each seat. Its deal
-follows from the seed, the game and the group alone, so whoever plays under one seed gets the same deals. What a new
-entry adds are lineups of its own, with entries of smaller number: those that there were stay as they are.
+Nothing here plays a match or reads a file. A match group is one deal, played once with each player in each seat. Its
+deal follows from the seed, the game and the group's number alone, so all lineups with one seed have the same deals. A
+new entry adds lineups with entries of smaller number and changes no lineup that exists.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,104 +25,104 @@ from gymposium.streams import stream
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """Players who meet in a game, group by group. Its matches stand in one file, with the last player's entry."""
+    """Players who meet in a game. Their matches are in one file, in the folder of the last player's entry."""
 
     suite: str
+    """The name of the suite."""
     game: SuiteGame
     players: tuple[str, ...]
-    """In the order of their entries; one where it plays alone."""
+    """The players in the order of their entries; one player if it plays alone."""
     slugs: tuple[str, ...]
-    """Of their entries."""
+    """The slugs of their entries."""
     seed: int
-    """Of the last player's entry."""
+    """The seed of the last player's entry."""
     rotations: int
-    """Matches of a group."""
+    """Number of matches in a group."""
     on_illegal: str
+    """The failure policy, as text."""
 
     @property
     def id(self) -> str:
-        """`quick/tic_tac_toe/random--mcts-25`, with which the ids of its matches begin."""
+        """The lineup's id, with which the ids of its matches begin: `quick/tic_tac_toe/random--mcts-25`."""
         return f"{self.suite}/{slug(self.game.name)}/{joint_slug(self.slugs)}"
 
     @property
     def matches(self) -> int:
-        """How many there are."""
+        """Number of matches."""
         return self.game.groups * self.rotations
 
 
 def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
-    """All that a board is to hold, game by game. Entries whose seed is not drawn yet are left out."""
-    found: list[Lineup] = []
+    """All lineups of a board, game by game. Entries without a seed have none yet."""
+    planned: list[Lineup] = []
     for game in suite.games:
         loaded = game.load()
+        rotations = 1 if plays_alone(loaded) else loaded.seats
         playing = [entry for entry in entries if game.name in entry.games]
         for number, entry in enumerate(playing):
             if entry.seed is None:
                 continue
-            for table in _tables(playing[:number], entry, loaded, game.lineups):
-                rotations = 1 if plays_alone(loaded) else loaded.seats
+            for opponents in _opponents(number, entry, entry.seed, loaded, game.lineups):
+                table = [*(playing[index] for index in opponents), entry]
                 texts, slugs = tuple(one.player for one in table), tuple(one.slug for one in table)
-                found.append(Lineup(suite.name, game, texts, slugs, entry.seed, rotations, suite.on_illegal))
-    return found
+                planned.append(Lineup(suite.name, game, texts, slugs, entry.seed, rotations, suite.on_illegal))
+    return planned
 
 
-def _tables(earlier: Sequence[Entry], entry: Entry, game: Game, most: int) -> Iterator[tuple[Entry, ...]]:
-    """Whom the entry meets: alone, each one before it, or of more seats an even sample of all tables."""
+def _opponents(count: int, entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
+    """The opponents of an entry in each of its lineups, as indices of the `count` earlier entries: none if it plays
+    alone, each one in a game of two seats, and a balanced sample of at most `most` combinations in a larger game."""
     if plays_alone(game):
-        yield (entry,)
-        return
-    others = game.seats - 1
-    if others == 1:
-        chosen = list(combinations(range(len(earlier)), 1))
-    else:
-        chosen = _even(len(earlier), others, most, entry, game)
-    for table in chosen:
-        yield (*(earlier[index] for index in table), entry)
-
-
-def _even(count: int, size: int, most: int, entry: Entry, game: Game) -> list[tuple[int, ...]]:
-    """At most so many different tables of `size` out of `count`, each one at as many as any other, give or take one or
-    two: of those who sat least, by lot, the next are called."""
-    everyone = range(count)
-    rng = stream(entry.seed or 0, "lineups", game.name, entry.slug)
-    sat: Counter[int] = Counter()
-    found: set[tuple[int, ...]] = set()
-    while len(found) < most:
-        lots = {index: rng.random() for index in everyone}
-        waiting = sorted(everyone, key=lambda index: (sat[index], lots[index]))
-        fresh = _fresh(waiting[: 2 * size + 2], size, found, sat) or _fresh(waiting, size, found, sat)
+        return [()]
+    if game.seats == 2:
+        return [(index,) for index in range(count)]
+    rng = stream(seed, "lineups", game.name, entry.slug)
+    size = game.seats - 1
+    seated: Counter[int] = Counter()
+    chosen: set[tuple[int, ...]] = set()
+    while len(chosen) < most:
+        # players who were seated least are called first, in random order
+        lots = {index: rng.random() for index in range(count)}
+        waiting = sorted(range(count), key=lambda index: (seated[index], lots[index]))
+        fresh = _fresh(waiting[: 2 * size + 2], size, chosen, seated) or _fresh(waiting, size, chosen, seated)
         if fresh is None:
-            break  # these are all there are
-        found.add(fresh)
-        sat.update(fresh)
-    return sorted(found)
+            break  # every combination is chosen
+        chosen.add(fresh)
+        seated.update(fresh)
+    return sorted(chosen)
 
 
-def _fresh(waiting: Sequence[int], size: int, found: set[tuple[int, ...]], sat: Counter[int]) -> tuple[int, ...] | None:
-    """The table of those who waited longest that did not sit together yet."""
+def _fresh(
+    waiting: Sequence[int], size: int, chosen: set[tuple[int, ...]], seated: Counter[int]
+) -> tuple[int, ...] | None:
+    """The combination of `size` players, not chosen yet, whose players were seated least; None if there is none."""
     tables = (tuple(sorted(table)) for table in combinations(waiting, size))
     return min(
-        (table for table in tables if table not in found),
-        key=lambda table: sum(sat[one] for one in table),
+        (table for table in tables if table not in chosen),
+        key=lambda table: sum(seated[index] for index in table),
         default=None,
     )
 
 
 def jobs(lineup: Lineup, players: Sequence[Player]) -> list[MatchJob]:
-    """The lineup's matches, group by group. `players` are its own, in order."""
+    """The matches of a lineup, group by group. `players` are the lineup's players, in order."""
     game = lineup.game.load()
     for text, player in zip(lineup.players, players, strict=True):
         if player.name != text:
             raise BadOption(f"The player {text!r} calls itself {player.name!r}: write it so.")
     opening = lineup.game.opening if all(map(is_deterministic, players)) else 0
     policy = FailurePolicy.parse(lineup.on_illegal)
+
+    def seed(name: str, *key: str | int) -> int:
+        return stream(lineup.seed, name, lineup.game.name, *key).getrandbits(48)
+
     return [
         MatchJob(
             id=f"{lineup.id}/{group}-{rotation}",
             game=game,
             players=[players[(seat - rotation) % len(players)] for seat in range(game.seats)],
-            seed=deal_seed(lineup, group),
-            player_seed=player_seed(lineup, group, rotation),
+            seed=seed("deal", group),
+            player_seed=seed("players", *lineup.players, group, rotation),
             on_illegal=policy,
             opening=opening,
             number=group * lineup.rotations + rotation,
@@ -130,13 +130,3 @@ def jobs(lineup: Lineup, players: Sequence[Player]) -> list[MatchJob]:
         for group in range(lineup.game.groups)
         for rotation in range(lineup.rotations)
     ]
-
-
-def deal_seed(lineup: Lineup, group: int) -> int:
-    """The match seed of a group: the same for all who play the game under one seed."""
-    return stream(lineup.seed, "deal", lineup.game.name, group).getrandbits(48)
-
-
-def player_seed(lineup: Lineup, group: int, rotation: int) -> int:
-    """The seed of the players' streams, another in every match."""
-    return stream(lineup.seed, "players", lineup.game.name, *lineup.players, group, rotation).getrandbits(48)

@@ -1,4 +1,4 @@
-"""Names of games and players as they stand in file names and addresses."""
+"""Slugs: names of games and players in file names and URLs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 _LONGEST = 48
+"""Longest readable part of a slug, in characters."""
 _MOST = 180
-"""Characters of a file's name, before its ending; what file systems take is a little more."""
+"""Longest file name without its suffix, in characters; file systems take a little more."""
 
 
 def slug(text: str) -> str:
-    """`goofspiel-num_cards-5-1c9f20e3`: lower-case letters, digits, `_`, `.` and single hyphens, the same everywhere.
-    What is spelled so already stays as it is; else a digest of the whole text keeps apart what would look alike."""
+    """The slug of a name, such as `goofspiel-num_cards-5-1c9f20e3`: lower-case letters, digits, `_`, `.` and single
+    hyphens. A name that is a slug already is kept; others end in a digest of the name, so that no two are equal."""
     plain = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")[:_LONGEST].strip("-.")
     return plain if text and plain == text else f"{plain}-{_digest(text)}".lstrip("-")
 
 
 def joint_slug(slugs: Iterable[str]) -> str:
-    """Several of them, in order, as one: `random--mcts-25`."""
+    """Several slugs in order as one: `random--mcts-25`."""
     joined = "--".join(slugs)
     return joined if len(joined) <= _MOST else f"{joined[:_LONGEST].rstrip('-.')}-{_digest(joined)}"
 

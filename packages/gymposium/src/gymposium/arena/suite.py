@@ -1,4 +1,4 @@
-"""A suite: which games are played on a board, between whom, how often and by which rules. Declared in TOML.
+"""A suite: the games of a board, their players, the number of matches and the rules for failures. Declared in TOML.
 
     name = "cards"
     players = ["random", "mcts-100"]
@@ -7,8 +7,8 @@
     name = "leduc_poker"
     players = ["random", "mcts-100", "cfr-200"]
 
-What a suite leaves out is the default. A board holds its suite resolved, with everything written out, so that what was
-played does not depend on what the defaults are one day.
+Settings that are left out have defaults. A board stores its suite with all settings written out, so that its matches do
+not depend on later defaults.
 """
 
 from __future__ import annotations
@@ -35,38 +35,38 @@ _OPENING = 4
 
 @dataclass(frozen=True, slots=True)
 class SuiteGame:
-    """One game of a suite, with everything decided."""
+    """A game of a suite, with all settings resolved."""
 
     name: str
-    """Its full name: `goofspiel(num_cards=5)`."""
+    """The game's full name: `goofspiel(num_cards=5)`."""
     groups: int
     """Match groups for each lineup."""
     opening: int
-    """Random plies with which a group begins where all its players draw nothing."""
+    """Random plies with which a group begins if all its players are deterministic."""
     lineups: int
-    """Where the game has more than two seats: at most so many lineups for each player, with those before it."""
+    """Upper bound on each player's lineups with earlier entries, in games of more than two seats."""
     players: tuple[str, ...]
-    """Those of the suite's own players that play it."""
+    """The suite's own players that play this game."""
 
     def load(self) -> Game:
-        """The game itself."""
+        """Load the game."""
         return load_game(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """What a tournament plays."""
+    """The declaration of a tournament."""
 
     name: str
     title: str
     seed: int
-    """Of the suite's own players."""
+    """The seed of the suite's own players."""
     watchdog: float
-    """Seconds for each answer."""
+    """Time limit of an answer, in seconds."""
     on_illegal: str
-    """What a reply costs that is no legal move (`FailurePolicy`)."""
+    """The policy for replies that are not legal moves (`FailurePolicy`), as text."""
     at_once: int
-    """Matches side by side: what is asked of a player at once."""
+    """Number of matches played side by side, which bounds the size of a player's batch."""
     games: tuple[SuiteGame, ...]
 
     @property
@@ -76,28 +76,28 @@ class Suite:
 
     @property
     def digest(self) -> str:
-        """Of all that the suite says."""
+        """A digest of all settings."""
         return sha256(self.text().encode()).hexdigest()[:16]
 
     def text(self) -> str:
-        """The suite as TOML, with nothing left out; equal suites have equal texts."""
+        """The suite as TOML with all settings written out; equal suites have equal texts."""
         head = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "games"}
         tables = [{field.name: getattr(game, field.name) for field in fields(game)} for game in self.games]
         return "\n[[games]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in one.items()) for one in [head, *tables])
 
     def rules(self) -> str:
-        """How failures are scored, in words for whoever reads results."""
+        """The rules for failures, as sentences for readers of results."""
         return (
-            f"A reply that is no legal move costs: {self.on_illegal}. A player that raises or gives something that is "
-            f"no reply, or does not answer within {self.watchdog:g} s, forfeits that match. Where a game's engine "
-            f"fails or a player cannot be asked, because its server is gone, say, the match is nobody's loss: it "
-            f"breaks off, is counted apart, and is played again by the next run."
+            f"The policy for a reply that is not a legal move is: {self.on_illegal}. A player that raises an error, "
+            f"returns something that is not a reply, or does not answer within {self.watchdog:g} s, forfeits that "
+            f"match. If a game's engine fails, or a player cannot be asked, for example because its server is gone, "
+            f"the match breaks off: it has no result, is counted separately, and is played again by the next run."
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
-    """What may stand at the top of a file."""
+class _SuiteTable:
+    """The settings at the top of a suite's file."""
 
     name: str
     title: str = ""
@@ -112,8 +112,8 @@ class _Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    """What may stand under `[[games]]`."""
+class _GameTable:
+    """The settings under `[[games]]`; None stands for the suite's value."""
 
     name: str
     groups: int | None = None
@@ -123,7 +123,7 @@ class _Table:
 
 
 def read_suite(path: Path) -> Suite:
-    """The suite in a file. Raises `GymposiumError` with the file and what is wrong in it."""
+    """Read a suite from a file. Raises `GymposiumError` with the file and the reason."""
     try:
         return parse_suite(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -133,56 +133,56 @@ def read_suite(path: Path) -> Suite:
 
 
 def parse_suite(text: str) -> Suite:
-    """The suite that a TOML text declares. Names that nobody knows are refused with the nearest; so are games and
-    players that are not there."""
+    """Parse a suite from TOML. Raises `GymposiumError` for unknown settings, games and players, with the nearest known
+    name, and for values out of range."""
     try:
-        found = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadOption(f"not TOML: {error}") from error
-    tables = found.pop("games", None)
+    tables = settings.pop("games", None)
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise BadOption("name at least one game, each under a line [[games]].")
-    whole = read_settings("the suite", _Whole, found)
-    games = [_game(whole, read_settings(f"game {number}", _Table, table)) for number, table in enumerate(tables, 1)]
-    if not _NAME.fullmatch(whole.name):
-        raise BadOption(f"name = {whole.name!r}: write lower-case letters and digits, with single hyphens between.")
-    if not whole.watchdog > 0:
-        raise BadOption(f"watchdog = {whole.watchdog}: give seconds, more than 0.")
-    _at_least(1, "at_once", whole.at_once)
+    suite = read_settings("the suite", _SuiteTable, settings)
+    games = [_game(suite, read_settings(f"game {number}", _GameTable, table)) for number, table in enumerate(tables, 1)]
+    if not _NAME.fullmatch(suite.name):
+        raise BadOption(f"name = {suite.name!r}: write lower-case letters and digits, with single hyphens between.")
+    if not suite.watchdog > 0:
+        raise BadOption(f"watchdog = {suite.watchdog}: give seconds, more than 0.")
+    _at_least(1, "at_once", suite.at_once)
     _no_twins("games", [game.name for game in games])
-    policy = str(FailurePolicy.parse(whole.on_illegal))
-    return Suite(whole.name, whole.title, whole.seed, whole.watchdog, policy, whole.at_once, tuple(games))
+    policy = str(FailurePolicy.parse(suite.on_illegal))
+    return Suite(suite.name, suite.title, suite.seed, suite.watchdog, policy, suite.at_once, tuple(games))
 
 
-def _game(whole: _Whole, table: _Table) -> SuiteGame:
-    loaded = load_named_game(table.name)
-    players = whole.players if table.players is None else table.players
-    _no_twins(f"players of {loaded.name}", players)
+def _game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
+    game = load_named_game(table.name)
+    players = suite.players if table.players is None else table.players
+    _no_twins(f"players of {game.name}", players)
     for player in players:
         if player == "human":
-            raise BadOption("a person cannot be asked by a tournament: leave out the player human.")
+            raise BadOption("a tournament cannot ask a person: leave out the player human.")
         check_named_player(player)
-    groups = whole.groups if table.groups is None else table.groups
-    lineups = whole.lineups if table.lineups is None else table.lineups
+    groups = suite.groups if table.groups is None else table.groups
+    lineups = suite.lineups if table.lineups is None else table.lineups
+    opening = _opening(game, suite.opening) if table.opening is None else table.opening
     _at_least(1, "groups", groups)
     _at_least(1, "lineups", lineups)
-    opening = _opening(loaded, whole.opening) if table.opening is None else table.opening
     _at_least(0, "opening", opening)
-    if opening and loaded.spec.free_text:
-        raise BadOption(f"{loaded.name} takes free text, so there are no moves to draw an opening from: opening = 0.")
-    return SuiteGame(loaded.name, groups, opening, lineups, tuple(players))
+    if opening and game.spec.free_text:
+        raise BadOption(f"{game.name} takes free text, so there are no moves to draw an opening from: opening = 0.")
+    return SuiteGame(game.name, groups, opening, lineups, players)
 
 
-def _opening(game: Game, given: int | None) -> int:
-    """Where chance makes every deal another there is nothing to add, and alone nobody meets the same opponent twice."""
-    spec = game.spec
-    if spec.chance or spec.free_text or plays_alone(game):
+def _opening(game: Game, default: int | None) -> int:
+    """The length of the random opening: 0 if chance makes deals differ or a player plays alone, since an opening is
+    there to make the matches of deterministic players differ."""
+    if game.spec.chance or game.spec.free_text or plays_alone(game):
         return 0
-    return _OPENING if given is None else given
+    return _OPENING if default is None else default
 
 
 def plays_alone(game: Game) -> bool:
-    """Whether one player takes all seats: there is one, or all win and lose together."""
+    """Whether one player takes all seats: the game has one seat or is cooperative."""
     return game.seats == 1 or game.spec.utility == "cooperative"
 
 
@@ -195,7 +195,7 @@ def _no_twins(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise BadOption(f"{what}: {name} stands there twice.")
+            raise BadOption(f"{what}: {name} is listed twice.")
         seen.add(name)
 
 

@@ -38,14 +38,14 @@ def play_tasks(
             for worker in [*running]:
                 for message in worker.listen():
                     if isinstance(message, Progress | TaskEnded):
-                        yield worker.lineup, message
+                        yield worker.task.lineup, message
                 if worker.lost or worker.overdue:
                     running.remove(worker)
                     again = worker.replaced()
                     if isinstance(again, Task):
                         waiting.appendleft(again)
                     else:
-                        yield worker.lineup, again
+                        yield worker.task.lineup, again
                 elif worker.idle and waiting:
                     worker.give(waiting.popleft())
                 elif worker.idle:
@@ -68,7 +68,7 @@ class _Worker:
     def __init__(self, plugins: Sequence[Path], task: Task) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=work, args=(theirs, [*plugins]), name="tournament worker")
-        # Ctrl-C reaches every process of the terminal, but only this one handles it, by ending the others
+        # Ctrl-C reaches all processes of the terminal, but only this one handles it, by ending the others
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._process.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -78,20 +78,17 @@ class _Worker:
         self.give(task)
 
     def give(self, task: Task) -> None:
-        """Send it a task."""
-        self._task, self.idle = task, False
+        """Send a task to the process."""
+        self.task, self.idle = task, False
         self._asking: PlayerAsked | None = None
         self.deadline: float | None = None
         """When the player being asked must have answered; None if no player is being asked."""
-        with suppress(OSError):  # it has died already, which `listen` notices
+        with suppress(OSError):  # the process has died, which `listen` notices
             self.connection.send(task)
 
     @property
-    def lineup(self) -> Lineup:
-        return self._task.lineup
-
-    @property
     def overdue(self) -> bool:
+        """True if the deadline has passed."""
         return self.deadline is not None and self.deadline <= monotonic()
 
     def listen(self) -> Iterator[Message]:
@@ -117,9 +114,9 @@ class _Worker:
 
     def replaced(self) -> Task | TaskEnded:
         """End the process. Returns the task to play instead, with the failed ask noted, or why it cannot be played."""
-        how, task, asking = self.end(), self._task, self._asking
+        how, task, asking = self.end(), self.task, self._asking
         if asking is None:
-            return TaskEnded(f"the process that played it ended ({how}) while no player was asked")
+            return TaskEnded(f"its process ended ({how}) while no player was asked")
         if asking.which is None:
             return replace(task, careful=task.careful | {asking.batch})
         verdict = f"its process ended ({how})" if self.lost else None

@@ -1,7 +1,8 @@
 """The worker process of a tournament, which plays lineups and reports its progress.
 
-The worker tells its supervisor (`gymposium.arena.supervisor`) before it asks a player and after the player has
-answered. So the supervisor knows which player never answered or took the process down, and starts another process.
+A worker sends its supervisor (`gymposium.arena.supervisor`) a message before it asks a player and after the player has
+answered. If a player does not answer or ends the process, the supervisor can tell which one it was, and starts another
+process.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from gymposium.arena.entries import Entry, make_entrant
 from gymposium.arena.matches import MatchesFile
 from gymposium.arena.schedule import Lineup, jobs
-from gymposium.driver import Answer, Guard, MatchJob, MatchResult, PlayerFailure, play
+from gymposium.driver import Answer, Guard, MatchJob, PlayerFailure, play
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
 from gymposium.records import Record
@@ -41,14 +42,16 @@ class Task:
     entries: Sequence[Entry]
     """The entries of the lineup's players, in order."""
     file: Path
+    """The file of the lineup's matches."""
     at_once: int
+    """Number of matches in a batch."""
     watchdog: float
+    """Time limit of an answer, in seconds."""
     careful: frozenset[int] = frozenset()
-    """Numbers of the batches in which a player did not answer or took the process down. Their matches are played one by
+    """Numbers of the batches in which a player did not answer or ended the process. Their matches are played one by
     one, to find the ask at which it happened."""
     verdicts: Mapping[Which, str | None] = field(default_factory=dict)
-    """Asks that are not repeated: those without an answer in time (None) and those in which the process died, with how
-    it died."""
+    """Asks that are not repeated, with how the process ended, or None if there was no answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class PlayerAsked:
 
     seconds: float
     batch: int
+    """The number of the batch."""
     which: Which | None
     """The ask; None for a batch of matches."""
 
@@ -71,11 +75,11 @@ class Progress:
     """Message: the progress of the lineup."""
 
     finished: int
-    """Finished matches in its file."""
+    """Finished matches in the lineup's file."""
     played: int = 0
     """Matches played since the last message."""
     faults: Mapping[tuple[str, str], int] = field(default_factory=Counter)
-    """How often each player failed in them, by how: `("mcts-100", "did not answer in time")`."""
+    """Number of failures in them, by player and kind: `("mcts-100", "did not answer in time")`."""
     broken: Mapping[str, int] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
     torn: bool = False
@@ -87,7 +91,7 @@ class TaskEnded:
     """Message: the task is done, or cannot be continued."""
 
     error: str | None = None
-    """Why the rest could not be played."""
+    """Why the rest could not be played; None if the task is done."""
 
 
 Message = PlayerAsked | PlayerAnswered | Progress | TaskEnded
@@ -95,7 +99,7 @@ Message = PlayerAsked | PlayerAnswered | Progress | TaskEnded
 
 def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
     """Play tasks from the supervisor until it sends None. `plugins` are one-file plugins to load."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor gets it as well and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor receives it too and ends this process
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for file in plugins:
@@ -105,7 +109,7 @@ def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
         error = None
         try:
             _play(task, players, supervisor)
-        except Exception as raised:  # noqa: BLE001 - told, and the next task is played
+        except Exception as raised:  # noqa: BLE001 - reported; the next task is played
             error = f"{type(raised).__name__}: {' '.join(str(raised).split())}"
         supervisor.send(TaskEnded(error))
 
@@ -129,13 +133,18 @@ def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> Non
         for batch, careful, part in _parts(task, planned, file.finished):
             guard = SupervisedGuard(task, batch, careful, supervisor)
             places = {job.id: place for place, job in enumerate(part)}
-            played = sorted(play(part, at_once=len(part), guard=guard), key=lambda one: places[one.job.id])
+            played = sorted(play(part, at_once=len(part), guard=guard), key=lambda result: places[result.job.id])
             file.append(map(Record.of, played))
             broken = Counter(result.ending.detail for result in played if result.ending.broke_off)
+            faults = Counter(
+                (result.job.players[failure.seat or 0].name, failure.predicate)
+                for result in played
+                for failure in result.ending.failures
+            )
             finished += len(played) - broken.total()
-            supervisor.send(Progress(finished, len(played), _faults(played), broken))
+            supervisor.send(Progress(finished, len(played), faults, broken))
             if broken.total() == len(played) > 1:
-                return  # the next batch would fail too: a server is gone, or a player does not play this game
+                return  # the next batch would break off too: a server is gone, or a player does not play this game
 
 
 def _parts(task: Task, planned: Sequence[MatchJob], finished: set[str]) -> Iterator[tuple[int, bool, list[MatchJob]]]:
@@ -148,14 +157,6 @@ def _parts(task: Task, planned: Sequence[MatchJob], finished: set[str]) -> Itera
             yield batch, careful, part
 
 
-def _faults(played: Sequence[MatchResult]) -> Counter[tuple[str, str]]:
-    return Counter(
-        (result.job.players[failure.seat or 0].name, failure.predicate)
-        for result in played
-        for failure in result.ending.failures
-    )
-
-
 class SupervisedGuard(Guard):
     """A guard that reports to the supervisor whenever it asks a player. In careful batches it asks one ask at a time
     and does not repeat asks whose verdict is known."""
@@ -165,10 +166,10 @@ class SupervisedGuard(Guard):
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         if not self._careful:
-            self._tell(PlayerAsked(self._task.watchdog * min(len(asks), _PATIENCE), self._batch, None))
-            found = super().answers(player, asks, watchdog)
-            self._tell(PlayerAnswered())
-            return found
+            self._supervisor.send(PlayerAsked(self._task.watchdog * min(len(asks), _PATIENCE), self._batch, None))
+            answers = super().answers(player, asks, watchdog)
+            self._supervisor.send(PlayerAnswered())
+            return answers
         return [self._answer(player, ask) for ask in asks]
 
     def _answer(self, player: Player, ask: Ask) -> Answer:
@@ -176,10 +177,7 @@ class SupervisedGuard(Guard):
         if which in self._task.verdicts:
             how = self._task.verdicts[which]
             return None if how is None else PlayerFailure(how, own=True)
-        self._tell(PlayerAsked(self._task.watchdog, self._batch, which))
+        self._supervisor.send(PlayerAsked(self._task.watchdog, self._batch, which))
         [answer] = super().answers(player, [ask])
-        self._tell(PlayerAnswered())
+        self._supervisor.send(PlayerAnswered())
         return answer
-
-    def _tell(self, message: Message) -> None:
-        self._supervisor.send(message)

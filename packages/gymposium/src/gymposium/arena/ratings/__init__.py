@@ -1,7 +1,8 @@
 """Ratings from outcomes, fitted to all matches at once, so that the order of matches does not matter.
 
-`comparisons` counts by deal who scored against whom. `evidence` sums these counts for one game, or for several games of
-equal weight. `fit` rates the players, with the `prior`; `newton` fits the counts and each sample of the `bootstrap`.
-`connectivity` says which ratings the data determine, `ranks` which players can be told apart, `cycles` which players
-have no order from best to worst, `payoff` how each pairing went. `returns` measures games without winners.
+`comparisons` counts which player scored against which, by deal. `evidence` sums these counts for one game, or for
+several games of equal weight. `fit` rates the players, with the `prior`; `newton` fits the counts and each sample of
+the `bootstrap`. `connectivity` tells which ratings the data determine, `ranks` which players can be told apart, and
+`cycles` which players beat each other in a ring. `payoff` is the matrix of results by pairing. `returns` holds mean
+returns, for games without winners.
 """

@@ -22,6 +22,7 @@ from gymposium.arena.ratings.scale import CONFIDENCE
 from gymposium.streams import stream
 
 SAMPLES = 1000
+"""Default number of bootstrap samples."""
 
 
 def generator(seed: int, *key: str | int) -> np.random.Generator:
@@ -45,7 +46,7 @@ def arcsine(rng: np.random.Generator, *shape: int) -> Floats:
 
 
 def interval(samples: Floats) -> tuple[Floats, Floats]:
-    """The ends of the central 95 % of samples along the first axis; NaN if the samples are."""
+    """The ends of the central 95 % of samples along the first axis; NaN for samples that are NaN."""
     low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return low, high
 

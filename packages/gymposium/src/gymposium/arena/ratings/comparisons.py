@@ -1,15 +1,16 @@
-"""The matches of one game between rivals as arrays: who scored how much against whom, on which deal.
+"""The matches of one game between rivals as arrays, counted by deal: which player scored how much against whom.
 
-A match of two is a comparison. A match of more is a sequence of choices (Luce, 1959; Plackett, 1975): who comes first
-among all, who next among those that are left, and so on. Where some tie, every order of them counts in equal part. For
-two that is the same as a comparison, a draw counted half.
+A match of two players is one comparison. A match of more players is a sequence of choices (Luce, 1959; Plackett, 1975):
+the best player is chosen from all, the second best from the rest, and so on. If players tie, every order of them counts
+in equal part. For two players this is a comparison in which a draw counts as half a win for each.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from math import factorial
 
 import numpy as np
@@ -22,87 +23,90 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """Matches of one game, for n players on some deals. What is drawn together stands together, by deal."""
+    """The matches of one game between n players, counted by deal, since a deal is the cluster of the bootstrap."""
 
     players: tuple[str, ...]
     deals: tuple[str, ...]
     points: Floats
-    """Shape (deals, n, n): points of the row's player against the column's, 1 for each match in which it did better
-    and 0.5 where they tied."""
+    """Points of the row's player against the column's, shape (deals, n, n): 1 for each match in which it did better,
+    0.5 for each tie."""
     pairs: Floats
-    """Shape (deals, n, n): how often the row's player was chosen from the two. Where all matches are of two, that is
-    `points`."""
+    """How often the row's player was chosen from the two, shape (deals, n, n). Equals `points` if all matches have two
+    players."""
     sets: NDArray[np.bool_]
-    """Shape (sets, n): the sets of three or more from which somebody was chosen."""
+    """The sets of three or more players from which one was chosen, shape (sets, n)."""
     asked: Floats
-    """Shape (deals, sets): how often somebody was."""
+    """Number of choices from each set, shape (deals, sets)."""
     wins: Floats
-    """Shape (deals, n): how often each was chosen from them."""
+    """How often each player was chosen from these sets, shape (deals, n)."""
     chosen: Floats
-    """Shape (sets, n): how often each was chosen from which, on all deals."""
+    """How often each player was chosen from each set, on all deals, shape (sets, n)."""
     tied: Floats
-    """Shape (n, n): in how many matches two did as well as each other."""
+    """Number of matches in which two players did equally well, shape (n, n)."""
 
 
 def compare(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> Comparisons:
-    """The outcomes of one game between rivals, for `players` in this order. Matches in which somebody plays against
-    himself say nothing and are left out."""
-    told = [outcome for outcome in outcomes if len(set(outcome.players)) == len(outcome.players)]
-    deals = tuple(sorted({outcome.group for outcome in told}))
-    place, deal_of = {name: i for i, name in enumerate(players)}, {deal: d for d, deal in enumerate(deals)}
+    """Count the outcomes of one game between rivals, for `players` in this order. Matches in which a player meets
+    itself are left out, since they compare nothing."""
+    between = [outcome for outcome in outcomes if len(set(outcome.players)) == len(outcome.players)]
+    deals, indexed = index_outcomes(between, players)
     n = len(players)
     tied = np.zeros((n, n))
     points, pairs, wins = np.zeros((len(deals), n, n)), np.zeros((len(deals), n, n)), np.zeros((len(deals), n))
-    # the order of sets decides in which order sums are taken, so it follows from who is in them
-    choices: dict[tuple[int, ...], dict[tuple[int, int], float]] = {}
-    for outcome in told:
-        deal, seats = deal_of[outcome.group], [place[name] for name in outcome.players]
+    choices: defaultdict[tuple[tuple[int, ...], int, int], float] = defaultdict(float)
+    for deal, seats, outcome in indexed:
         tiers = [[seats[seat] for seat in tier] for tier in _tiers(outcome)]
-        for better, tier in enumerate(tiers):
-            for one, two in combinations(tier, 2):
-                points[deal, one, two] += 0.5
-                points[deal, two, one] += 0.5
-                tied[one, two] += 1.0
-                tied[two, one] += 1.0
-            for one in tier:
-                for other in tiers[better + 1 :]:
-                    points[deal, one, other] += 1.0
+        tier_of = {player: number for number, tier in enumerate(tiers) for player in tier}
+        for one, other in permutations(seats, 2):
+            equal = tier_of[one] == tier_of[other]
+            tied[one, other] += equal
+            points[deal, one, other] += 0.5 if equal else float(tier_of[one] < tier_of[other])
         for members, winner, weight in _choices(tiers):
             if len(members) == 2:
                 pairs[deal, winner, members[members[0] == winner]] += weight
-                continue
-            wins[deal, winner] += weight
-            counted = choices.setdefault(members, {})
-            counted[deal, winner] = counted.get((deal, winner), 0.0) + weight
-    sets, chosen = np.zeros((len(choices), n), dtype=bool), np.zeros((len(choices), n))
-    asked = np.zeros((len(deals), len(choices)))
-    for row, members in enumerate(sorted(choices)):
-        sets[row, list(members)] = True
-        for (deal, winner), weight in sorted(choices[members].items()):
-            chosen[row, winner] += weight
-            asked[deal, row] += weight
+            else:
+                wins[deal, winner] += weight
+                choices[members, deal, winner] += weight
+    # the order of the sets decides the order of summation, so it follows from their members alone
+    row_of = {members: row for row, members in enumerate(sorted({members for members, _, _ in choices}))}
+    sets, chosen = np.zeros((len(row_of), n), dtype=bool), np.zeros((len(row_of), n))
+    asked = np.zeros((len(deals), len(row_of)))
+    for (members, deal, winner), weight in sorted(choices.items()):
+        sets[row_of[members], list(members)] = True
+        chosen[row_of[members], winner] += weight
+        asked[deal, row_of[members]] += weight
     return Comparisons(tuple(players), deals, points, pairs, sets, asked, wins, chosen, tied)
 
 
+def index_outcomes(
+    outcomes: Iterable[MatchOutcome], players: Sequence[str]
+) -> tuple[tuple[str, ...], list[tuple[int, list[int], MatchOutcome]]]:
+    """The deals of these outcomes, sorted, and each outcome with the index of its deal and of the player in each
+    seat."""
+    listed = list(outcomes)
+    deals = tuple(sorted({outcome.group for outcome in listed}))
+    deal_of, player_of = {deal: d for d, deal in enumerate(deals)}, {name: i for i, name in enumerate(players)}
+    return deals, [(deal_of[one.group], [player_of[name] for name in one.players], one) for one in listed]
+
+
 def _tiers(outcome: MatchOutcome) -> list[list[int]]:
-    """The seats from best to worst, those that tie together; the seat that forfeits stands last, alone."""
-    standing: dict[tuple[bool, float], list[int]] = {}
+    """The seats from best to worst, in groups that tie. The seat that forfeited is last and alone."""
+    seats_by_worth: defaultdict[tuple[bool, float], list[int]] = defaultdict(list)
     for seat, utility in enumerate(outcome.utilities):
-        given_up = seat == outcome.forfeit
-        standing.setdefault((not given_up, 0.0 if given_up else utility), []).append(seat)
-    return [standing[key] for key in sorted(standing, reverse=True)]
+        stayed = seat != outcome.forfeit
+        seats_by_worth[stayed, utility if stayed else 0.0].append(seat)
+    return [seats_by_worth[worth] for worth in sorted(seats_by_worth, reverse=True)]
 
 
 def _choices(tiers: Sequence[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], int, float]]:
-    """Each set from which somebody was chosen, who, and in which part of the orders that ties leave open: of m that
-    tie, u are left at some step in one of (m over u) ways, and any of the u may be next."""
+    """Each choice as the set of candidates, the chosen player and the weight: the fraction of the orders left open by
+    ties in which this choice occurs. Of m tied players, u are left at some step in one of (m over u) ways, and any of
+    the u may be next."""
     below = [member for tier in tiers for member in tier]
     for tier in tiers:
         below = [member for member in below if member not in tier]
         m = len(tier)
-        for u in range(1, m + 1):
-            if u + len(below) < 2:
-                continue
+        for u in range(1 if below else 2, m + 1):  # a choice needs two candidates
             weight = factorial(u - 1) * factorial(m - u) / factorial(m)
             for left in combinations(tier, u):
                 members = tuple(sorted((*left, *below)))

@@ -1,4 +1,4 @@
-"""Players who beat each other in a ring: rock, paper, scissors. No list from best to worst shows that."""
+"""Cycles: players who beat each other in a ring, such as rock, paper and scissors, which a ranking cannot show."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from numpy.typing import NDArray
 
 
 def cycles(beats: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """A shortest ring for each set of players that are tied up in rings with each other: each beats the next, the last
-    the first. `beats` has the shape (n, n) and holds only what is sure."""
+    """A shortest cycle of each strongly connected component with more than one player: each player of a cycle beats the
+    next, and the last beats the first. `beats`, shape (n, n), is True where the row's player surely beats the
+    column's."""
     from scipy.sparse.csgraph import connected_components
 
-    number, knot = connected_components(beats.astype(float), directed=True, connection="strong")
-    rings = [_shortest(beats, np.flatnonzero(knot == k).tolist()) for k in range(number) if (knot == k).sum() > 1]
-    return sorted(rings)
+    number, component = connected_components(beats.astype(float), directed=True, connection="strong")
+    knots = [np.flatnonzero(component == k).tolist() for k in range(number)]
+    return sorted(
+        min((_cycle(beats, knot, start) for start in knot), key=lambda cycle: (len(cycle), cycle))
+        for knot in knots
+        if len(knot) > 1
+    )
 
 
-def _shortest(beats: NDArray[np.bool_], members: Sequence[int]) -> tuple[int, ...]:
-    rings = [ring for start in members if (ring := _ring(beats, members, start))]
-    return min(rings, key=lambda ring: (len(ring), ring))
-
-
-def _ring(beats: NDArray[np.bool_], members: Sequence[int], start: int) -> tuple[int, ...]:
-    """A shortest way from `start` back to it, breadth first."""
-    ways: list[tuple[int, ...]] = [(start,)]
-    seen: set[int] = set()
-    for way in ways:
-        for then in members:
-            if not beats[way[-1], then]:
+def _cycle(beats: NDArray[np.bool_], members: Sequence[int], start: int) -> tuple[int, ...]:
+    """A shortest path from `start` back to itself inside a strongly connected component, by breadth-first search."""
+    paths: list[tuple[int, ...]] = [(start,)]
+    reached: set[int] = set()
+    for path in paths:
+        for successor in members:
+            if not beats[path[-1], successor]:
                 continue
-            if then == start:
-                return way
-            if then not in seen:
-                seen.add(then)
-                ways.append((*way, then))
-    return ()
+            if successor == start:
+                return path
+            if successor not in reached:
+                reached.add(successor)
+                paths.append((*path, successor))
+    raise ValueError(f"the players {members} are not strongly connected")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gymposium.arena.ratings.comparisons import Comparisons, Floats
 
 EACH_GAME = 50.0
-"""Matches that each pairing counts for in each game of a joint board, regardless of how many were played."""
+"""Number of matches that each pairing counts for in each game of a joint board, however many were played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,23 +20,23 @@ class Evidence:
 
     players: tuple[str, ...]
     points: Floats
-    """Shape (n, n)."""
+    """Points of the row's player against the column's, shape (n, n)."""
     pairs: Floats
-    """Shape (n, n)."""
+    """Choices of the row's player from the two, shape (n, n)."""
     chosen: Floats
-    """Shape (sets, n)."""
+    """Choices of each player from each set, shape (sets, n)."""
     sets: NDArray[np.bool_]
-    """Shape (sets, n); no set has fewer than three members."""
+    """The sets of three or more players, shape (sets, n)."""
     pairs_drawn: Floats
-    """Shape (samples, n, n)."""
+    """Samples of `pairs`, shape (samples, n, n)."""
     asked_drawn: Floats
-    """Shape (samples, sets)."""
+    """Samples of the number of choices from each set, shape (samples, sets)."""
     wins_drawn: Floats
-    """Shape (samples, n)."""
+    """Samples of each player's choices from all sets, shape (samples, n)."""
 
     @property
     def met(self) -> NDArray[np.bool_]:
-        """Shape (n, n): True for two players who have been in a match together."""
+        """Whether two players have been in a match together, shape (n, n)."""
         return np.asarray(self.points + self.points.T > 0.0)
 
     def among(self, members: NDArray[np.int_]) -> Evidence:

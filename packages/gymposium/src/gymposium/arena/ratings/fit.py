@@ -1,4 +1,4 @@
-"""Fits ratings, and bootstrap samples of them, to evidence."""
+"""Fits ratings and their bootstrap samples to evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gymposium.arena.ratings.comparisons import Floats
-from gymposium.arena.ratings.connectivity import Bound, bounds, company
+from gymposium.arena.ratings.connectivity import Bound, bounds, component_of
 from gymposium.arena.ratings.evidence import Evidence
 from gymposium.arena.ratings.newton import fit_many
 from gymposium.arena.ratings.prior import drawn, expected
@@ -39,25 +39,19 @@ def anchor_of(players: Sequence[str]) -> str:
 def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
     """Maximum-a-posteriori ratings, by the model of Bradley and Terry for matches of two and of Plackett and Luce for
     matches of more, with a fit to each bootstrap sample."""
+    n = len(evidence.players)
     anchor = anchor_of(evidence.players)
-    together = company(evidence.met, evidence.players.index(anchor))
-    here = evidence.among(together)
+    joined = component_of(evidence.met, evidence.players.index(anchor))
+    here = evidence.among(joined)
     zero = here.players.index(anchor)
-    prior, counts = expected(here.met), len(here.pairs_drawn)
     asked, wins = here.chosen.sum(axis=1), here.chosen.sum(axis=0)
-    found = fit_many((here.pairs + prior)[None], here.sets, asked[None], wins[None])[0]
-    again = here.pairs_drawn + drawn(here.met, counts, rng)
-    samples = fit_many(again, here.sets, here.asked_drawn, here.wins_drawn, start=found)
-    known = bounds(here.points, zero)
-    lost = [i for i, bound in enumerate(known) if bound is None]
-    values = POINTS * (found - found[zero])
-    samples = POINTS * (samples - samples[:, [zero]])
-    values[lost], samples[:, lost] = math.nan, math.nan
-    every = np.full(len(evidence.players), math.nan)
-    every[together] = values
-    every_sample = np.full((counts, len(evidence.players)), math.nan)
-    every_sample[:, together] = samples
-    by_player = dict(zip(here.players, known, strict=True))
-    return Ratings(
-        evidence.players, anchor, every, every_sample, tuple(by_player.get(player) for player in evidence.players)
-    )
+    strengths = fit_many((here.pairs + expected(here.met))[None], here.sets, asked[None], wins[None])[0]
+    pairs = here.pairs_drawn + drawn(here.met, len(here.pairs_drawn), rng)
+    strength_samples = fit_many(pairs, here.sets, here.asked_drawn, here.wins_drawn, start=strengths)
+    bound_of = dict(zip(joined.tolist(), bounds(here.points, zero), strict=True))
+    values, samples = np.full(n, math.nan), np.full((len(pairs), n), math.nan)
+    values[joined] = POINTS * (strengths - strengths[zero])
+    samples[:, joined] = POINTS * (strength_samples - strength_samples[:, [zero]])
+    unknown = [i for i in range(n) if bound_of.get(i) is None]
+    values[unknown], samples[:, unknown] = math.nan, math.nan
+    return Ratings(evidence.players, anchor, values, samples, tuple(bound_of.get(i) for i in range(n)))

@@ -1,4 +1,4 @@
-"""How each pairing went: the share of points that each player took from each other, with its interval."""
+"""The pay-off matrix: the share of points that each player took from each other, with its interval."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 from gymposium.arena.ratings.bootstrap import arcsine, exponential, interval
 from gymposium.arena.ratings.comparisons import Comparisons, Floats
-from gymposium.arena.ratings.ranks import surely
+from gymposium.arena.ratings.ranks import surely_positive_pairs
 
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
-    """A row for each player, a column for each opponent: shape (n, n). NaN where two have not met."""
+    """Results by pairing, a row for each player and a column for each opponent: shape (n, n) unless stated otherwise.
+    Shares are NaN for two players who have not met."""
 
     share: Floats
-    """Of the points: 1 for a match won, 0.5 for a draw. Over several games, the mean of their shares."""
+    """Share of the points: 1 for a win, 0.5 for a draw. Over several games, the mean of their shares."""
     samples: Floats
-    """Shape (samples, n, n): the same from resampled matches."""
+    """Bootstrap samples of `share`, shape (samples, n, n)."""
     low: Floats
     high: Floats
     wins: Floats
@@ -31,20 +32,16 @@ class Payoff:
 
     @property
     def beats(self) -> NDArray[np.bool_]:
-        """Whether the row's player surely takes more than half of the points. All are right together in 95 %."""
-        n = len(self.share)
-        one, other = np.triu_indices(n, 1)
-        sign = surely(self.samples[:, one, other] - 0.5)
-        beats = np.zeros((n, n), dtype=bool)
-        beats[one, other], beats[other, one] = sign > 0, sign < 0
-        return beats
+        """Whether the row's player surely takes more than half of the points. All entries hold together with 95 %
+        confidence."""
+        return surely_positive_pairs(self.samples - 0.5)
 
 
 def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> Payoff:
-    """The pay-off matrix of one game. `weights` of deals has the shape (samples, deals).
+    """The pay-off matrix of one game. `weights` holds the weights of its deals, shape (samples, deals).
 
-    Each sample of a pairing has one deal more, of the same weight as another, that is won in part, by the arcsine law:
-    so an interval holds what it promises where all was won (`ratings.prior`)."""
+    Each sample of a pairing has one more deal, of the weight of an average deal, with a share of points from the
+    arcsine distribution. This keeps the coverage of intervals right if all matches were won (`ratings.prior`)."""
     n = len(game.players)
     points = game.points.sum(axis=0)
     share, samples = np.full((n, n), math.nan), np.full((len(weights), n, n), math.nan)
@@ -59,21 +56,25 @@ def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> P
         won = weights @ mine + more * arcsine(rng, len(weights))
         samples[:, one, other] = won / (weights @ (mine + theirs) + more)
         samples[:, other, one] = 1.0 - samples[:, one, other]
-    wins = points - 0.5 * game.tied
-    return Payoff(share, samples, *_ends(share, samples), wins, game.tied, wins.T)
+    return _payoff(share, samples, points - 0.5 * game.tied, game.tied)
 
 
 def over_games(games: Sequence[Payoff]) -> Payoff:
-    """The mean over those games in which a pairing has met. The players are the same in all, in the same order."""
-    held = np.sum([~np.isnan(game.share) for game in games], axis=0)
-    times = np.where(held, held, math.nan)
-    share = np.sum([np.nan_to_num(game.share) for game in games], axis=0) / times
-    samples = np.sum([np.nan_to_num(game.samples) for game in games], axis=0) / times
-    wins, draws = np.sum([game.wins for game in games], axis=0), np.sum([game.draws for game in games], axis=0)
-    return Payoff(share, samples, *_ends(share, samples), wins, draws, wins.T)
+    """The mean over the games in which a pairing has met, with the sums of wins, draws and losses. All games have the
+    same players in the same order."""
+    met = np.sum([~np.isnan(game.share) for game in games], axis=0)
+    times = np.where(met, met, math.nan)
+    return _payoff(
+        np.sum([np.nan_to_num(game.share) for game in games], axis=0) / times,
+        np.sum([np.nan_to_num(game.samples) for game in games], axis=0) / times,
+        np.sum([game.wins for game in games], axis=0),
+        np.sum([game.draws for game in games], axis=0),
+    )
 
 
-def _ends(share: Floats, samples: Floats) -> tuple[Floats, Floats]:
-    """Intervals; where all was won, or all lost, they reach that end (Brown, Cai and DasGupta, 2001)."""
+def _payoff(share: Floats, samples: Floats, wins: Floats, draws: Floats) -> Payoff:
+    """The matrix with its intervals. If all matches were won or all were lost, the interval reaches that end (Brown,
+    Cai and DasGupta, 2001, Interval Estimation for a Binomial Proportion)."""
     low, high = interval(samples)
-    return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
+    low, high = np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
+    return Payoff(share, samples, low, high, wins, draws, wins.T)

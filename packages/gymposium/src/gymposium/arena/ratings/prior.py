@@ -34,7 +34,7 @@ def expected(met: NDArray[np.bool_]) -> Floats:
 def drawn(met: NDArray[np.bool_], samples: int, rng: np.random.Generator) -> Floats:
     """Virtual points drawn for each bootstrap sample, shape (samples, n, n)."""
     n = len(met)
-    found = np.zeros((samples, n, n))
+    points = np.zeros((samples, n, n))
     rows = np.arange(samples)
     weight, share, pick = exponential(rng, samples, n), arcsine(rng, samples, n), rng.random((samples, n))
     for one in range(n):
@@ -42,6 +42,6 @@ def drawn(met: NDArray[np.bool_], samples: int, rng: np.random.Generator) -> Flo
         if not len(others):
             continue
         other = others[(pick[:, one] * len(others)).astype(int)]
-        found[rows, one, other] += VIRTUAL * weight[:, one] * share[:, one]
-        found[rows, other, one] += VIRTUAL * weight[:, one] * (1.0 - share[:, one])
-    return np.asarray((1.0 - _LEAST) * found + _LEAST * expected(met))
+        points[rows, one, other] += VIRTUAL * weight[:, one] * share[:, one]
+        points[rows, other, one] += VIRTUAL * weight[:, one] * (1.0 - share[:, one])
+    return np.asarray((1.0 - _LEAST) * points + _LEAST * expected(met))

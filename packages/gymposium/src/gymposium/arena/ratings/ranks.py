@@ -1,7 +1,8 @@
-"""Who can be told apart: places with their ranges, and ties as groups.
+"""Ranks with their ranges, and groups of players that cannot be told apart.
 
-Among ten players there are 45 comparisons, of which two would go wrong if each were right in 95 %. So they are right
-together: in 95 % of boards nobody is put above a player that is better or as good. All that a place says rests on this.
+Among ten players there are 45 comparisons, and if each were right with 95 % confidence, two would be wrong. So all
+comparisons hold together: on 95 % of boards, no player is placed above one that is equal or better. All that a rank
+says rests on this.
 """
 
 from __future__ import annotations
@@ -22,37 +23,44 @@ Above = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class RankedPlace:
-    """Where a player stands."""
+class Place:
+    """The rank of a player, with its range and its groups."""
 
     rank: int
-    """By its value, from 1."""
+    """The rank by value, from 1."""
     best: int
-    """One more than the players that are surely above."""
+    """The best possible rank: one more than the number of players that are surely above."""
     worst: int
-    """As many as are not surely below, itself included."""
+    """The worst possible rank: the number of players that are not surely below, this one included."""
     group: str
-    """Letters: players that share one cannot be told apart."""
+    """Letters of the player's groups: players that share a letter cannot be told apart."""
 
 
 def surely_above(samples: Floats) -> Above:
-    """Shape (n, n): whether the row's player is above the column's, by its samples of shape (samples, n). NaN is above
-    nobody."""
-    n = samples.shape[1]
+    """Whether the row's player is surely above the column's, shape (n, n), judged from `samples` of their values, shape
+    (samples, n). A player with NaN is above none."""
+    return surely_positive_pairs(samples[:, :, None] - samples[:, None, :])
+
+
+def surely_positive_pairs(margins: Floats) -> Above:
+    """Where the row's margin over the column is surely positive, shape (n, n). `margins` of shape (samples, n, n) is
+    antisymmetric in its last two axes. All entries hold together with 95 % confidence."""
+    n = margins.shape[1]
     one, other = np.triu_indices(n, 1)
-    sign = surely(samples[:, one] - samples[:, other])
+    sign = surely(margins[:, one, other])
     above = np.zeros((n, n), dtype=bool)
     above[one, other], above[other, one] = sign > 0, sign < 0
     return above
 
 
 def surely(differences: Floats) -> NDArray[np.int_]:
-    """Which of k figures are surely above 0 (1), which below (-1), and which are neither or NaN (0), by samples of them
-    of shape (samples, k). All are right together in 95 %.
+    """The sign of each of k figures as far as it is sure: 1, -1, or 0 if it is neither or NaN. `differences` holds
+    samples of them, shape (samples, k). All signs hold together with 95 % confidence.
 
-    How far a figure lies from 0 is measured by the distance from its median to the end of its own interval on that
-    side, and must be more than what the samples reach in any of the figures (a studentized bootstrap of the greatest:
-    Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis Testing)."""
+    The distance of a figure from 0 is measured in units of the distance from its median to that end of its own
+    interval. It must exceed the largest such distance that the samples reach in any of the figures (a studentized
+    bootstrap of the maximum: Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis
+    Testing)."""
     known = ~np.isnan(differences).any(axis=0)
     sure = np.zeros(differences.shape[1], dtype=int)
     if not known.any():
@@ -67,21 +75,20 @@ def surely(differences: Floats) -> NDArray[np.int_]:
     return sure
 
 
-def places(values: Sequence[float], above: Above) -> list[RankedPlace | None]:
-    """The places of players with these values; None where the value is NaN. Equal values stand in the order given."""
-    rated = sorted((i for i, value in enumerate(values) if not math.isnan(value)), key=lambda i: -values[i])
-    letters = _letters(rated, above)
-    found: list[RankedPlace | None] = [None] * len(values)
-    for rank, i in enumerate(rated, start=1):
-        best = 1 + int(above[rated, i].sum())
-        worst = len(rated) - int(above[i, rated].sum())
-        found[i] = RankedPlace(rank, best, worst, letters[i])
-    return found
+def places(values: Sequence[float], above: Above) -> list[Place | None]:
+    """The places of players with these values, None where a value is NaN. Equal values keep their order."""
+    ranked = sorted((i for i, value in enumerate(values) if not math.isnan(value)), key=lambda i: -values[i])
+    letters = _letters(ranked, above)
+    result: list[Place | None] = [None] * len(values)
+    for rank, i in enumerate(ranked, start=1):
+        result[i] = Place(rank, 1 + int(above[ranked, i].sum()), len(ranked) - int(above[i, ranked].sum()), letters[i])
+    return result
 
 
 def _letters(ranked: Sequence[int], above: Above) -> dict[int, str]:
-    """A letter for each largest group in which nobody is surely above another, from the top: the compact letter display
-    (Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons)."""
+    """The letters of each player: one for each maximal group in which no player is surely above another, from the top
+    (compact letter display: Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise
+    Comparisons)."""
     groups: list[set[int]] = [set(ranked)]
     for better, one in enumerate(ranked):
         for other in ranked[better + 1 :]:
@@ -95,11 +102,8 @@ def _letters(ranked: Sequence[int], above: Above) -> dict[int, str]:
                 for place, group in enumerate(split)
                 if not any(group < larger or (group == larger and at < place) for at, larger in enumerate(split))
             ]
-    at = {one: place for place, one in enumerate(ranked)}
-    groups.sort(key=lambda group: sorted(at[one] for one in group))
+    rank_of = {player: rank for rank, player in enumerate(ranked)}
+    groups.sort(key=lambda group: sorted(rank_of[player] for player in group))
     names = ("".join(letters) for length in count(1) for letters in product(ascii_lowercase, repeat=length))
-    found = dict.fromkeys(ranked, "")
-    for group, name in zip(groups, names):
-        for one in group:
-            found[one] += name
-    return found
+    named = list(zip(groups, names))
+    return {player: "".join(name for group, name in named if player in group) for player in ranked}

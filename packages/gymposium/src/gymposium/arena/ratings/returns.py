@@ -1,7 +1,7 @@
-"""Mean returns: what solo, cooperative and general-sum games are measured by, for there is no winner to count.
+"""Mean returns, by which players are compared in solo, cooperative and general-sum games, which have no winner.
 
-Players that met the same deals are compared on them: a deal's weight in a sample is the same for all (a paired
-bootstrap).
+Players that met the same deals are compared on them: in each bootstrap sample a deal has the same weight for all
+players (a paired bootstrap).
 """
 
 from __future__ import annotations
@@ -14,69 +14,67 @@ import numpy as np
 
 from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import interval
-from gymposium.arena.ratings.comparisons import Floats
+from gymposium.arena.ratings.comparisons import Floats, index_outcomes
 from gymposium.scores import Bounds, constant_interval
 
 
 @dataclass(frozen=True, slots=True)
 class GameReturns:
-    """What n players were paid on some deals."""
+    """The returns of n players in one game, summed by deal and by pairing."""
 
     players: tuple[str, ...]
     deals: tuple[str, ...]
     paid: Floats
-    """Shape (deals, n): over all seats and matches."""
+    """Sum of returns over all seats and matches, shape (deals, n)."""
     seats: Floats
-    """Shape (deals, n): how many seats that were."""
+    """Number of seats in that sum, shape (deals, n)."""
     paid_with: Floats
-    """Shape (n, n): what the row's player was paid in matches with the column's."""
+    """Sum of the row player's returns in matches with the column's, shape (n, n)."""
     seats_with: Floats
-    """Shape (n, n): in how many seats."""
+    """Number of seats in that sum, shape (n, n)."""
 
     def table(self) -> Floats:
-        """Shape (n, n): the row's mean return in matches with the column's; NaN where they have not met."""
+        """The row player's mean return in matches with the column's, shape (n, n); NaN if they have not met."""
         return _quotient(self.paid_with, self.seats_with)
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean returns of n players. NaN where there is nothing to say; samples and intervals also from one deal."""
+    """Mean returns of n players. A value is NaN without matches; samples and interval are NaN with fewer than two
+    deals."""
 
     values: Floats
     low: Floats
     high: Floats
     samples: Floats
-    """Shape (samples, n)."""
+    """Bootstrap samples of the values, shape (samples, n)."""
 
 
 def returns_of(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> GameReturns:
-    """The outcomes of one game, for `players` in this order."""
-    told = list(outcomes)
-    deals = tuple(sorted({outcome.group for outcome in told}))
-    place, deal_of = {name: i for i, name in enumerate(players)}, {deal: d for d, deal in enumerate(deals)}
+    """Sum the returns in the outcomes of one game, for `players` in this order."""
+    deals, indexed = index_outcomes(outcomes, players)
     n = len(players)
     paid, seats = np.zeros((len(deals), n)), np.zeros((len(deals), n))
     paid_with, seats_with = np.zeros((n, n)), np.zeros((n, n))
-    for outcome in told:
-        deal, sitting = deal_of[outcome.group], [place[name] for name in outcome.players]
-        for seat, (one, utility) in enumerate(zip(sitting, outcome.utilities, strict=True)):
-            paid[deal, one] += utility
-            seats[deal, one] += 1.0
-            for other in set(sitting[:seat] + sitting[seat + 1 :]):
-                paid_with[one, other] += utility
-                seats_with[one, other] += 1.0
+    for deal, seated, outcome in indexed:
+        for seat, (player, utility) in enumerate(zip(seated, outcome.utilities, strict=True)):
+            paid[deal, player] += utility
+            seats[deal, player] += 1.0
+            for other in set(seated[:seat] + seated[seat + 1 :]):
+                paid_with[player, other] += utility
+                seats_with[player, other] += 1.0
     return GameReturns(tuple(players), deals, paid, seats, paid_with, seats_with)
 
 
 def means_of(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
-    """Mean returns with intervals, in a game that pays within `bounds`. `weights` of deals has the shape (samples,
-    deals)."""
+    """Mean returns with their intervals. `weights` holds the weights of the deals, shape (samples, deals); `bounds` are
+    the least and the greatest return of the game."""
     values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))
     samples = _quotient(weights @ returns.paid, weights @ returns.seats)
     deals = np.count_nonzero(returns.seats, axis=0)
     samples[:, deals < 2] = math.nan
     low, high = interval(samples)
-    for i in np.flatnonzero(np.ptp(samples, axis=0) == 0.0):  # no two samples of equal payments differ
+    for i in np.flatnonzero(np.ptp(samples, axis=0) == 0.0):  # resampling equal returns shows no spread
         low[i], high[i] = constant_interval(values[i], int(deals[i]), bounds)
     return Means(values, low, high, samples)
 

@@ -1,1 +1,1 @@
-"""`results.json`: everything that a leaderboard shows, derived from a board's records and from nothing else."""
+"""`results.json`: everything that a leaderboard shows, derived from the files of a board alone."""

@@ -1,12 +1,13 @@
-"""Results from records. Equal records give equal results, in whatever order they come."""
+"""Computes the results of a board from its tallied records. The order of the records does not matter."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gymposium.arena.outcomes import MatchOutcome
+from gymposium.arena.entries import Entry
+from gymposium.arena.outcomes import MatchOutcome, distinct
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator
 from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
 from gymposium.arena.ratings.evidence import EACH_GAME, of_one_game, of_several
@@ -20,16 +21,15 @@ from gymposium.arena.results.model import (
     GameResult,
     Kind,
     Method,
-    Model,
     RatedBoard,
     Results,
     SuiteResult,
     Yardsticks,
 )
 from gymposium.arena.results.standings import board_of, means_of_players, table_of
-from gymposium.arena.results.tally import BoardTally
+from gymposium.arena.results.tally import BoardTally, GameTally
+from gymposium.arena.suite import Suite
 from gymposium.games.protocol import Game
-from gymposium.games.registry import load_game
 
 _NOTES = """
 Ratings are Elo points above {anchor}, who is rated 0: a difference of 400 is odds of ten to one.
@@ -45,82 +45,61 @@ below. All that is said of who is above whom is right together on {confidence:.0
 """
 
 SEED = 0
-"""Of the bootstrap: fixed, so that nobody draws until an interval is to their liking."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entrant:
-    """A player of the board, what people call it, and its folder."""
-
-    player: str
-    label: str
-    slug: str
-    number: int
+"""Seed of the bootstrap. It is fixed, so that no one can choose a seed whose intervals they like."""
 
 
 def make_results(
-    suite: SuiteResult,
-    entrants: Sequence[Entrant],
-    games: Sequence[str],
+    suite: Suite,
+    entries: Sequence[Entry],
     tally: BoardTally,
     yardsticks: Mapping[str, Yardsticks],
     *,
     unreadable: int = 0,
     samples: int = SAMPLES,
 ) -> Results:
-    """All results of a board: of these games (by their full names), for these players, from what was tallied."""
-    players = [entrant.player for entrant in entrants]
-    rivals: dict[str, _Rivals] = {}
-    found = []
-    for name in games:
-        result, between = _game(load_game(name), players, tally, yardsticks[name], samples)
-        found.append(result)
-        if between is not None:
-            rivals[name] = between
+    """The results of a board with this suite and these entries, from tallied records. `yardsticks` are those of each
+    game, `unreadable` is the number of lines that are not records, `samples` that of the bootstrap."""
+    players = [entry.player for entry in entries]
+    games = [_PlayedGame.of(game.load(), tally.games[game.name], samples) for game in suite.games]
+    rivals = [game for game in games if game.kind == "versus"]
     lacks = {
-        player: absent
-        for player in players
-        if (absent := [name for name, between in rivals.items() if not between.matches[player]])
+        player: absent for player in players if (absent := [one.game.name for one in rivals if not one.matches[player]])
     }
     complete = [player for player in players if player not in lacks]
+    anchor = anchor_of(players)
+    notes = _NOTES.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
-        suite=suite,
-        method=_method(anchor_of(players), samples, SEED),
+        suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
+        method=Method(
+            scale="Elo points",
+            anchor=anchor,
+            confidence=CONFIDENCE,
+            samples=samples,
+            seed=SEED,
+            virtual_matches=VIRTUAL,
+            each_game=EACH_GAME,
+            notes=notes.strip().splitlines(),
+        ),
         players=[
             Contender(
-                player=one.player,
-                label=one.label,
-                slug=one.slug,
-                number=one.number,
-                conduct=tally.player(one.player).conduct(),
+                player=entry.player,
+                label=entry.label,
+                slug=entry.slug,
+                number=entry.number,
+                conduct=tally.players[entry.player].conduct(),
             )
-            for one in entrants
+            for entry in entries
         ],
-        joint=_joint(complete, list(rivals.values())) if rivals and len(complete) > 1 else None,
-        joint_games=[*rivals],
+        joint=_joint_board(complete, rivals) if rivals and len(complete) > 1 else None,
+        joint_games=[game.game.name for game in rivals],
         joint_lacks=lacks,
-        games=found,
+        games=[game.result(players, yardsticks[game.game.name]) for game in games],
         unreadable=unreadable,
     )
 
 
-def _method(anchor: str, samples: int, seed: int) -> Method:
-    """How the results of a board with this anchor are made, with notes in sentences."""
-    notes = _NOTES.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
-    return Method(
-        scale="Elo points",
-        anchor=anchor,
-        confidence=CONFIDENCE,
-        samples=samples,
-        seed=seed,
-        virtual_matches=VIRTUAL,
-        each_game=EACH_GAME,
-        notes=notes.strip().splitlines(),
-    )
-
-
 def kind_of(game: Game) -> Kind:
-    """What a game's players can be compared by."""
+    """The kind of a game, which decides how its players are compared."""
     if game.seats == 1:
         return "solo"
     if game.spec.utility == "cooperative":
@@ -129,69 +108,75 @@ def kind_of(game: Game) -> Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rivals:
-    """One game's part in the joint board."""
+class _PlayedGame:
+    """A game with its matches."""
 
+    game: Game
+    kind: Kind
+    tally: GameTally
     outcomes: Sequence[MatchOutcome]
+    """Outcomes without repeated matches."""
     matches: Counter[str]
+    """Number of matches of each player."""
     samples: int
-    game: str
+
+    @classmethod
+    def of(cls, game: Game, tally: GameTally, samples: int) -> _PlayedGame:
+        outcomes = distinct(tally.outcomes)
+        return cls(game, kind_of(game), tally, outcomes, _matches(outcomes), samples)
 
     def between(self, players: Sequence[str]) -> list[MatchOutcome]:
-        """Matches in which only these sat."""
+        """The matches in which only these players took part."""
         return [outcome for outcome in self.outcomes if set(players).issuperset(outcome.players)]
 
     def among(self, players: Sequence[str]) -> tuple[Comparisons, Floats, Payoff]:
-        """Their comparisons, the weights of deals, and their pay-off matrix."""
+        """The comparisons between these players, the weights of the deals, and the pay-off matrix."""
         comparisons = compare(self.between(players), players)
-        weights = _weights(self.game, comparisons.deals, self.samples)
-        return comparisons, weights, payoff_of(comparisons, weights, generator(SEED, "payoff", self.game))
+        weights = self.weights(comparisons.deals)
+        return comparisons, weights, payoff_of(comparisons, weights, generator(SEED, "payoff", self.game.name))
+
+    def weights(self, deals: Sequence[str]) -> Floats:
+        """The weights of the deals in each bootstrap sample, shape (samples, deals)."""
+        return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
+
+    def result(self, everybody: Sequence[str], yardsticks: Yardsticks) -> GameResult:
+        """The results of the game."""
+        game, versus = self.game, self.kind == "versus"
+        players = [player for player in everybody if self.matches[player]]
+        returns = returns_of(self.outcomes, players)
+        means = means_of(returns, self.weights(returns.deals), game.utility_range) if players else None
+        board, several = None, False
+        if versus and means is not None:
+            comparisons, weights, payoff = self.among(players)
+            ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
+            board, several = board_of(ratings, payoff, self.matches, means), len(comparisons.sets) > 0
+        return GameResult(
+            game=game.name,
+            title=game.spec.title,
+            kind=self.kind,
+            seats=game.seats,
+            players=players,
+            model=None if board is None else "Plackett–Luce" if several else "Bradley–Terry",
+            matches=len(self.outcomes),
+            deals=len(returns.deals),
+            duplicates=len(self.tally.outcomes) - len(self.outcomes),
+            errors=len(self.tally.broken - self.tally.finished),
+            forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
+            board=board,
+            means=None if versus or means is None else means_of_players(returns, means, self.matches),
+            returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
+            yardsticks=yardsticks,
+        )
 
 
-def _weights(game: str, deals: Sequence[str], samples: int) -> Floats:
-    return deal_weights(generator(SEED, "deals", game), samples, len(deals))
-
-
-def _game(
-    game: Game, everybody: Sequence[str], tally: BoardTally, yardsticks: Yardsticks, samples: int
-) -> tuple[GameResult, _Rivals | None]:
-    told, kind = tally.game(game.name), kind_of(game)
-    matches = Counter(player for outcome in told.outcomes for player in set(outcome.players))
-    players = [player for player in everybody if matches[player]]
-    returns = returns_of(told.outcomes, players)
-    means = means_of(returns, _weights(game.name, returns.deals, samples), game.utility_range) if players else None
-    between: _Rivals | None = None
-    board: RatedBoard | None = None
-    model: Model | None = None
-    if kind == "versus":
-        between = _Rivals(told.outcomes, matches, samples, game.name)
-    if between is not None and means is not None:
-        comparisons, weights, payoff = between.among(players)
-        ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
-        board = board_of(ratings, payoff, matches, means)
-        model = "Plackett–Luce" if len(comparisons.sets) else "Bradley–Terry"
-    return GameResult(
-        game=game.name,
-        title=game.spec.title,
-        kind=kind,
-        seats=game.seats,
-        players=players,
-        model=model,
-        matches=len(told.outcomes),
-        deals=len(returns.deals),
-        duplicates=told.duplicates,
-        errors=told.errors,
-        forfeits=sum(outcome.forfeit is not None for outcome in told.outcomes),
-        board=board,
-        means=means_of_players(returns, means, matches) if kind != "versus" and means is not None else None,
-        returns=table_of(returns) if game.seats > 1 and kind != "cooperative" else None,
-        yardsticks=yardsticks,
-    ), between
-
-
-def _joint(players: Sequence[str], games: Sequence[_Rivals]) -> RatedBoard:
+def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:
     parts = [game.among(players) for game in games]
     evidence = of_several([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
-    matches = Counter(player for game in games for outcome in game.between(players) for player in set(outcome.players))
     ratings = rate(evidence, generator(SEED, "prior", "joint"))
+    matches = _matches(outcome for game in games for outcome in game.between(players))
     return board_of(ratings, over_games([payoff for _, _, payoff in parts]), matches)
+
+
+def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:
+    """The number of matches of each player."""
+    return Counter(player for outcome in outcomes for player in set(outcome.players))

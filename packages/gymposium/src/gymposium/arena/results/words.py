@@ -1,4 +1,4 @@
-"""Results in words: how a rank, a rating or a mean is written, on a terminal and on a page alike."""
+"""Results as text: ranks, ratings, means and counts as they are written on terminals and pages."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gymposium.arena.results.model import GameResult, Interval, Measured, Place, RatedBoard, Standing, Yardsticks
+    from gymposium.arena.ratings.ranks import Place
+    from gymposium.arena.results.model import GameResult, Interval, Measured, RatedBoard, Standing, Yardsticks
 
 
 def names(labels: Mapping[str, str]) -> dict[str, str]:
-    """What to call each player on a list: by its label, and where that could be somebody else's, by how it is written
-    as well. Anybody may choose a label, so one alone proves nothing."""
+    """The display name of each player: its label, and in brackets the player as written if another player has the same
+    label or is written like it. Labels are chosen freely, so a label alone identifies no player."""
     taken = Counter(labels.values())
     taken.update(player for player, label in labels.items() if label != player)
     return {
@@ -22,19 +23,19 @@ def names(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def rank(place: Place | None) -> str:
-    """`3`, or `3 (2–4)` where others may stand there."""
+    """A rank with its range: `3`, or `3 (2–4)`."""
     if place is None:
         return "–"
     return str(place.rank) if place.best == place.worst else f"{place.rank} ({place.best}–{place.worst})"
 
 
 def group(place: Place | None) -> str:
-    """`ab`: who shares a letter cannot be told apart."""
+    """The letters of a player's groups: players that share a letter cannot be told apart."""
     return "" if place is None else place.group
 
 
 def rating(row: Standing) -> str:
-    """`412 [380, 450]`, or `≥ 380`."""
+    """A rating with its interval: `412 [380, 450]`, or `≥ 380`."""
     if row.bound is None or row.rating is None:
         return "not enough data"
     if row.bound == "at least":
@@ -46,24 +47,25 @@ def rating(row: Standing) -> str:
     return f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
 
 
-def mean(found: Interval | None) -> str:
-    """`0.25 [0.10, 0.40]`, or a dash."""
-    if found is None:
+def mean(estimate: Interval | None) -> str:
+    """A mean with its interval: `0.25 [0.10, 0.40]`, or a dash."""
+    if estimate is None:
         return "–"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 def paid_less(board: RatedBoard) -> dict[str, list[str]]:
-    """Players that are rated above others who were surely paid more by the game, with those. In poker, say, who takes
-    many small pots and pays for a few large ones wins most matches and loses."""
+    """The players that are rated above others although their mean return is surely lower, each with those others. In
+    poker, for example, a player that wins many small pots and loses a few large ones wins most matches and loses
+    chips."""
     rows = [(row.player, row.returned) for row in board.standings if row.place is not None]
-    found = {
+    better_paid = {
         player: [other for other, more in rows[place + 1 :] if _surely_less(paid, more)]
         for place, (player, paid) in enumerate(rows)
     }
-    return {player: others for player, others in found.items() if others}
+    return {player: others for player, others in better_paid.items() if others}
 
 
 def _surely_less(one: Interval | None, other: Interval | None) -> bool:
@@ -72,37 +74,39 @@ def _surely_less(one: Interval | None, other: Interval | None) -> bool:
 
 
 def known(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:
-    """What is known of a game by traversal, in sentences that call players by their labels."""
+    """The yardsticks of a game as sentences, which name players by their labels."""
     wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
-    told = []
+    sentences = []
     if wins is not None:
-        told.append(f"Against random play nobody can win more than {wins:.3f} of the matches.")
+        sentences.append(f"Against random play, no player can win more than {wins:.3f} of the matches.")
     if gains is not None:
-        told.append(f"Against random play nobody can get a mean return of more than {gains:.3f}.")
-    for one in yardsticks.players:
-        kind = "exactly" if one.exact else "estimated from samples" if one.estimated else "illegal replies forfeit"
-        figures = f"wins {one.win_rate_against_random:.3f}, mean return {one.return_against_random:.3f}"
-        told.append(f"{labels[one.player]} against random play, {kind}: {figures}{_exploitability(one)}.")
-    return told
+        sentences.append(f"Against random play, no player can get a mean return of more than {gains:.3f}.")
+    for figures in yardsticks.players:
+        kind = (
+            "exactly" if figures.exact else "estimated from samples" if figures.estimated else "illegal replies forfeit"
+        )
+        shown = f"wins {figures.win_rate_against_random:.3f}, mean return {figures.return_against_random:.3f}"
+        sentences.append(f"{labels[figures.player]} against random play, {kind}: {shown}{_exploitability(figures)}.")
+    return sentences
 
 
-def _exploitability(one: Measured) -> str:
-    if one.exploitability is not None:
-        return f"; exploitability {one.exploitability:.3f}"
-    if one.restricted_exploitability is not None:
-        return f"; exploitability of its legal moves alone {one.restricted_exploitability:.3f}"
+def _exploitability(figures: Measured) -> str:
+    if figures.exploitability is not None:
+        return f"; exploitability {figures.exploitability:.3f}"
+    if figures.restricted_exploitability is not None:
+        return f"; exploitability of its legal moves alone {figures.restricted_exploitability:.3f}"
     return ""
 
 
 def counts(game: GameResult) -> str:
-    """How much was played."""
-    told = [f"{game.matches} matches on {game.deals} deals"]
+    """The number of matches of a game, and how they ended, in words."""
+    parts = [f"{game.matches} matches on {game.deals} deals"]
     if game.duplicates:
-        told.append(f"{game.duplicates} more were the same as another")
+        parts.append(f"{game.duplicates} repeated matches not counted")
     if game.forfeits:
-        told.append(f"{game.forfeits} forfeits")
+        parts.append(f"{game.forfeits} forfeits")
     if game.errors:
-        told.append(f"{game.errors} broke off, to be played again")
+        parts.append(f"{game.errors} broke off and are to be played again")
     if game.model:
-        told.append(game.model)
-    return ", ".join(told)
+        parts.append(game.model)
+    return ", ".join(parts)

@@ -1,5 +1,5 @@
-"""A board as a static site: pages that need no script and no server, made from the board's directory alone.
+"""Static sites of boards: pages without scripts or a server, made from the board's directory alone.
 
-Equal boards give equal bytes. What players, games and models wrote is shown and never run, as in the viewer, whose
-pages, styles and escaping these are (`gymposium.viewer.pages`). Needs the extra `gymposium[arena]`.
+Equal boards give equal bytes. Text from players, games and models is shown and never run; styles and escaping are those
+of the viewer (`gymposium.viewer.pages`). Needs the extra `gymposium[arena]`.
 """

@@ -1,7 +1,8 @@
-"""Which matches get a page of their own: those that somebody lost, up to a limit, first those that tell most."""
+"""Selects the matches that get a page: up to a limit, losses from the most to the least informative."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,7 +11,7 @@ from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.site.played import PlayedLineup, PlayedMatch
 
 LOSSES = 12
-"""Of each player, so many of its worst losses."""
+"""Number of each player's worst losses that get a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +22,22 @@ class Loss:
     match: PlayedMatch
     seat: int
     share: float
-    """Of the points, what it mostly takes from these opponents: the higher, the less was it to be expected."""
+    """The player's usual share of the points against these opponents. A higher share means a less expected loss."""
 
     @property
     def opponents(self) -> list[str]:
-        """Everyone else who sat there."""
+        """The players in all other seats."""
         return [player for seat, player in enumerate(self.match.players) if seat != self.seat]
 
 
 class Expected:
-    """What players mostly take from each other, by the pay-off matrices."""
+    """The usual shares of points between players, from the pay-off matrices."""
 
     def __init__(self, results: Results) -> None:
         self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}
 
     def share(self, match: PlayedMatch, game: str, seat: int) -> float:
-        """Of a seat's player against all others of the match."""
+        """The mean usual share of a seat's player against the other players of the match."""
         shares, mine = self._shares[game], match.players[seat]
         return fmean(shares.get((mine, other), 0.5) for s, other in enumerate(match.players) if s != seat)
 
@@ -53,38 +54,38 @@ def _shares(game: GameResult) -> dict[tuple[str, str], float]:
 
 
 def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Expected, most: int) -> list[str]:
-    """The ids of at most so many matches of each lineup, those first that tell most, and of each player's worst losses;
-    of none where `most` is 0."""
-    chosen = [match for lineup in lineups for match in _telling(lineup, expected)[:most]]
+    """The ids of the selected matches: at most `most` of each lineup, and each player's worst losses; none if `most` is
+    0."""
+    chosen = [match for lineup in lineups for match in _by_interest(lineup, expected)[:most]]
     if most:
         for player in players:
             chosen += [loss.match for loss in worst_losses(player, lineups, expected)[:LOSSES]]
     return list(dict.fromkeys(match.id for match in chosen))
 
 
-def _telling(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
-    """A lineup's matches, those first that tell most. Between rivals that is one of each kind in turn: forfeits, losses
-    by who mostly wins, losses by who mostly loses; draws come last. Alone it is forfeits, then what paid least."""
+def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
+    """A lineup's matches from the most to the least informative. Between rivals, the kinds of matches take turns:
+    forfeits, losses of the player that usually wins, losses of the player that usually loses; draws come last. Alone,
+    forfeits come first, then matches by their return, from the lowest."""
     once = [match for match in lineup.matches if match.counts]
     if len(lineup.players) == 1:
         return sorted(once, key=lambda match: (match.ending.seat is None, fmean(match.returns)))
-    kinds: dict[tuple[bool, bool, float], list[PlayedMatch]] = {}
+    kinds: defaultdict[tuple[bool, bool, float], list[PlayedMatch]] = defaultdict(list)
     for match in once:
         lost = [expected.share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"]
-        kind = (not lost, match.ending.seat is None, -max(lost, default=0.0))
-        kinds.setdefault(kind, []).append(match)
+        kinds[not lost, match.ending.seat is None, -max(lost, default=0.0)].append(match)
     turns = [(kind[0], turn, kind, match) for kind, matches in kinds.items() for turn, match in enumerate(matches)]
-    return [match for *_, match in sorted(turns, key=lambda one: one[:3])]
+    return [match for *_, match in sorted(turns, key=lambda turn: turn[:3])]
 
 
 def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expected) -> list[Loss]:
-    """What this player lost to those from whom it mostly takes most. A forfeit is a loss like any."""
-    found = []
+    """The losses of a player, forfeits included, from the least to the most expected."""
+    losses = []
     for lineup in lineups:
         if player not in lineup.players or len(lineup.players) == 1:
             continue
         for match in lineup.matches:
             seat = match.players.index(player)
             if match.counts and match.results[seat] == "loss":
-                found.append(Loss(lineup.game, match, seat, expected.share(match, lineup.game, seat)))
-    return sorted(found, key=lambda loss: -loss.share)
+                losses.append(Loss(lineup.game, match, seat, expected.share(match, lineup.game, seat)))
+    return sorted(losses, key=lambda loss: -loss.share)

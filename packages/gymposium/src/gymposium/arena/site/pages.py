@@ -1,4 +1,4 @@
-"""The pages of a site, one function for each kind."""
+"""Renders the pages of a site."""
 
 from __future__ import annotations
 
@@ -10,56 +10,52 @@ from gymposium.arena.entries import Entry
 from gymposium.arena.results.model import GameResult, Pairing, RatedBoard, Standing
 from gymposium.arena.site.charts import Chart, means_chart, ratings_chart, shares_chart
 from gymposium.arena.site.choice import LOSSES, worst_losses
-from gymposium.arena.site.downloads import Download
 from gymposium.arena.site.played import PlayedLineup, PlayedMatch
 from gymposium.arena.site.site import Site
 
 MOVES: Mapping[str | None, str] = {
     "quickly": "are made again, all of them, when the board is verified",
     "slowly": "are made again, in a sample, when the board is verified",
-    "up_to_rounding": "can be made again but for rounding, by leaderboard verify --rerun",
-    None: "are attested: they stand on the word of whoever let it play",
+    "up_to_rounding": "can be made again up to rounding, by leaderboard verify --rerun",
+    None: "are attested by the person who ran the player",
 }
-"""How it can be known that a player's moves are its own, by what the player says of itself."""
+"""The evidence for a player's moves, by what the player declares (`Entry.repeats`)."""
 
 
-def index_page(site: Site) -> str:
-    """The board: who is best, how surely, and how that was found."""
+def all_pages(site: Site) -> Iterator[tuple[str, str]]:
+    """The path and the HTML of each page, except `data.html` and the pages of matches."""
+    yield "index.html", _index_page(site)
+    yield "games.html", site.render("games.html", "games.html")
+    conduct = {player.player: player.conduct for player in site.results.players}
+    yield "players.html", site.render("players.html", "players.html", conduct=conduct)
+    yield "how.html", site.render("how.html", "how.html", suite=site.board.suite)
+    for game in site.results.games:
+        yield site.game_path(game.game), _game_page(site, game)
+    for player in site.entries:
+        yield site.player_path(player), _player_page(site, player)
+    met = {frozenset(pair) for lineup in site.played.lineups for pair in combinations(lineup.players, 2)}
+    for one, other in combinations(site.entries, 2):
+        if frozenset((one, other)) in met:
+            yield site.pairing_path(one, other), _pairing_page(site, one, other)
+
+
+def _index_page(site: Site) -> str:
+    """The board: ranks with their uncertainty, and how the board was made."""
     results = site.results
-    order = order_of(site)
+    first = [] if results.joint is None else [row.player for row in results.joint.standings]
     return site.render(
         "index.html",
         "index.html",
         joint=None if results.joint is None else Rated.of(results.joint),
-        order=order,
+        order=[*first, *(player for player in site.entries if player not in first)],
         standings={game.game: _rows(game.board) for game in results.games if game.board is not None},
         others=[(game, means_chart(game.means)) for game in results.games if game.means],
         matches=sum(game.matches for game in results.games),
     )
 
 
-def games_page(site: Site) -> str:
-    """All games, and how much was played of each."""
-    return site.render("games.html", "games.html")
-
-
-def players_page(site: Site) -> str:
-    """All players, and how they behaved."""
-    return site.render("players.html", "players.html", conduct={p.player: p.conduct for p in site.results.players})
-
-
-def how_page(site: Site) -> str:
-    """What the figures mean and how they were made."""
-    return site.render("how.html", "how.html", suite=site.board.suite)
-
-
-def data_page(site: Site, files: Sequence[Download], archive: int) -> str:
-    """What can be taken away. `archive` is the size of the archive of all."""
-    return site.render("data.html", "data.html", files=files, archive=archive)
-
-
-def game_page(site: Site, game: GameResult) -> str:
-    """A game: its board, who beats whom, what is known of it, its rules."""
+def _game_page(site: Site, game: GameResult) -> str:
+    """A game: its board, its pay-off matrix, its yardsticks and its rules."""
     loaded = next(one for one in site.board.suite.games if one.name == game.game).load()
     rules = [loaded.rules(seat) for seat in range(loaded.seats)]
     return site.render(
@@ -74,8 +70,8 @@ def game_page(site: Site, game: GameResult) -> str:
     )
 
 
-def player_page(site: Site, player: str) -> str:
-    """A player: who it is, how it behaved, how it did in every game and against everybody."""
+def _player_page(site: Site, player: str) -> str:
+    """A player: its identity, its conduct, and its results in every game and against every opponent."""
     entry, results = site.entries[player], site.results
     rows = {game.game: _rows(game.board).get(player) for game in results.games if game.board is not None}
     rated = {name: row for name, row in rows.items() if row is not None}
@@ -89,8 +85,8 @@ def player_page(site: Site, player: str) -> str:
         player=player,
         entry=entry,
         facts=list(_facts(entry)),
-        conduct=site.played.conduct_of(player),
-        in_games={name: told[player] for name, told in site.played.conduct.items() if player in told},
+        conduct=site.played.overall[player],
+        in_games={name: conduct[player] for name, conduct in site.played.conduct.items() if player in conduct},
         spent=site.played.spent[player],
         joint=joint,
         rated=rated,
@@ -100,34 +96,20 @@ def player_page(site: Site, player: str) -> str:
         shares=shares_chart(against),
         losses=losses[:LOSSES],
         lost=len(losses),
-        alone=[(lineup, _pages_of(site, [lineup])) for lineup in alone],
+        alone=[(lineup, Pages.of(site, [lineup])) for lineup in alone],
         measured=[(game, one) for game in results.games for one in game.yardsticks.players if one.player == player],
     )
 
 
-def pairings(site: Site) -> Iterator[tuple[str, str]]:
-    """Everyone who has met somebody, with whom."""
-    met = {frozenset(pair) for lineup in site.played.lineups for pair in combinations(lineup.players, 2)}
-    yield from (pair for pair in combinations(site.entries, 2) if frozenset(pair) in met)
-
-
-def pairing_page(site: Site, one: str, other: str) -> str:
-    """Two players: how they did against each other, game by game, and every match."""
-    parts = []
+def _pairing_page(site: Site, one: str, other: str) -> str:
+    """Two players: their results against each other, game by game, and every match."""
+    meetings = []
     for game in site.results.games:
-        lineups = site.lineups_of(game.game, one, other)
-        if lineups:
+        if lineups := site.lineups_of(game.game, one, other):
             share = None if game.board is None else _against(game.board, one).get(other)
-            parts.append(
-                Meeting(
-                    game,
-                    share,
-                    _returns(game, one, other),
-                    shares_chart({} if share is None else {"": share}),
-                    list(_lines(lineups, one, other)),
-                    _pages_of(site, lineups),
-                )
-            )
+            chart = shares_chart({} if share is None else {"": share})
+            lines = list(_lines(lineups, one, other))
+            meetings.append(Meeting(game, share, _returns(game, one, other), chart, lines, Pages.of(site, lineups)))
     joint = None if site.results.joint is None else _against(site.results.joint, one).get(other)
     return site.render(
         "pairing.html",
@@ -136,72 +118,76 @@ def pairing_page(site: Site, one: str, other: str) -> str:
         other=other,
         joint=joint,
         chart=shares_chart({} if joint is None else {"": joint}),
-        parts_of=parts,
+        parts_of=meetings,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A board of rivals with its drawings."""
+    """A board of rivals with its charts."""
 
     board: RatedBoard
     chart: Chart
     order: Sequence[str]
-    """Best first, those last that are not rated."""
+    """The players from best to worst; players without a rating are last."""
     payoff: Mapping[str, Mapping[str, Pairing]]
+    """The pay-off matrix by player and opponent."""
 
     @classmethod
     def of(cls, board: RatedBoard) -> Rated:
-        """Of a board."""
+        """Make the charts of a board."""
         order = [row.player for row in board.standings]
         return cls(board, ratings_chart(_rows(board)), order, {player: _against(board, player) for player in order})
 
     @property
     def unrated(self) -> Sequence[str]:
-        """Those for whom there is not enough data."""
+        """The players without enough data for a rating."""
         return [row.player for row in self.board.standings if row.place is None]
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """How many matches have a page of their own."""
+    """Numbers of matches, and of those with a page."""
 
     matches: int
     shown: int
+    """Number of matches with a page."""
     lost: int
-    """Matches that somebody lost; of games without winners, none."""
+    """Number of matches with a loser; 0 in games without winners."""
     lost_shown: int
+    """Number of matches with a loser and a page."""
+
+    @classmethod
+    def of(cls, site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
+        """Count the matches of these lineups."""
+        matches = [match for lineup in lineups for match in lineup.matches]
+        lost = [match for match in matches if "loss" in match.results]
+        shown, lost_shown = (sum(match.id in site.pages for match in some) for some in (matches, lost))
+        return cls(len(matches), shown, len(lost), lost_shown)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
-    """One match group of two players."""
+    """A match group of two players."""
 
     group: str
     others: Sequence[str]
-    """Who else sat there."""
+    """The other players of its matches."""
     cells: Sequence[tuple[PlayedMatch, int, int]]
-    """Each match with the seats of the two."""
+    """Each match with the seats of the two players."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Two players in one game."""
+    """The results of two players in one game."""
 
     game: GameResult
     share: Pairing | None
     returns: tuple[float, float] | None
-    """The mean return of each in matches with the other, in games without winners."""
+    """The mean return of each player in matches with the other, in games without winners."""
     chart: Chart
     lines: Sequence[GroupLine]
     pages: Pages
-
-
-def order_of(site: Site) -> list[str]:
-    """All players, best first as far as the joint board goes."""
-    joint = site.results.joint
-    first = [] if joint is None else [row.player for row in joint.standings]
-    return [*first, *(player for player in site.entries if player not in first)]
 
 
 def _rows(board: RatedBoard) -> dict[str, Standing]:
@@ -211,8 +197,8 @@ def _rows(board: RatedBoard) -> dict[str, Standing]:
 def _against(board: RatedBoard, player: str) -> dict[str, Pairing]:
     """A player's row of the pay-off matrix, in the order of the standings."""
     row = board.payoff[board.players.index(player)] if player in board.players else []
-    found = {other: one for other, one in zip(board.players, row) if one is not None}
-    return {row.player: found[row.player] for row in board.standings if row.player in found}
+    pairings = {other: pairing for other, pairing in zip(board.players, row) if pairing is not None}
+    return {row.player: pairings[row.player] for row in board.standings if row.player in pairings}
 
 
 def _returns(game: GameResult, one: str, other: str) -> tuple[float, float] | None:
@@ -231,31 +217,16 @@ def _lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[Gr
             yield GroupLine(group[0].group, others, sorted(seated, key=lambda cell: cell[1:]))
 
 
-def _pages_of(site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
-    matches = [match for lineup in lineups for match in lineup.matches]
-    lost = [match for match in matches if "loss" in match.results]
-    return Pages(
-        len(matches),
-        sum(match.id in site.pages for match in matches),
-        len(lost),
-        sum(match.id in site.pages for match in lost),
-    )
-
-
 def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Who a player is, line by line."""
+    """The identity of a player, line by line."""
     prompt = entry.prompt
     yield "Code", " ".join(entry.revision.code.values())
     yield from entry.revision.files.items()
     for name, fact in (entry.revision.facts | entry.decoding).items():
-        yield name.replace("_", " "), _fact(fact)
-    yield "Prompt", f"{prompt.style}, answers by {prompt.reader}, wording of version {prompt.version}"
-    yield "Draws", "nothing" if entry.deterministic else "from the seed of each match"
+        yield name.replace("_", " "), str(fact).lower() if fact is None or isinstance(fact, bool) else str(fact)
+    yield "Prompt", f"{prompt.style}, answers read by {prompt.reader}, wording of version {prompt.version}"
+    yield "Random draws", "none" if entry.deterministic else "from the seed of each match"
     yield "Its moves", MOVES[entry.repeats]
     yield "Seed", "not drawn yet" if entry.seed is None else str(entry.seed)
     yield "Entered with", ", ".join(f"{name} {version}" for name, version in entry.versions.items())
     yield "Digest", entry.digest
-
-
-def _fact(fact: object) -> str:
-    return str(fact).lower() if fact is None or isinstance(fact, bool) else str(fact)

@@ -1,4 +1,4 @@
-"""What all pages of a site are made from, and where each of them stands."""
+"""The data that all pages of a site are made from, and the paths of the pages."""
 
 from __future__ import annotations
 
@@ -26,48 +26,49 @@ TABS = (
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A board with everything that its pages tell of it."""
+    """A board with all data that its pages show."""
 
     board: Board
     results: Results
     entries: Mapping[str, Entry]
-    """By player."""
+    """The entries by player."""
     played: Played
     expected: Expected
     pages: Mapping[str, str]
-    """Where matches that were chosen for it have a page of their own, by id."""
+    """The paths of the pages of single matches, by match id."""
     games: Mapping[str, GameResult] = field(init=False)
-    """By full name."""
+    """The results of games, by full name."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "games", {game.game: game for game in self.results.games})
 
     def render(self, template: str, path: str, **values: Any) -> str:
-        """The page of this path."""
+        """Render the page of this path."""
         return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
 
     def game_path(self, game: str) -> str:
-        """Where the page of a game stands."""
+        """The path of a game's page."""
         return f"games/{slug(game)}.html"
 
     def anchor(self, game: str) -> str:
-        """What a game's part of another page is called."""
+        """The id of a game's section on other pages."""
         return slug(game)
 
     def player_path(self, player: str) -> str:
-        """Where the page of a player stands."""
+        """The path of a player's page."""
         return f"players/{self.entries[player].slug}.html"
 
     def pairing_path(self, one: str, other: str) -> str:
-        """Where the page of two players stands, in whichever order they are given."""
+        """The path of the page of two players, given in either order."""
         pair = sorted((self.entries[one], self.entries[other]), key=lambda entry: entry.number)
         return f"pairings/{joint_slug(entry.slug for entry in pair)}.html"
 
     def lineup_path(self, lineup: PlayedLineup) -> str:
-        """The page that lists a lineup's matches: of its player where it plays alone, else of its first two."""
+        """The path of the page that lists a lineup's matches: its player's if it plays alone, or that of its first two
+        players."""
         first, *others = lineup.players
         return self.pairing_path(first, others[0]) if others else self.player_path(first)
 
     def lineups_of(self, game: str, *players: str) -> Sequence[PlayedLineup]:
-        """Those of a game in which all these players sit."""
+        """The lineups of a game that contain all of these players."""
         return [one for one in self.played.lineups if one.game == game and set(players) <= set(one.players)]
