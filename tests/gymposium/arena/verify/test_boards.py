@@ -23,9 +23,9 @@ from .copies import Copy, put
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda lines: lines.pop(1), "1 of 4 matches are not there: small/tic_tac_toe/random--mcts-5/0-1"),
-        (lambda lines: lines.clear(), "4 of 4 matches are not there"),
-        (lambda lines: lines.append(lines[0]), "the match stands in line 1 already"),
+        (lambda lines: lines.pop(1), "1 of 4 matches are missing: small/tic_tac_toe/random--mcts-5/0-1"),
+        (lambda lines: lines.clear(), "4 of 4 matches are missing"),
+        (lambda lines: lines.append(lines[0]), "the match is in line 1 already"),
         (lambda lines: lines.append(lines[0].replace("-5/0-0", "-5/2-0")), "the schedule has no such match"),
     ],
 )
@@ -221,8 +221,8 @@ def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None
     shutil.rmtree(copy.path / "entries/greedy")
     (copy.path / "entries/mcts-5").rename(copy.path / "entries/mcts-6")
     told = "\n".join(entries_of(copy.found()))
-    assert "entries/greedy/entry.json: the suite's own player greedy is not there" in told
-    assert "belongs into a folder called 'mcts-5'" in told
+    assert "entries/greedy/entry.json: the suite's own player greedy has no entry" in told
+    assert "belongs in a folder called 'mcts-5'" in told
 
 
 def test_there_must_be_such_an_entry(copy: Copy) -> None:
@@ -248,7 +248,7 @@ def _twice(text: str) -> str:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda lines: lines.reverse(), "stands behind small/tic_tac_toe/random--mcts-5/1-1, which is played after it"),
+        (lambda lines: lines.reverse(), "comes after small/tic_tac_toe/random--mcts-5/1-1, but is planned before it"),
         (lambda lines: lines.insert(1, ""), "the line is empty"),
         (lambda lines: lines.append(""), "the line is empty"),
         (lambda lines: lines.append(_twice(lines.pop())), "not as gymposium writes it"),
@@ -279,9 +279,9 @@ def _to_a_pipe(path: Path) -> None:
     ("change", "said"),
     [
         (_to_a_link, "it is a link"),
-        (_to_a_pipe, "it is no plain file"),
+        (_to_a_pipe, "it is not a plain file"),
         (lambda path: _to_a_link(path.parent), "it is a link"),
-        (lambda path: _to_a_pipe(path.parents[2] / "entry.json"), "it is no plain file"),
+        (lambda path: _to_a_pipe(path.parents[2] / "entry.json"), "it is not a plain file"),
         (lambda path: (path.parent / "passwd").symlink_to("/etc/passwd"), "it is a link"),
         (lambda path: (path.parent / "nothing").symlink_to("nowhere"), "it is a link"),
         (lambda path: (path.parent / "notes.txt").touch(), "the schedule has no matches for this"),

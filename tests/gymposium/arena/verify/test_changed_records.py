@@ -27,7 +27,7 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
     for name, one in told.items():
         assert one.replies > 0
         assert one.asked == one.same == (0 if name == "secret" else one.replies)
-    assert told["secret"].behind() == "attested: nobody can ask for them again"
+    assert told["secret"].behind() == "attested: cannot be asked for again"
     assert told["random"].behind() == "all asked for again"
 
 
@@ -56,7 +56,7 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
         (
             put("ending", asdict(BROKE_OFF)),
             "schedule",
-            "1 of 4 matches are not there: .*; some broke off",
+            "1 of 4 matches are missing: .*; some broke off",
         ),
         (put("seed", 7), "record", r"seed is 7, but the schedule has \d+"),
         (put("player_seed", 7), "record", r"player_seed is 7, but the schedule has \d+"),

@@ -96,7 +96,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
     write_results(copy.board, results_of(copy.board))
     found = copy.verify()
     [told] = [one for one in found.players if one.player == "secret"]
-    assert told.behind() == "attested: nobody can ask for them again"
+    assert told.behind() == "attested: cannot be asked for again"
     assert found.findings == []
 
 

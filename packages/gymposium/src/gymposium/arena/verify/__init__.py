@@ -1,8 +1,8 @@
-"""Verification: what of a board follows from its suite, its entries and their seeds, and what is somebody's word.
+"""Verification of boards: which matches follow from the suite, the entries and their seeds, and which are attested.
 
-Every match is played again along its record, by the driver that played it, with the recorded replies handed out in
-place of the players; so whatever does not follow from the replies is found. Players whose replies follow from their
-seeds are asked again besides, and must reply as they are said to have done.
+The driver plays every match again with the recorded replies in place of the players, so all that does not follow from
+the replies is found. In addition, players whose replies follow from their seeds are asked again, and their replies are
+compared with the recorded ones.
 """
 
 from gymposium.arena.verify.board import verify_board

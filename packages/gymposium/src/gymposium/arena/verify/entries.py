@@ -1,4 +1,4 @@
-"""Entries, as far as they can be checked without making a player."""
+"""The checks of entries that need no player."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymposium.allowed import is_allowed
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry, read_entry, refusal
 from gymposium.arena.slugs import slug
-from gymposium.arena.verify.files import read_plain
+from gymposium.arena.verify.files import check_plain
 from gymposium.arena.verify.findings import Finding
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
@@ -19,14 +19,14 @@ from gymposium.reading import READERS
 
 
 def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
-    """The entries that matches can be planned with, by number, and what is wrong with any."""
+    """The entries that matches can be planned with, by number, and the findings about all entries."""
     entries: list[Entry] = []
     findings: list[Finding] = []
     for folder in sorted(path for path in board.path.glob("entries/*") if path.is_dir()):
         where = f"entries/{folder.name}/entry.json"
         try:
             if (folder / "entry.json").exists():
-                read_plain(folder / "entry.json")
+                check_plain(folder / "entry.json")
             entry = read_entry(folder / "entry.json")
             why = refusal(entry, board.suite)
         except GymposiumError as error:
@@ -36,7 +36,7 @@ def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
             findings.append(Finding("entry", where, f"refused: {why}"))
             continue
         entries.append(entry)
-        findings += (Finding("entry", where, what) for what in _wrong(board, entry))
+        findings += (Finding("entry", where, what) for what in _problems(board, entry))
     entries.sort(key=lambda entry: entry.number)
     if [entry.number for entry in entries] != list(range(len(entries))):
         numbers = ", ".join(str(entry.number) for entry in entries)
@@ -44,13 +44,13 @@ def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
     for player in board.suite.players:
         if not board.entry_file(slug(player)).exists():
             where = f"entries/{slug(player)}/entry.json"
-            findings.append(Finding("entry", where, f"the suite's own player {player} is not there"))
+            findings.append(Finding("entry", where, f"the suite's own player {player} has no entry"))
     return entries, findings
 
 
-def _wrong(board: Board, entry: Entry) -> Iterator[str]:
-    """What is wrong with one that can be read."""
-    suite = board.suite
+def _problems(board: Board, entry: Entry) -> Iterator[str]:
+    """The problems of an entry that can be read."""
+    suite, prompt = board.suite, entry.prompt
     if entry.own != (entry.player in suite.players):
         yield f"own is {entry.own}, but the suite {'has' if not entry.own else 'does not have'} this player"
     elif entry.own:
@@ -61,19 +61,13 @@ def _wrong(board: Board, entry: Entry) -> Iterator[str]:
                 yield f"{name} is {is_now}, but the suite's own player has {wanted}"
         if entry.games != games:
             yield f"it plays {', '.join(entry.games)}, but the suite has it play {', '.join(games)}"
-    yield from _wrong_prompts(entry)
-    # the paths stand in a file: they are looked at only where the user allows the player that is made of them
-    for name, digest in entry.revision.files.items() if is_allowed(entry.player) else ():
-        if Path(name).is_file() and (here := file_digest(name)) != digest:
-            yield f"{name} is another file than was entered: its digest is {here}, and was {digest}"
-
-
-def _wrong_prompts(entry: Entry) -> Iterator[str]:
-    """Make the fixed parts of its prompts again, where the wording is of the version that is here."""
-    told = entry.prompt
-    if told.version != PROMPT_VERSION or told.reader not in READERS:
-        return
-    for name in entry.games:
-        made = prompt_for(load_game(name), told.style, READERS[told.reader]).hash
-        if told.digests.get(name) != made:
-            yield f"its prompt in {name} has the digest {told.digests.get(name)!r}, but the game's is {made!r}"
+    # the fixed parts of prompts can be made again if the wording here has the same version
+    comparable = prompt.version == PROMPT_VERSION and prompt.reader in READERS
+    for name in entry.games if comparable else ():
+        digest = prompt_for(load_game(name), prompt.style, READERS[prompt.reader]).hash
+        if prompt.digests.get(name) != digest:
+            yield f"its prompt in {name} has the digest {prompt.digests.get(name)!r}, but the game's is {digest!r}"
+    # the paths come from a file of the board, so they are read only if the user allows the player that they belong to
+    for path, was in entry.revision.files.items() if is_allowed(entry.player) else ():
+        if Path(path).is_file() and (here := file_digest(path)) != was:
+            yield f"{path} is another file than was entered: its digest is {here}, and was {was}"

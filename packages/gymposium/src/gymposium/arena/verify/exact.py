@@ -1,16 +1,15 @@
-"""`exact.json` beside an entry against the figures that traversal gives now."""
+"""Comparison of `exact.json` beside an entry with figures that are computed again."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import exact_path, read_exact
 from gymposium.arena.results.model import Measured
-from gymposium.arena.verify.files import read_plain
+from gymposium.arena.verify.files import check_plain
 from gymposium.arena.verify.findings import Finding
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.yardsticks import measured_in
@@ -18,40 +17,36 @@ from gymposium.errors import BadRecord
 from gymposium.games.registry import load_game
 
 _ROUNDING = 1e-3
-"""By so much the figures of open weights may differ on another machine."""
+"""Largest difference that rounding on another machine may make to the figures of open weights."""
 
 
 def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, list[Finding]]:
-    """Whether the player's figures could be measured again, and what differs. Nothing is measured that has no file."""
+    """Compute the figures in an entry's `exact.json` again. Returns whether that was possible, and the differences."""
     where = str(exact_path(board, entry).relative_to(board.path))
     try:
-        read_plain(exact_path(board, entry))
-        there = read_exact(board, entry)
+        check_plain(exact_path(board, entry))
+        stored = read_exact(board, entry)
     except BadRecord as error:
         return False, [Finding("results", where, str(error))]
-    if strange := [name for name in there if name not in entry.games]:
+    if strange := [name for name in stored if name not in entry.games]:
         return False, [Finding("results", where, f"it has figures of {strange[0]}, which {entry.player} does not play")]
     player = pool.seat(entry, asked=True).player
     if player is None:
         return False, []
-    findings = []
-    for name, figures in there.items():
-        again = measured_in(load_game(name), player)
-        findings += [Finding("results", where, f"in {name}, {what}") for what in _differences(entry, figures, again)]
-    return True, findings
+    return True, [
+        Finding("results", where, f"in {name}, {what}")
+        for name, figures in stored.items()
+        for what in _differences(entry, figures, measured_in(load_game(name), player))
+    ]
 
 
-def _differences(entry: Entry, there: Measured, again: Measured | None) -> Iterator[str]:
+def _differences(entry: Entry, stored: Measured, again: Measured | None) -> Iterator[str]:
     if again is None:
         yield "it has figures, but the player cannot be measured there"
         return
-    for name, value in there.model_dump().items():
+    rounding = 0.0 if entry.repeats == "quickly" else _ROUNDING
+    for name, value in stored.model_dump().items():
         now = getattr(again, name)
-        if not _same(value, now, 0.0 if entry.repeats == "quickly" else _ROUNDING):
+        floats = isinstance(value, float) and isinstance(now, float)
+        if value != now and not (floats and math.isclose(value, now, rel_tol=0.0, abs_tol=rounding)):
             yield f"{name} is {value}, but measured again it is {now}"
-
-
-def _same(value: Any, now: Any, rounding: float) -> bool:
-    if isinstance(value, float) and isinstance(now, float):
-        return math.isclose(value, now, rel_tol=0.0, abs_tol=rounding)
-    return bool(value == now)

@@ -1,4 +1,4 @@
-"""What verification finds, as plain data."""
+"""The results of verification, as plain data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ResultsState = Literal["agree", "differ", "absent", "not compared"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that does not agree."""
+    """An inconsistency on a board."""
 
     about: About
-    """An entry, the matches that there are, a file, a match by its own rules, a player's replies, results.json."""
+    """Its subject: an entry, the set of matches, a file, a match and its rules, a player's replies, or results.json."""
     where: str
-    """The file, from the board's directory on, with line and match where there is one."""
+    """The file, relative to the board's directory, with line and match if they apply."""
     what: str
 
     def __str__(self) -> str:
@@ -28,30 +28,30 @@ class Finding:
 
 @dataclass(slots=True)
 class PlayerVerified:
-    """What is known of one player's replies."""
+    """The verification of one player's replies."""
 
     player: str
     label: str
-    """What people call it."""
+    """Display name."""
     slug: str
     repeats: Repeats | None
     replies: int = 0
-    """In matches that came to an end."""
+    """Number of replies in finished matches."""
     asked: int = 0
-    """Of them, those that the player was asked for again."""
+    """Number of replies that the player was asked for again."""
     same: int = 0
-    """Of them, those that came out the same."""
+    """Number of replies that were equal when asked for again."""
     on_its_word: int = 0
-    """Times that it is said to have crashed or not to have answered, and nobody could look."""
+    """Number of recorded crashes and missing answers that were not checked."""
     why_not: str = ""
-    """Why it could not be asked, where it should have been."""
+    """Why the player could not be asked again; empty if it could."""
 
     def behind(self) -> str:
-        """What stands behind its replies, in words."""
+        """The evidence for its replies, in words."""
         if self.why_not:
             return f"not asked again: {self.why_not}"
         if self.repeats is None:
-            return "attested: nobody can ask for them again"
+            return "attested: cannot be asked for again"
         if self.replies and self.asked == self.replies:
             return "all asked for again"
         if self.asked:
@@ -62,22 +62,22 @@ class PlayerVerified:
 
 @dataclass(slots=True)
 class BoardVerification:
-    """What was found on a board."""
+    """The verification of a board."""
 
     planned: int = 0
-    """Matches that it is to hold."""
+    """Number of matches that the schedule plans."""
     matches: int = 0
-    """Those of them that were there and were played again."""
+    """Number of planned matches that are on the board and were played again."""
     broken: int = 0
-    """Matches that broke off by nobody's fault, beside them."""
+    """Number of matches that broke off, which are not in `matches`."""
     players: list[PlayerVerified] = field(default_factory=list)
-    """In the order of their entries."""
+    """The players in the order of their entries."""
     results: ResultsState = "not compared"
     findings: list[Finding] = field(default_factory=list)
-    """Each once."""
+    """The inconsistencies, each once."""
     notes: list[str] = field(default_factory=list)
-    """What is worth knowing and no inconsistency."""
+    """Remarks that are not inconsistencies."""
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """More of them; several processes may find the same."""
+        """Add findings without repetitions, since several processes may find the same."""
         self.findings = [*dict.fromkeys([*self.findings, *findings])]

@@ -1,7 +1,7 @@
-"""Claims that somebody did not answer, or took its process down: only a process of its own can look at them.
+"""Checks, each in a separate process, of claims that a player did not answer or ended its process.
 
-Such a claim is worth a match to the other side, and a record that makes it agrees with itself. So the match is played
-along its record up to there, and the player asked as the tournament asked it, for as long.
+Such a claim wins the match for the other side, and a record that makes it is consistent. So the match is replayed up to
+that decision, and the player is asked as the tournament asked it, with the same time limit.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import cast
 
 from gymposium.arena.verify.lineup import LineupCheck, planned_jobs
 from gymposium.arena.verify.player_pool import PlayerPool
@@ -23,31 +24,31 @@ from gymposium.watchdog import Watchdog
 
 _SPAWN = get_context("spawn")
 _ASKED = "asked"
+"""Message: the player is being asked now."""
 
 
 def check_claim(check: LineupCheck, match: str, seat: int, seconds: float, plugins: Sequence[Path]) -> str | None:
-    """Ask the player again where it is said to have failed. How that differs, as a sentence; None where it fails
-    again, in whatever way."""
+    """Ask a player again at the decision at which it is said to have failed. Returns the difference as a sentence, or
+    None if the player fails again in any way."""
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_ask, args=(theirs, check, match, seat, [*plugins]), daemon=True)
     process.start()
     theirs.close()
     try:
-        if (before := _heard(ours)) != _ASKED:
+        if (before := _received(ours)) != _ASKED:
             return before
-        return _heard(ours) if ours.poll(seconds) else None
+        return _received(ours) if ours.poll(seconds) else None
     finally:
         process.kill()
         process.join()
 
 
-def _heard(connection: Connection) -> str | None:
-    """What it says; None where it died instead."""
+def _received(connection: Connection) -> str | None:
+    """The next message of the process, or None if it ended instead."""
     try:
-        said: str | None = connection.recv()
+        return cast(str | None, connection.recv())
     except EOFError:
         return None
-    return said
 
 
 def _ask(connection: Connection, check: LineupCheck, match: str, seat: int, plugins: Sequence[Path]) -> None:
@@ -57,13 +58,13 @@ def _ask(connection: Connection, check: LineupCheck, match: str, seat: int, plug
     [job] = [job for job in planned_jobs(check, pool) if job.id == match]
     record = next(one for _, one in read_records(check.file) if isinstance(one, Record) and one.id == match)
     seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
-    prompter = _Claimant({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)
-    list(play([replace(job, players=seats)], guard=prompter))
-    connection.send(next(iter(prompter.differences.values()), None))
+    guard = _ClaimGuard({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)
+    list(play([replace(job, players=seats)], guard=guard))
+    connection.send(next(iter(guard.differences.values()), None))
 
 
-class _Claimant(AskingScripts):
-    """Asks the one player everything along the record, and at the end what it is said not to have answered."""
+class _ClaimGuard(AskingScripts):
+    """A guard that asks one player again in the whole match, and at last for the answer that is said to be missing."""
 
     def __init__(self, scripts: dict[str, Script], last: Answer, connection: Connection) -> None:
         super().__init__(scripts)

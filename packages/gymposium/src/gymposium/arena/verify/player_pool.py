@@ -1,4 +1,4 @@
-"""The players of a board that can be asked again here, and why others cannot."""
+"""The pool of players that can be asked again in this process, and the reasons why others cannot."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from gymposium.reading import READERS, Reader
 
 
 class PlayerPool:
-    """The players of a board in one process, each made once."""
+    """The players of a board in one process. Each is made once."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        """Findings about entries whose player differs from the one that was entered."""
         self.why_not: dict[str, str] = {}
-        """By player: why it cannot be asked here."""
+        """Why a player cannot be asked here, by player."""
         self._players: dict[str, Player] = {}
         self._seats: dict[tuple[str, bool], RecordedPlayer] = {}
 
     def seat(self, entry: Entry, *, asked: bool) -> RecordedPlayer:
-        """The recorded player of an entry; if `asked`, with the player itself to be asked again, if it can be made."""
+        """The recorded player of an entry. If `asked`, it holds the player to be asked again, unless that cannot be
+        made."""
         key = entry.player, asked
         if key not in self._seats:
             player = self._player(entry) if asked else None
@@ -32,25 +34,19 @@ class PlayerPool:
         return self._seats[key]
 
     def _player(self, entry: Entry) -> Player | None:
-        if entry.player in self.why_not:
-            return None
-        if entry.player not in self._players:
+        if entry.player not in self.why_not and entry.player not in self._players:
             try:
                 self._players[entry.player] = make_entrant(entry)
-            except Changed as error:
+            except Exception as error:  # noqa: BLE001 - a player's own code may raise anything
                 self.why_not[entry.player] = describe(error)
-                if not error.code:
+                if isinstance(error, Changed) and not error.code:
                     self.findings.append(Finding("entry", f"entries/{entry.slug}/entry.json", str(error)))
-            except Exception as error:  # noqa: BLE001 - any error that a player's own code may raise
-                self.why_not[entry.player] = describe(error)
         return self._players.get(entry.player)
 
 
 def _reader(entry: Entry, player: Player | None) -> Reader:
-    """The reader of its replies: a built-in one, or the one that the player itself has."""
+    """The reader of an entry's replies: a built-in one, or the player's own."""
     known: Mapping[str, Reader] = READERS
     if entry.prompt.reader in known:
         return known[entry.prompt.reader]
-    if player is None:
-        player = make_entrant(entry)
-    return player.reader
+    return (make_entrant(entry) if player is None else player).reader

@@ -1,7 +1,7 @@
-"""Players asked again in replays: the driver plays the recorded match, and gets the recorded replies.
+"""Players that are asked again in replays: the driver plays the recorded match with the recorded replies.
 
-A player that is asked again is asked with the same streams at the same places. Its reply is compared with the record
-and goes no further, so each reply is judged by itself.
+A player is asked again with the same random streams at the same decisions. Its reply is compared with the record and
+not played, so each reply is judged separately.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class RecordedPlayer(ScriptedPlayer):
 
 
 def needs_a_process(answer: Answer) -> bool:
-    """Whether a player that gave this answer again would end this process, or hold it up."""
+    """Whether a player that gave this answer again would end this process or block it."""
     return answer is None or (isinstance(answer, PlayerFailure) and answer.text.startswith(_DIED))
 
 
 @dataclass(slots=True)
 class AskingScripts(Scripts):
-    """Gives the driver the recorded answers, and asks those players again that are to be asked."""
+    """A guard that gives the driver the recorded answers and asks players again besides."""
 
     differences: dict[tuple[str, int], str] = field(default_factory=dict)
-    """By match and seat: the first difference between the player's reply and the recorded one. The player is not asked
-    again in that match, since its memory is no longer what it was."""
+    """The first difference between a player's reply and the recorded one, by match and seat. The player is not asked
+    again in that match, since its memory may differ from then on."""
     asked: Counter[str] = field(default_factory=Counter)
-    """The number of replies asked for again, by player."""
+    """Number of replies asked for again, by player."""
     same: Counter[str] = field(default_factory=Counter)
-    """The number of those that equal the recorded ones."""
+    """Number of these that equal the recorded ones, by player."""
     unreachable: dict[str, str] = field(default_factory=dict)
-    """By player: why it could not be asked any more."""
+    """Why a player could not be asked any more, by player."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         recorded = Scripts.answers(self, player, asks)
@@ -70,18 +70,18 @@ class AskingScripts(Scripts):
                 self.differences[ask.key, ask.seat] = f"seat {ask.seat} ({player.name}) {how}"
 
     def _may(self, ask: Ask, answer: Answer) -> bool:
-        """Whether the player is asked again here: not where the record has no answer of its own."""
+        """Whether the player is asked again here: the record has an answer of its own, and no difference is known."""
         known = (ask.key, ask.seat) in self.differences
         missing = isinstance(answer, PlayerFailure) and not answer.own
         return not known and not missing and not needs_a_process(answer)
 
 
 def difference(recorded: Answer, now: Answer) -> str | None:
-    """How a player's answer differs from the recorded one, as the end of a sentence; None if it does not. Any error
-    confirms a recorded crash: its words may be different on another machine."""
+    """The difference between a player's answer and the recorded one, as the end of a sentence, or None. Any error
+    confirms a recorded crash, since its text may differ on another machine."""
     if isinstance(recorded, Reply) and isinstance(now, Reply):
         if recorded.text == now.text and recorded.usage is now.usage is None and _plain(recorded) and _plain(now):
-            return None  # nearly always, and thousands of times a second
+            return None  # a shortcut for almost all replies
         before, after = _described(recorded), _described(now)
         return None if before == after else f"{before}, but asked again {after}"
     if isinstance(recorded, Reply):
@@ -98,7 +98,7 @@ def _plain(reply: Reply) -> bool:
 
 
 def _described(reply: Reply) -> str:
-    """Everything of a reply that is recorded, in words."""
+    """All recorded facts of a reply, in words."""
     if reply.finish_reason == "context":
         return "has no room to reply"
     replies = f"replies {reply.text!r}" if reply.action is None else f"replies with action {reply.action}"
@@ -107,7 +107,7 @@ def _described(reply: Reply) -> str:
 
 
 def _spent(usage: Usage | None) -> str:
-    """The part of a reply's usage that repeats: its tokens, and whether time and cost are recorded at all."""
+    """The part of a reply's usage that repeats: its token counts, and whether time and cost are recorded."""
     if usage is None:
         return ""
     counted = (usage.prompt_tokens, usage.completion_tokens) != (None, None)

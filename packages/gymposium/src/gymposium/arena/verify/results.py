@@ -1,48 +1,49 @@
-"""results.json against the results that the records give."""
+"""Comparison of results.json with the results computed from the records."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 from gymposium.arena.board import Board
 from gymposium.arena.results.file import read_results, results_file, results_of
-from gymposium.arena.verify.files import read_plain
+from gymposium.arena.verify.files import check_plain
 from gymposium.arena.verify.findings import Finding, ResultsState
 from gymposium.errors import GymposiumError
 
 _SHOWN = 12
+"""Largest number of differences that are listed."""
 
 
 def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
-    """Make the results again and compare every figure."""
+    """Compute the results again and compare every figure."""
     path = results_file(board)
     if not path.exists():
         return "absent", []
     try:
-        read_plain(path)
-        there = read_results(path)
-        again = results_of(board)
+        check_plain(path)
+        stored, again = (results.model_dump(mode="json") for results in (read_results(path), results_of(board)))
     except GymposiumError as error:
         return "differ", [Finding("results", path.name, str(error))]
-    differing = list(islice(_differences("", there.model_dump(mode="json"), again.model_dump(mode="json")), _SHOWN + 1))
-    findings = [Finding("results", path.name, what) for what in differing[:_SHOWN]]
-    if len(differing) > _SHOWN:
-        findings.append(Finding("results", path.name, "and more"))
+    differences = list(islice(_differences("", stored, again), _SHOWN + 1))
+    if len(differences) > _SHOWN:
+        differences[_SHOWN] = "and more"
+    findings = [Finding("results", path.name, what) for what in differences]
     return ("differ" if findings else "agree"), findings
 
 
-def _differences(where: str, there: Any, again: Any) -> Any:
-    """Places in the file where it says something else, with both values."""
-    if isinstance(there, dict) and isinstance(again, dict) and there.keys() == again.keys():
-        for key in there:
-            yield from _differences(f"{where}.{key}".lstrip("."), there[key], again[key])
-    elif isinstance(there, list) and isinstance(again, list) and len(there) == len(again):
-        for index, (one, other) in enumerate(zip(there, again)):
+def _differences(where: str, stored: Any, again: Any) -> Iterator[str]:
+    """The places at which two JSON values differ, with both values."""
+    if isinstance(stored, dict) and isinstance(again, dict) and stored.keys() == again.keys():
+        for key in stored:
+            yield from _differences(f"{where}.{key}".lstrip("."), stored[key], again[key])
+    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+        for index, (one, other) in enumerate(zip(stored, again)):
             yield from _differences(f"{where}.{index}", one, other)
-    elif there != again:
-        yield f"{where} is {_short(there)}, but the records give {_short(again)}"
+    elif stored != again:
+        yield f"{where} is {_short(stored)}, but the records give {_short(again)}"
 
 
 def _short(value: Any) -> str:
