@@ -90,11 +90,11 @@ def test_the_schema_is_printed_without_a_board(gymposium: Run) -> None:
 
 def test_what_cannot_be_rated_is_told(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "rate", "nowhere")
-    assert (done.returncode, "is no board" in done.stderr) == (2, True)
+    assert (done.returncode, "is not a board" in done.stderr) == (2, True)
     done = gymposium("leaderboard", "rate", "tiny", "--exact", "mcst-10")
     assert (done.returncode, "It has random, mcts-10, cfr-50." in done.stderr) == (2, True)
     file = next(board.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_bytes(file.read_bytes()[:-9])
     done = gymposium("leaderboard", "rate", "tiny")
     assert done.returncode == 0, done.stderr
-    assert "1 line is no record and was left out" in done.stderr
+    assert "left out 1 line that is not a record" in done.stderr

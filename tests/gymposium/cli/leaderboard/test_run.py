@@ -189,7 +189,7 @@ def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposiu
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--out", "nothing"), "nothing is no board: it has no suite.toml"),
+        (("--out", "nothing"), "nothing is not a board: it has no suite.toml"),
         ((), "Name a suite"),
         (("suite.toml", "--out", "b", "--add", "mcst-5"), "Did you mean"),
         (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game is for players that --add enters"),

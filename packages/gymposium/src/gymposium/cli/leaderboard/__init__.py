@@ -1,4 +1,4 @@
-"""`gymposium leaderboard`: a file for each of its verbs. What they need is imported when they are used."""
+"""`gymposium leaderboard`: one file for each subcommand. Optional dependencies are imported when they are used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ command = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Tournaments between players, and boards that anybody can check.",
+    help="Play tournaments, rate players, and verify and publish boards.",
 )
 command.command("run")(run_suite)
 command.command("rate")(rate)
@@ -23,4 +23,4 @@ command.command("build")(build_site)
 
 @command.callback()
 def _group() -> None:
-    """Tournaments between players, and boards that anybody can check."""
+    """Play tournaments, rate players, and verify and publish boards."""

@@ -13,26 +13,26 @@ from gymposium.writable import check_writable
 
 
 def build_site(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="A board's directory, as leaderboard run makes it.")],
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
     site: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", file_okay=False, help="Where the site goes; into BOARD/site by default."),
+        typer.Option("--out", metavar="DIR", file_okay=False, help="The directory of the site; BOARD/site by default."),
     ] = None,
     replays: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Matches of each lineup and game that get a page of their own, move by move: forfeits, "
-            "upsets and other losses in turn. 6 by default. All others stand in the records.",
+            help="Number of matches of each lineup that get a page, move by move: forfeits, upsets and other losses in "
+            "turn. 6 by default. The records have all matches.",
         ),
     ] = None,
 ) -> None:
-    """Make a website of a board: static pages that any web server, or a disk, can show.
+    """Build a website of a board: static pages for any web server, or to open from disk.
 
-    The board with its intervals, a page for each game, player and pairing, matches to step through, and the board
-    itself to be taken away and checked. The pages run no script, but for those of matches, which can be read without.
-    Everything is made from the board's directory, and from its results.json, so rate it first; equal boards give equal
-    bytes. A site that stands there is replaced.
+    The site has the ratings with their intervals, a page for each game, player and pairing, matches to step through,
+    and the board itself to download and verify. Only the pages of matches use a script, and they can be read without
+    it. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
+    equal bytes. An existing site is replaced.
 
     Examples:
 

@@ -34,30 +34,31 @@ def _print_schema(wanted: bool) -> None:
 
 
 def rate(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="A board's directory, as leaderboard run makes it.")],
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
     exact: Annotated[
         list[str] | None,
         typer.Option(
             "--exact",
             metavar="PLAYER",
-            help="Measure this player in the suite's small games first, position by position, and keep that beside its "
-            "entry; may be given again. For players that have to be loaded: the others are measured anyway.",
+            help="Compute exact figures of this player in the suite's small games first, and store them beside its "
+            "entry; may be repeated. Needed for players that have to be loaded: others are measured anyway.",
         ),
     ] = None,
-    payoff: Annotated[bool, typer.Option("--payoff", help="Print the pay-off matrices too.")] = False,
+    payoff: Annotated[bool, typer.Option("--payoff", help="Print the pay-off matrices as well.")] = False,
     as_json: JsonOption = False,
     schema: Annotated[
         bool,
         typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of results.json."),
     ] = False,
 ) -> None:
-    """Rate the players of a board from what they have played, and write results.json.
+    """Rate the players of a board from their matches, and write results.json.
 
-    Ratings are Elo points above random play, fitted to all matches at once; each game counts alike on the joint
-    board. Intervals hold 95 %. Players that share a letter cannot be told apart. "≥ 310" is all that is known of a
-    player that never lost a point to those below. Nothing is drawn that is not fixed: equal records give equal files.
+    Ratings are Elo points above random play, fitted to all matches at once; on the joint board all games have equal
+    weight. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" is the rating of a
+    player that never lost a point to the players below, so only the lower end of its interval exists. The random seed
+    is fixed, so equal records give equal files.
 
-    Solo, cooperative and general-sum games have no winner. Their players are compared by mean return, outside the
+    Solo, cooperative and general-sum games have no winner. Their players are compared by mean return and are not on the
     joint board.
 
     Examples:
@@ -81,9 +82,12 @@ def rate(
     else:
         _print(out(), results, payoff)
     if results.unreadable:
-        one = results.unreadable == 1
-        told = "1 line is no record and was" if one else f"{results.unreadable} lines are no records and were"
-        note(f"warning: {told} left out. See:  gymposium leaderboard verify {board}")
+        lines = (
+            "1 line that is not a record"
+            if results.unreadable == 1
+            else f"{results.unreadable} lines that are not records"
+        )
+        note(f"warning: left out {lines}. See:  gymposium leaderboard verify {board}")
     note(f"Written: {path}")
 
 
@@ -92,7 +96,7 @@ def _measure(board: Board, player: str) -> None:
 
     for entry in board.entries():
         if player in (entry.player, entry.slug):
-            allow(entry.player)  # it was typed
+            allow(entry.player)  # the user named it
             note(f"Measured: {write_exact(board, entry)}")
             return
     raise BadOption(
@@ -121,23 +125,22 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             console.print(_means_table(game, labels))
         for sentence in words.known(game.yardsticks, labels):
             line(sentence)
-    if called := [f"{label} is {player}." for player, label in labels.items() if label != player]:
-        line("\n" + "\n".join(called))
+    if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
+        line("\n" + "\n".join(legend))
 
 
 def _print_board(
     line: Callable[[str], None], console: Console, board: RatedBoard, labels: Mapping[str, str], payoff: bool
 ) -> None:
     console.print(_board_table(board, labels))
-    for ring in board.cycles:
-        told = " beats ".join(labels[player] for player in [*ring, ring[0]])
-        line(f"A ring, which no list from best to worst can show: {told}.")
+    for cycle in board.cycles:
+        beats = " beats ".join(labels[player] for player in [*cycle, cycle[0]])
+        line(f"A cycle, which no ranking can show: {beats}.")
     for player, others in words.paid_less(board).items():
-        paid_more = ", ".join(labels[other] for other in others)
-        line(f"{labels[player]} is rated above, and was surely paid less than: {paid_more}. Ratings count who won.")
-    unrated = [labels[row.player] for row in board.standings if row.place is None]
-    if unrated:
-        line(f"Not enough data to rate {', '.join(unrated)}: no results join them with the player who is rated 0.")
+        better_paid = ", ".join(labels[other] for other in others)
+        line(f"{labels[player]} is rated above, but has a surely lower mean return than: {better_paid}.")
+    if unrated := [labels[row.player] for row in board.standings if row.place is None]:
+        line(f"Not enough data to rate {', '.join(unrated)}: no results connect them with the player who is rated 0.")
     if payoff:
         line("Share of points, rows against columns:")
         console.print(_payoff_table(board, labels))
@@ -147,14 +150,14 @@ def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     paid = any(row.returned is not None for row in board.standings)
     table = _table("rank", "player", "group", "rating", "matches", *(["mean return"] if paid else []))
     for row in board.standings:
-        cells = [
+        table.add_row(
             words.rank(row.place),
             visible(labels[row.player]),
             words.group(row.place),
             words.rating(row),
             str(row.matches),
-        ]
-        table.add_row(*cells, *([words.mean(row.returned)] if paid else []))
+            *([words.mean(row.returned)] if paid else []),
+        )
     return table
 
 

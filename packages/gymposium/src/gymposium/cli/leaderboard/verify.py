@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gymposium.arena.verify import BoardVerification
 
 _SHOWN = 12
-"""Findings of each kind that are printed."""
+"""Largest number of findings of each kind that are printed."""
 
 
 def _print_schema(wanted: bool) -> None:
@@ -37,9 +38,9 @@ def _print_schema(wanted: bool) -> None:
 
 
 def verify(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="A board's directory, as leaderboard run makes it.")],
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
     entry: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Only the matches of this entry, by the name of its folder.")
+        str | None, typer.Option(metavar="SLUG", help="Check only the matches of this entry, given by its folder.")
     ] = None,
     sample: Annotated[
         int | None,
@@ -47,19 +48,21 @@ def verify(
             "--sample",
             min=0,
             metavar="N",
-            help="In how many matches of each lineup players that search are asked again (8 by default).",
+            help="Number of matches of each lineup in which players that search are asked again; 8 by default.",
         ),
     ] = None,
     rerun: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="In how many matches of each lineup open-weight models are asked again."),
+        typer.Option(
+            min=0, metavar="N", help="Number of matches of each lineup in which open-weight models are asked again."
+        ),
     ] = 0,
     jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", min=1, help="Worker processes; as many as there are cores by default.")
+        int | None, typer.Option("-j", "--jobs", min=1, help="Number of worker processes; one per core by default.")
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="What samples are drawn from. From the operating system where it is left out."),
+        typer.Option(min=0, help="Seed of the samples; drawn from the operating system by default."),
     ] = None,
     as_json: JsonOption = False,
     schema: Annotated[
@@ -67,21 +70,21 @@ def verify(
         typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of entry.json."),
     ] = False,
 ) -> None:
-    """Check a board: does everything on it follow from its suite, its entries and their seeds?
+    """Verify a board: check that it follows from its suite, its entries and their seeds.
 
-    Every match is played again along its record: whatever does not follow from the rules, the seeds and the replies is
-    named, with its file and line. The matches must be those of the schedule, each once and none besides, with the
-    players, seats, seeds and openings that follow from suite and entries. Entries must be what they were when they were
-    made, weights included where they lie here. results.json is made again and every figure compared.
+    Every match is played again with its recorded replies, and all that does not follow from the rules, the seeds and
+    the replies is reported with its file and line. The matches must be exactly those of the schedule, with the players,
+    seats, seeds and openings that follow from the suite and the entries. Entries must be unchanged since they were
+    made, including weights that are on this machine. results.json is computed again and every figure compared.
 
-    Players whose moves follow from their seeds are asked again. Random play, rules of thumb and solvers in every match;
-    search in a sample, drawn anew each time; open-weight models with --rerun, where a difference may also come from
-    rounding on another machine. Claims that one of them did not answer are looked at in a process of their own. What
-    nobody can ask for again, the replies of a model behind a service, say, is called attested: it fits the rules, but
-    stands on the word of whoever let it play. Players that open files or servers (lm:, sb3:) are asked only where you
-    allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
+    Players whose moves follow from their seeds are asked again: random play, heuristics and solvers in every match;
+    search in a sample, which is drawn anew each time; open-weight models with --rerun, where a difference may also come
+    from rounding on another machine. Claims that such a player did not answer are checked in separate processes.
+    Replies that cannot be asked for again, for example of a model behind a service, are called attested: they fit the
+    rules, but only the person who ran the player vouches for them. Players that open files or servers (lm:, sb3:) are
+    asked only if you allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
 
-    Ends with 0 where all agrees, else 1.
+    The exit code is 0 if everything agrees, otherwise 1.
 
     Examples:
 
@@ -99,7 +102,7 @@ def verify(
     opened = Board(board)
     with match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
-        found = verify_board(
+        verification = verify_board(
             opened,
             only=entry,
             sample=SAMPLE if sample is None else sample,
@@ -110,69 +113,72 @@ def verify(
             watch=lambda done, planned: bar.update(task, total=planned, completed=done),
         )
     if as_json:
-        print_json(_as_data(opened.suite, found))
+        print_json(_as_data(opened.suite, verification))
     else:
-        _print(opened.suite, found)
-    if found.findings:
+        _print(opened.suite, verification)
+    if verification.findings:
         raise typer.Exit(1)
 
 
-def _print(suite: Suite, found: BoardVerification) -> None:
+def _print(suite: Suite, verification: BoardVerification) -> None:
     console = out()
     console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
     table = Table(box=None)
     for head in ("player", "replies", "asked again", "the same", ""):
         table.add_column(head, justify="left" if head in ("player", "") else "right")
-    names = words.names({player.player: player.label for player in found.players})
-    for player in found.players:
-        word = f"; {player.on_its_word} failures on its word" if player.on_its_word else ""
+    names = words.names({player.player: player.label for player in verification.players})
+    for player in verification.players:
+        attested = f"; {player.on_its_word} failures not checked" if player.on_its_word else ""
         table.add_row(
             visible(names[player.player]),
             str(player.replies),
             str(player.asked),
             str(player.same),
-            visible(player.behind() + word),
+            visible(player.behind() + attested),
         )
     console.print(table)
-    for about, count in Counter(one.about for one in found.findings).items():
-        for one in [one for one in found.findings if one.about == about][:_SHOWN]:
-            console.print(visible(str(one)), style="red", soft_wrap=True)
+    for about, count in Counter(finding.about for finding in verification.findings).items():
+        for finding in [finding for finding in verification.findings if finding.about == about][:_SHOWN]:
+            console.print(visible(str(finding)), style="red", soft_wrap=True)
         if count > _SHOWN:
-            console.print(f"… and {count - _SHOWN} more like that (--json has all)", style="red")
-    for told in found.notes:
-        note(told)
+            console.print(f"… and {count - _SHOWN} more of this kind (--json prints all)", style="red")
+    for remark in verification.notes:
+        note(remark)
     results = {
         "agree": "results.json follows from them",
         "differ": "results.json does not follow from them",
         "absent": "there is no results.json (gymposium leaderboard rate makes it)",
         "not compared": "results.json was not compared",
-    }[found.results]
-    broken = f", {found.broken} more broke off" if found.broken else ""
-    bad = len(found.findings)
+    }[verification.results]
+    played = f"{verification.matches} of {verification.planned} matches played again"
+    broken = f", {verification.broken} more broke off" if verification.broken else ""
+    bad = len(verification.findings)
     verdict = "all agrees" if not bad else f"{bad} {'thing does' if bad == 1 else 'things do'} not agree"
-    console.print(
-        f"{found.matches} of {found.planned} matches played again{broken}; {results}; {verdict}.", soft_wrap=True
-    )
+    console.print(f"{played}{broken}; {results}; {verdict}.", soft_wrap=True)
 
 
-def _as_data(suite: Suite, found: BoardVerification) -> dict[str, Any]:
+def _as_data(suite: Suite, verification: BoardVerification) -> dict[str, Any]:
     return {
         "suite": suite.name,
         "digest": suite.digest,
-        "matches": {"planned": found.planned, "played_again": found.matches, "broke_off": found.broken},
+        "matches": {
+            "planned": verification.planned,
+            "played_again": verification.matches,
+            "broke_off": verification.broken,
+        },
         "players": [
             {
-                "player": one.player,
-                "slug": one.slug,
-                "replies": one.replies,
-                "asked": one.asked,
-                "same": one.same,
-                "failures_on_its_word": one.on_its_word,
-                "evidence": one.behind(),
+                "player": player.player,
+                "slug": player.slug,
+                "replies": player.replies,
+                "asked": player.asked,
+                "same": player.same,
+                "failures_on_its_word": player.on_its_word,
+                "evidence": player.behind(),
             }
-            for one in found.players
+            for player in verification.players
         ],
-        "results": found.results,
-        "problems": [{"about": one.about, "where": one.where, "what": one.what} for one in found.findings],
-        "notes": found.notes,
+        "results": verification.results,
+        "problems": [asdict(finding) for finding in verification.findings],
+        "notes": verification.notes,
     }
