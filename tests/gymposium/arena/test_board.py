@@ -1,4 +1,4 @@
-"""Boards: whose they are, who is on them, and who may work on them."""
+"""Boards: their suites, their entries, and their locks."""
 
 from __future__ import annotations
 

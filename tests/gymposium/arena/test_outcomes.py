@@ -1,4 +1,4 @@
-"""From records to outcomes: what a match counts for, and when two are one."""
+"""Outcomes from records: utilities, forfeits and repeated matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymposium.records import Record
 
 
 class First:
-    """The first legal move, or something else at first."""
+    """Plays the first legal move, after some replies that are not moves."""
 
     name = "first"
     reader: Reader = READERS["move"]
@@ -64,14 +64,14 @@ def test_what_broke_off_is_nobody_s_loss() -> None:
 
 
 def test_equal_matches_of_players_who_draw_nothing_count_once() -> None:
-    """Forty openings of one move in nine squares: nine different matches."""
+    """Forty openings of one move on nine squares give nine different matches."""
     outcomes = [*outcomes_of(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
     assert len(outcomes) == 40
     assert len(distinct(outcomes)) == 9
 
 
 def test_equal_matches_that_were_drawn_by_lot_all_count() -> None:
-    """Kuhn poker has thirty ways to go. To count each once would make the likely look rare."""
+    """Kuhn poker has thirty possible courses. Counting each once would make likely courses look rare."""
     poker = [*outcomes_of(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
     assert len(distinct(poker)) == 100
     dealt = [*outcomes_of(records("kuhn_poker", (First(), First()), range(100)))]

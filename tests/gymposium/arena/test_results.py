@@ -1,4 +1,4 @@
-"""Results of a board that was played: what stands in the file, and that it follows from the records alone."""
+"""Results of a played board: the content of the file, which follows from the records alone."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> No
     assert {row.player for row in results.joint.standings} == {"random", "mcts-10"}
     assert results.joint_lacks["exact"] == ["kuhn_poker", "universal_poker(players=3)"]
     assert results.joint_lacks["stand-17"] == results.joint_games
-    # two games of 12 matches between them, and one of three seats with greedy, who is not on it
+    # two games of 12 matches; the matches of three seats include greedy, which is not on the joint board
     assert [row.matches for row in results.joint.standings] == [24, 24]
 
 

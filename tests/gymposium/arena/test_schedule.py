@@ -1,4 +1,4 @@
-"""Schedules: who gets which deals and seats, and what a new entry changes."""
+"""Schedules: the deals and seats of players, and the effect of a new entry."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def cast(lineup: Lineup) -> list[Player]:
     return [PLAYERS[text] for text in lineup.players]
 
 
-def told(job: MatchJob) -> tuple[object, ...]:
+def facts_of(job: MatchJob) -> tuple[object, ...]:
     names = tuple(player.name for player in job.players)
     return job.id, job.game.name, names, job.seed, job.player_seed, str(job.on_illegal), job.opening
 
 
 def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object, ...]]]:
-    return {lineup.id: [told(job) for job in jobs(lineup, cast(lineup))] for lineup in lineups(suite, entries)}
+    return {lineup.id: [facts_of(job) for job in jobs(lineup, cast(lineup))] for lineup in lineups(suite, entries)}
 
 
 @given(suites)

@@ -1,4 +1,4 @@
-"""Suites: what they say, what they must not say, and that they are the same again when they are written out."""
+"""Suites: defaults, refused settings, and round trips through TOML."""
 
 from __future__ import annotations
 

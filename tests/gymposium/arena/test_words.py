@@ -1,4 +1,4 @@
-"""Results in words."""
+"""Results as text."""
 
 from __future__ import annotations
 

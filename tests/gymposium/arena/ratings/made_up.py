@@ -1,4 +1,4 @@
-"""Outcomes of made-up matches."""
+"""Made-up match outcomes for tests of ratings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NUMBERS = count()
 def match(
     *players: str, paid: Sequence[float], deal: str = "0", game: str = "g", forfeit: int | None = None
 ) -> MatchOutcome:
-    """One match, unlike any other."""
+    """A match with a unique digest, so that it is never a repeated match."""
     return MatchOutcome(game, deal, players, tuple(paid), forfeit, str(next(_NUMBERS)))
 
 
 def won(winner: str, loser: str, deals: int, game: str = "g") -> list[MatchOutcome]:
-    """As many groups of two matches, in both of which one beats the other."""
+    """`deals` groups of two matches, all won by `winner`."""
     return [
         one
         for deal in range(deals)
@@ -38,7 +38,7 @@ def won(winner: str, loser: str, deals: int, game: str = "g") -> list[MatchOutco
 def tournament(
     strengths: dict[str, float], deals: int, seed: int, seats: int = 2, game: str = "g"
 ) -> Iterator[MatchOutcome]:
-    """All lineups of players with these strengths (natural logarithms), in each seat of each deal once."""
+    """Matches of all lineups of players with these log-strengths, each player in each seat of each deal once."""
     rng = np.random.default_rng(seed)
     for lineup in combinations(strengths, seats):
         for deal in range(deals):
@@ -49,14 +49,14 @@ def tournament(
 
 
 def rated(outcomes: Sequence[MatchOutcome], players: Sequence[str], samples: int = 200) -> Ratings:
-    """Ratings of one game."""
+    """Rates the players of one game."""
     game = compare(outcomes, players)
     weights = deal_weights(generator(0, "deals"), samples, len(game.deals))
     return rate(of_one_game(game, weights), generator(0, "prior"))
 
 
 def rated_jointly(games: Sequence[Sequence[MatchOutcome]], players: Sequence[str], samples: int = 200) -> Ratings:
-    """Ratings over several games."""
+    """Rates the players over several games of equal weight."""
     counted = [compare(outcomes, players) for outcomes in games]
     weights = [deal_weights(generator(0, "deals", i), samples, len(game.deals)) for i, game in enumerate(counted)]
     return rate(of_several(counted, weights), generator(0, "prior"))

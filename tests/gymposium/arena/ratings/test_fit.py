@@ -1,5 +1,5 @@
-"""The strengths that are found have the greatest likelihood: held against SciPy's optimizer, on a likelihood that is
-written out, every order of those that tie in equal part, and against choix."""
+"""Fitted strengths maximize the likelihood: compared with SciPy's optimizer on a likelihood that is written out with
+every order of tied players, and with choix."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ NAMES = ("a", "b", "c", "d", "e")
 
 
 def orders(outcome: MatchOutcome) -> list[tuple[int, ...]]:
-    """Every order from best to worst that the outcome leaves open."""
+    """All orders from best to worst that agree with the outcome."""
     by_worth = sorted(zip(outcome.utilities, outcome.players, strict=True), reverse=True)
     tiers = [[NAMES.index(name) for _, name in tier] for _, tier in groupby(by_worth, key=lambda one: one[0])]
     return [tuple(i for tier in chosen for i in tier) for chosen in product(*(permutations(tier) for tier in tiers))]
 
 
 def written_out(outcomes: Sequence[MatchOutcome], virtual: float) -> Floats:
-    """The greatest likelihood, with so much of a win of each against each."""
+    """Maximum-likelihood strengths, with `virtual` wins of each player against each other."""
 
     def loss(strengths: Floats) -> float:
         total = virtual * np.logaddexp(0.0, strengths[:, None] - strengths[None, :]).sum()

@@ -1,4 +1,4 @@
-"""Intervals hold what they promise, as far as a test has time to see; `benchmarks/ratings.py` looks closer."""
+"""Coverage of intervals, on few samples; `benchmarks/ratings.py` measures it on many."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_ratings_lie_in_their_intervals() -> None:
             if i:
                 lower = found.bounds[i] == "at most" or low[i] <= POINTS * strength
                 held.append(lower and (found.bounds[i] == "at least" or POINTS * strength <= high[i]))
-    assert np.mean(held) >= 0.88  # of 160, not all of them apart
+    assert np.mean(held) >= 0.88  # of 160 intervals, which are not independent
 
 
 def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
@@ -38,7 +38,7 @@ def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
 
 
 def test_cards_that_decide_alone_make_intervals_wide() -> None:
-    """All matches on a deal end alike, so there are as many results as deals, however many players share them."""
+    """All matches on a deal end alike, so there are only as many independent results as deals."""
     names = [f"p{i}" for i in range(6)]
     luck = np.random.default_rng(0).random(12) < 0.5
     same = [

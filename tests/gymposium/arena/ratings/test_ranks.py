@@ -1,4 +1,4 @@
-"""Places, groups and rings."""
+"""Ranks with their ranges, groups and cycles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What ratings promise: zero is random play, and neither the order of matches, nor seats, nor names, nor how often a
-game was played moves them; and what they say where nobody can know."""
+"""Properties of ratings: random play is 0; the order of matches, seats, names and the number of matches of a game do
+not matter; and bounds replace ratings that the data do not determine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_names_say_nothing(outcomes: list[MatchOutcome], names: list[str]) -> No
 
 
 def test_no_ladder_is_pressed_together() -> None:
-    """A virtual draw for each pairing, instead of each player, would make 1,300 points of these 3,000."""
+    """A virtual draw for each pairing, instead of each player, would leave 1,300 of these 3,000 points."""
     ladder = [f"rung {i}" for i in range(11)]
     matches = []
     for (i, lower), (j, upper) in combinations(enumerate(ladder), 2):
@@ -82,7 +82,7 @@ def test_who_never_lost_is_above_nobody_knows_how_far() -> None:
     for found in (few, many):
         assert found.bounds == ("interval", "at least")
     low_of_few, low_of_many = (float(interval(found.samples)[0][1]) for found in (few, many))
-    # 40 groups won leave a chance of 1 in 20 to a player who loses 7 % of them
+    # a player who loses 7 % of groups wins 40 of 40 with a probability of 1 in 20
     assert 0.0 < low_of_few < low_of_many
     assert 350 < low_of_many < 550
 
@@ -94,7 +94,7 @@ def test_who_never_won_is_below_and_those_above_are_known_among_themselves() -> 
     )
     assert found.bounds == ("at most", "interval", "at least", "at least")
     low, high = interval(found.samples[:, 3] - found.samples[:, 2])
-    assert 0.0 < low < 174 < high < 350  # e to 1
+    assert 0.0 < low < 174 < high < 350  # odds of e to 1
 
 
 def test_who_met_nobody_that_is_joined_to_random_is_not_rated() -> None:
@@ -117,7 +117,7 @@ def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[
     first, again = rated_jointly([outcomes, other], NAMES), rated_jointly([outcomes, twice], NAMES)
     assert again.values == pytest.approx(first.values, abs=1e-6)
     alone = rated(outcomes + other, NAMES).values - rated(outcomes + twice, NAMES).values
-    assert np.abs(alone).max() > 5  # where each match counts alike it does
+    assert np.abs(alone).max() > 5  # with equal weights of all matches it does
 
 
 def test_the_joint_board_lies_between_its_games(outcomes: list[MatchOutcome]) -> None:

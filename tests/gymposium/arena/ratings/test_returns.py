@@ -1,4 +1,4 @@
-"""Mean returns, compared on the deals that players share."""
+"""Mean returns, which are compared on shared deals."""
 
 from __future__ import annotations
 

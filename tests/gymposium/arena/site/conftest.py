@@ -1,4 +1,4 @@
-"""A small board, played and rated once, and its site."""
+"""Fixtures: a small board, played and rated once, and its site."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ name = "blackjack"
 
 @pytest.fixture(scope="session")
 def plugin() -> Iterator[Path]:
-    """The players of `hostile_players.py`, known while tests here run."""
+    """Loads the players of `hostile_players.py` for the tests in this folder."""
     before = set(host().opponents)
     host().load_file(PLUGIN)
     yield PLUGIN
@@ -53,7 +53,7 @@ def plugin() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The board, with its results. One player was entered under a name of its own."""
+    """The board with its results. One submitted player has a label."""
     board = Board.begin(tmp_path_factory.mktemp("rated") / "board", parse_suite(SUITE))
     board.add("mcts-10", 9, ["tic_tac_toe"], label="Searcher <i>Ten</i>", by="Somebody", made="2026-01-02")
     assert run_tournament(board, 1, [plugin]).complete
@@ -63,7 +63,7 @@ def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def site(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its site. Tests look at it and leave it as it is."""
+    """The site of the board, which no test changes."""
     out = tmp_path_factory.mktemp("sites") / "site"
     build(Board(rated), out, replays=2)
     return out
@@ -71,6 +71,6 @@ def site(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def board(rated: Path, tmp_path: Path) -> Board:
-    """A copy of the board for a test of its own."""
+    """A copy of the board that a test may change."""
     shutil.copytree(rated, tmp_path / "board")
     return Board(tmp_path / "board")

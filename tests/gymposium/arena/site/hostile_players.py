@@ -1,4 +1,4 @@
-"""A one-file plugin for tests: a player whose name and replies try to run, to escape and to turn text around."""
+"""A one-file plugin for tests: a player with scripts, escapes and direction marks in its name and replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPLY = "</pre><script>document.title='owned'</script>\x1b[31m\u202e<img src=x o
 
 
 class Hostile:
-    """Says the first legal move; in some matches, at its first turn, `REPLY`, or something that is cut off."""
+    """Plays the first legal move. In some matches it begins with `REPLY` or with a reply that is cut off."""
 
     reader, style = READERS["move"], "full"
 

@@ -1,4 +1,4 @@
-"""Building: the same bytes from the same board, nothing from elsewhere, nothing written over."""
+"""Building sites: equal bytes from equal boards, no files from elsewhere, no other folder replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawings: marks stand where their figures are."""
+"""Charts: the positions of marks agree with their figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> N
     span = max(figure for figure, _ in marks) - min(figure for figure, _ in marks)
     for one, here in marks:
         for other, there in marks:
-            assert here <= there or one > other - 1e-4 * (span + abs(one))  # a tick's text has six digits
+            assert here <= there or one > other - 1e-4 * (span + abs(one))  # the text of a tick has six digits
 
 
 def test_the_unknown_end_is_open_and_zero_is_marked() -> None:

@@ -1,4 +1,4 @@
-"""Which matches get a page: those that tell most."""
+"""The choice of matches with pages: the most informative come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The site as people see it, from a disk, in a real browser."""
+"""The site in a real browser, opened from disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .hostile_players import HOSTILE
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_reads_without_scripts_on_a_desk_and_on_a_phone(look: Any, site: Path, dark: bool) -> None:
-    """Every kind of page: nothing is wider than the screen, and the styles are there."""
+    """Every kind of page fits the width of the screen and has its styles."""
     kinds = ["index.html", "how.html", "data.html", "players.html", f"players/{slug(HOSTILE)}.html"]
     kinds += ["games/tic_tac_toe.html", "games/coin_game.html", "pairings/random--mcts-5.html"]
     page = look.at((site / "index.html").as_uri(), width=390, height=844, dark=dark, scripts=False)

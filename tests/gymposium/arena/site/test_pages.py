@@ -1,4 +1,4 @@
-"""What stands on the pages of a site, read as files: figures, links, and nothing that runs."""
+"""The pages of a site, read as files: figures, links, and no scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .hostile_players import HOSTILE
 
 @dataclass
 class Seen(HTMLParser):
-    """What a page is made of."""
+    """The links, ids, scripts, event handlers and text of a page."""
 
     links: list[str] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
@@ -75,7 +75,7 @@ def results(rated: Path) -> Results:
 
 
 def test_every_link_leads_somewhere_inside(site: Path, pages: dict[Path, Seen]) -> None:
-    """To a file that is there, and to a place in it that is there; and every page can be reached."""
+    """Every link leads to an existing file and id, and every page can be reached."""
     reached = {site / "index.html"}
     for file, seen in pages.items():
         for link in seen.links:
@@ -143,7 +143,7 @@ def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_throu
     shown = plain(page.text)
     assert "2 match groups, from the side of random 0 seat 0" in shown
     assert "2 of 4 matches have a page, including 2 of" in shown
-    # of three seats: with greedy, and with the hostile one
+    # with three seats: lineups with greedy and with the hostile player
     assert "12 match groups" not in shown
     assert "4 match groups, from the side of random" in shown
     assert "with greedy" in shown
@@ -188,7 +188,7 @@ def test_what_is_on_the_board_is_on_the_site(site: Path, rated: Path) -> None:
 
 
 def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
-    """A ring, a player whom no results join with the others, one that never lost, and lines that are no records."""
+    """A cycle, a player without a rating, a player that never lost, and lines that are not records."""
     told = json.loads((board.path / "results.json").read_text())
     best, second, *_, last = told["joint"]["standings"]
     best |= {"bound": "at least", "low": 123.0, "high": None}

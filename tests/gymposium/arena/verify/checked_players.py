@@ -1,4 +1,4 @@
-"""A one-file plugin for tests: a player with weights in a file, one whose word is all there is, and some that fail."""
+"""A one-file plugin for tests: a player with weights in a file, an attested player, and players that fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymposium.reading import READERS
 
 
 class Weighted:
-    """Plays by the number in a file."""
+    """Plays legal moves chosen by the number in a file."""
 
     reader, style, repeats = READERS["move"], "compact", "quickly"
 
@@ -32,7 +32,7 @@ class Weighted:
 
 
 class Secret:
-    """Never plays the same match twice, and does not say that it does."""
+    """Plays at random without its seed, and does not declare that it can be asked again."""
 
     name, reader, style = "secret", READERS["move"], "compact"
 
@@ -41,7 +41,7 @@ class Secret:
 
 
 class Failing:
-    """Fails in the first deal."""
+    """Fails in the matches of the first deal, in the way given by its name."""
 
     reader, style, repeats = READERS["move"], "compact", "quickly"
 

@@ -1,4 +1,4 @@
-"""A small board, played once; each test tampers with a copy."""
+"""Fixtures: a small board, played once, and copies to tamper with."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ name = "kuhn_poker"
 
 @pytest.fixture(scope="session")
 def plugin() -> Iterator[Path]:
-    """The players of `checked_players.py`, known while tests here run."""
+    """Loads the players of `checked_players.py` for the tests in this folder."""
     before = set(host().opponents)
     host().load_file(PLUGIN)
     yield PLUGIN
@@ -42,7 +42,7 @@ def plugin() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def played(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The board as it was played and rated: three own players and two that were entered."""
+    """The board as played and rated, with three own players and two submissions."""
     folder = tmp_path_factory.mktemp("played")
     (folder / "weights.json").write_text("3")
     board = Board.begin(folder / "board", parse_suite(SUITE))

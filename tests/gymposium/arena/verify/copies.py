@@ -1,4 +1,4 @@
-"""Copies of a board, to tamper with."""
+"""Copies of a board to tamper with."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Copy:
         return Board(self.path)
 
     def verify(self, **how: Any) -> BoardVerification:
-        """Everything, and every search in every match."""
+        """Verify everything, with every search in every match."""
         return verify_board(self.board, **{"sample": 99, "seed": 1, **how})
 
     def found(self, **how: Any) -> list[Finding]:
         return self.verify(**how).findings
 
     def lineup(self, game: str, *players: str) -> Lineup:
-        """Where these meet; players by the beginning of their names."""
+        """The lineup of a game with these players, given by the beginnings of their names."""
         planned = lineups(self.board.suite, self.board.entries())
         [found] = [
             one
@@ -41,11 +41,11 @@ class Copy:
         return found
 
     def file(self, game: str, *players: str) -> Path:
-        """Their matches."""
+        """The match file of that lineup."""
         return self.board.matches_file(self.lineup(game, *players))
 
     def edit(self, file: Path, change: Callable[[dict[str, Any]], object], line: int = 0) -> None:
-        """Change a line of JSON, or a file of it."""
+        """Change one line of a JSONL file, or a JSON file."""
         if file.suffix == ".json":
             data = json.loads(file.read_text())
             change(data)
@@ -58,14 +58,14 @@ class Copy:
         file.write_text("\n".join(lines) + "\n")
 
     def lines(self, file: Path, change: Callable[[list[str]], object]) -> None:
-        """Change which lines a file has."""
+        """Change the list of lines of a file."""
         found = file.read_text().splitlines()
         change(found)
         file.write_text("".join(f"{line}\n" for line in found))
 
 
 def put(*path: Any) -> Callable[[dict[str, Any]], None]:
-    """Writes the last of these where the others lead."""
+    """A change that writes the last argument at the path of keys given by the others."""
     *way, last, value = path
 
     def change(data: Any) -> None:

@@ -1,4 +1,4 @@
-"""Tampering with which matches there are, with results, suite and entries: each kind is found."""
+"""Verification finds tampering with the set of matches, the results, the suite and the entries."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_entry_that_was_changed_is_found_by_its_digest(change: Any, copy: Cop
 
 
 def seal(copy: Copy, slug: str, **change: Any) -> None:
-    """Change an entry and give it the digest that belongs to it."""
+    """Change an entry and give it the right digest."""
     file = copy.board.entry_file(slug)
     file.write_text(read_entry(file).model_copy(update=change).sealed().text())
 
@@ -182,7 +182,7 @@ def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> No
 
 @contextmanager
 def weights(copy: Copy) -> Iterator[tuple[Entry, Path]]:
-    """The entry with weights, and their file, which is as it was afterwards."""
+    """The entry with weights, and the weights' file, which is restored afterwards."""
     [entry] = [one for one in copy.board.entries() if one.player.startswith("weighted:")]
     file = Path(entry.player.removeprefix("weighted:"))
     before = file.read_text()
@@ -314,7 +314,7 @@ def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:
 def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
     copy: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An entry of random play that names a file of this machine."""
+    """An entry of random play names a file of this machine."""
     (tmp_path / "mine").write_text("secret")
     revision = read_entry(copy.board.entry_file("random")).revision
     seal(copy, "random", revision=revision.model_copy(update={"files": {str(tmp_path / "mine"): "sha256:0"}}))

@@ -1,4 +1,4 @@
-"""A board as it was played agrees; whatever is changed in one of its records is found, and named where it stands."""
+"""Verification accepts a board as played, and finds every change of a record at its place."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_where_a_finding_says_it_is_there_it_is(copy: Copy) -> None:
 
 
 def test_chance_is_drawn_again(copy: Copy) -> None:
-    """The same cards, dealt the other way round: everything else would be legal."""
+    """The same cards dealt in another order, which would be legal."""
     file = copy.file("kuhn_poker", "random", "mcts-5")
     copy.edit(file, lambda data: data["events"].insert(0, data["events"].pop(1)))
     [finding] = copy.found(only="mcts-5")
@@ -107,8 +107,7 @@ MOVES = ["a1", "b2", "bet", "pass", "move", "illegal"]
 @given(data=st.data())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_change_of_a_record_is_overlooked(data: st.DataObject, played: Path, tmp_path: Path) -> None:
-    """Any leaf of any record of players whose moves follow from their seeds, but for the versions, which say what was
-    there."""
+    """Any leaf of any record of players whose moves follow from their seeds, except the versions of software."""
     shutil.rmtree(tmp_path / "board", ignore_errors=True)
     shutil.copytree(played, tmp_path / "board")
     copy = Copy(tmp_path / "board")
@@ -127,6 +126,6 @@ def test_no_change_of_a_record_is_overlooked(data: st.DataObject, played: Path, 
 
 
 def leaves(data: Any) -> list[tuple[Any, ...]]:
-    """The ways to all that is neither a list nor an object."""
+    """The paths of keys to all values that are neither lists nor objects."""
     inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else None
     return [()] if inside is None else [(key, *way) for key, below in inside for way in leaves(below)]

@@ -1,4 +1,4 @@
-"""Records that agree with themselves: what is forged in them is found by asking again whoever can be asked."""
+"""Forged records that are consistent: verification finds them by asking players again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .copies import Copy
 
 
 class Liar:
-    """In another's name: another move at its first turn in a match."""
+    """A player with another's name that plays another move at its first turn of each match."""
 
     def __init__(self, player: Player) -> None:
         self._player, self.name, self.reader, self.style = player, player.name, player.reader, player.style
@@ -40,7 +40,7 @@ class Liar:
 
 
 class Saboteur(Guard):
-    """Instead of the second answer of somebody, a failure."""
+    """A guard that replaces the second answer of a player by a failure."""
 
     def __init__(self, name: str, failure: Answer) -> None:
         self._name, self._failure = name, failure
@@ -51,8 +51,8 @@ class Saboteur(Guard):
 
 
 def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = "-", failure: Answer = None) -> str:
-    """Play a lineup's first match again with somebody who is not what it is called, and put that in its place. Where it
-    stands."""
+    """Replace a lineup's first match by one with a player that is not what it is called. Returns the place of the
+    record as findings name it."""
     lineup = copy.lineup(game, *players)
     job = jobs(lineup, [make_player(name) for name in lineup.players])[0]
     job = replace(job, players=[Liar(one) if one.name.startswith(liar) else one for one in job.players])
@@ -132,7 +132,7 @@ def test_a_failure_of_a_search_is_looked_at_in_every_match(copy: Copy) -> None:
 
 
 def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> None:
-    """Of players that raise, hang, or take their process down, each alone at blackjack."""
+    """Players that raise, hang, or end their process, each alone at blackjack."""
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]
     head = f'name = "failing"\ngroups = 2\nwatchdog = 1.0\nplayers = {json.dumps(names)}\n'
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))

@@ -1,4 +1,4 @@
-"""A one-file plugin for tests: players that crash, hang, die and cheat, each in some matches."""
+"""A one-file plugin for tests: players that crash, hang, die or give bad replies in some matches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANDOM = make_player("random")
 
 
 class Odd:
-    """Plays at random; in every third deal, at its second turn, it does what it is named for."""
+    """Plays at random, but fails in every third deal at its second turn in the way given by its name."""
 
     reader, style = READERS["move"], "compact"
 
@@ -33,7 +33,7 @@ class Odd:
             return reply
         match self.name.removeprefix("odd-"):
             case "waits":
-                with open(os.environ["ODD_CALL"], "w", encoding="utf-8") as call:  # a FIFO: whoever reads it knows
+                with open(os.environ["ODD_CALL"], "w", encoding="utf-8") as call:  # a FIFO, which the test reads
                     call.write("asked")
                 time.sleep(3600)
             case "raises":

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard rate`: a board's ratings on the terminal and in its directory."""
+"""`gymposium leaderboard rate`: ratings on the terminal and in the board's directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard run`: tournaments that go on whatever players do, and come out the same however they went."""
+"""`gymposium leaderboard run`: tournaments continue after failures of players, and interruptions change no file."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def write_suite(folder: Path, *players: str, groups: int = 2, watchdog: float = 
 
 
 def files(board: Path) -> dict[str, bytes]:
-    """All that a board holds."""
+    """The files of a board with their bytes."""
     return {str(file.relative_to(board)): file.read_bytes() for file in sorted(board.rglob("*")) if file.is_file()}
 
 
 def matches(board: Path) -> dict[str, Record]:
-    """The finished matches by id; each must replay."""
+    """The finished matches by id, each of which must replay as recorded."""
     found = {}
     for file in board.glob("entries/*/matches/*/*.jsonl"):
         for _, record in read_records(file):
@@ -56,7 +56,7 @@ def matches(board: Path) -> dict[str, Record]:
 
 
 def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(gymposium: Any, tmp_path: Path) -> None:
-    """Deals 0 and 3 are spoilt."""
+    """The odd players fail in deals 0 and 3."""
     odd = ["raises", "illegal", "malformed", "dies", "hangs"]
     suite = write_suite(tmp_path, "random", *(f"odd-{what}" for what in odd), groups=2, watchdog=3.0)
     suite_text = Path(suite).read_text().replace('[[games]]\nname = "leduc_poker"\n', "")
@@ -132,7 +132,7 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
     left = sorted((tmp_path / "killed").glob("entries/*/matches/*/*.jsonl"))
     assert 0 < sum(len(file.read_bytes().splitlines()) for file in left) < 72
     torn = next(file for file in left if file.stat().st_size)
-    torn.write_bytes(torn.read_bytes()[:-20])  # as where the kill fell into a line
+    torn.write_bytes(torn.read_bytes()[:-20])  # as if the process was killed while it wrote a line
     again = gymposium("leaderboard", "run", "--out", "killed", "--jobs", "2")
     assert again.returncode == 0, again.stderr
     assert "72 of 72 matches" in again.stdout
@@ -156,10 +156,10 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "ODD_CALL": str(call)},
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore it
     ) as process:
         assert call.read_text() in {"asked", "askedasked"}  # by one worker or by both
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
         _, said = process.communicate()
     assert process.returncode == 130
     assert f"gymposium --plugin {ODD} leaderboard run --out b\n" in said

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard verify`: what it says of a board, to people and to programs, and how it ends."""
+"""`gymposium leaderboard verify`: its output as text and JSON, and its exit codes."""
 
 from __future__ import annotations
 
