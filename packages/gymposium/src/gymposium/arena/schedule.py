@@ -27,8 +27,7 @@ from gymposium.streams import stream
 class Lineup:
     """Players who meet in a game. Their matches are in one file, in the folder of the last player's entry."""
 
-    suite: str
-    """The name of the suite."""
+    suite: Suite
     game: SuiteGame
     players: tuple[str, ...]
     """The players in the order of their entries; one player if it plays alone."""
@@ -38,13 +37,11 @@ class Lineup:
     """The seed of the last player's entry."""
     rotations: int
     """Number of matches in a group."""
-    on_illegal: str
-    """The failure policy, as text."""
 
     @property
     def id(self) -> str:
         """The lineup's id, with which the ids of its matches begin: `quick/tic_tac_toe/random--mcts-25`."""
-        return f"{self.suite}/{slug(self.game.name)}/{joint_slug(self.slugs)}"
+        return f"{self.suite.name}/{slug(self.game.name)}/{joint_slug(self.slugs)}"
 
     @property
     def matches(self) -> int:
@@ -65,7 +62,7 @@ def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
             for opponents in _opponents(number, entry, entry.seed, loaded, game.lineups):
                 table = [*(playing[index] for index in opponents), entry]
                 texts, slugs = tuple(one.player for one in table), tuple(one.slug for one in table)
-                planned.append(Lineup(suite.name, game, texts, slugs, entry.seed, rotations, suite.on_illegal))
+                planned.append(Lineup(suite, game, texts, slugs, entry.seed, rotations))
     return planned
 
 
@@ -111,7 +108,7 @@ def jobs(lineup: Lineup, players: Sequence[Player]) -> list[MatchJob]:
         if player.name != text:
             raise BadOption(f"The player {text!r} calls itself {player.name!r}: write it so.")
     opening = lineup.game.opening if all(map(is_deterministic, players)) else 0
-    policy = FailurePolicy.parse(lineup.on_illegal)
+    policy = FailurePolicy.parse(lineup.suite.on_illegal)
 
     def seed(name: str, *key: str | int) -> int:
         return stream(lineup.seed, name, lineup.game.name, *key).getrandbits(48)

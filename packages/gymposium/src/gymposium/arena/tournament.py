@@ -60,17 +60,11 @@ def run_tournament(
             if entry.seed is None:
                 board.write_entry(entry.model_copy(update={"seed": secrets.randbits(48)}))
         entries = {entry.player: entry for entry in board.entries()}
-        suite, planned = board.suite, lineups(board.suite, [*entries.values()])
+        planned = lineups(board.suite, [*entries.values()])
         state = Tournament(sum(lineup.matches for lineup in planned))
         finished: dict[str, int] = {}
         tasks = [
-            Task(
-                lineup,
-                [entries[player] for player in lineup.players],
-                board.matches_file(lineup),
-                suite.at_once,
-                suite.watchdog,
-            )
+            Task(lineup, [entries[player] for player in lineup.players], board.matches_file(lineup))
             for lineup in reversed(planned)  # players are usually listed from weak to strong: start the slowest first
         ]
         for lineup, message in play_tasks(tasks, workers, plugins):

@@ -43,10 +43,6 @@ class Task:
     """The entries of the lineup's players, in order."""
     file: Path
     """The file of the lineup's matches."""
-    at_once: int
-    """Number of matches in a batch."""
-    watchdog: float
-    """Time limit of an answer, in seconds."""
     careful: frozenset[int] = frozenset()
     """Numbers of the batches in which a player did not answer or ended the process. Their matches are played one by
     one, to find the ask at which it happened."""
@@ -150,8 +146,9 @@ def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> Non
 def _parts(task: Task, planned: Sequence[MatchJob], finished: set[str]) -> Iterator[tuple[int, bool, list[MatchJob]]]:
     """The batches of missing matches, as number, whether careful, and jobs. Their bounds do not depend on where an
     earlier run was stopped. In careful batches each match is a part of its own."""
-    for batch, start in enumerate(range(0, len(planned), task.at_once)):
-        missing = [job for job in planned[start : start + task.at_once] if job.id not in finished]
+    at_once = task.lineup.suite.at_once
+    for batch, start in enumerate(range(0, len(planned), at_once)):
+        missing = [job for job in planned[start : start + at_once] if job.id not in finished]
         careful = batch in task.careful
         for part in ([job] for job in missing) if careful else [missing] if missing else []:
             yield batch, careful, part
@@ -163,10 +160,11 @@ class SupervisedGuard(Guard):
 
     def __init__(self, task: Task, batch: int, careful: bool, supervisor: Connection) -> None:
         self._task, self._batch, self._careful, self._supervisor = task, batch, careful, supervisor
+        self._seconds = task.lineup.suite.watchdog
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         if not self._careful:
-            self._supervisor.send(PlayerAsked(self._task.watchdog * min(len(asks), _PATIENCE), self._batch, None))
+            self._supervisor.send(PlayerAsked(self._seconds * min(len(asks), _PATIENCE), self._batch, None))
             answers = super().answers(player, asks, watchdog)
             self._supervisor.send(PlayerAnswered())
             return answers
@@ -177,7 +175,7 @@ class SupervisedGuard(Guard):
         if which in self._task.verdicts:
             how = self._task.verdicts[which]
             return None if how is None else PlayerFailure(how, own=True)
-        self._supervisor.send(PlayerAsked(self._task.watchdog, self._batch, which))
+        self._supervisor.send(PlayerAsked(self._seconds, self._batch, which))
         [answer] = super().answers(player, [ask])
         self._supervisor.send(PlayerAnswered())
         return answer

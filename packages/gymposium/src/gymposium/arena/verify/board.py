@@ -64,7 +64,6 @@ def verify_board(
             {entry.player: entry for entry in entries if entry.player in lineup.players},
             board.path,
             board.matches_file(lineup),
-            board.suite.at_once,
             {"slowly": sample, "up_to_rounding": rerun},
             secrets.randbits(48) if seed is None else seed,
         )
@@ -98,7 +97,7 @@ def verify_board(
         chosen = stream(check.seed, "claims", check.lineup.id).sample(claims, min(sample, len(claims)))
         total.on_its_word.update(player for match, seat, player in claims if (match, seat, player) not in chosen)
         for match, seat, _ in chosen:
-            if how := check_claim(check, match, seat, board.suite.watchdog, plugins):
+            if how := check_claim(check, match, seat, plugins):
                 verification.add([Finding("reply", f"{check.where} (match {match})", how)])
     verification.matches, verification.broken = total.matches, total.broken
     verification.players = [_player(entry, total) for entry in entries]

@@ -34,8 +34,6 @@ class LineupCheck:
     """The directory of the board."""
     file: Path
     """The file of its matches."""
-    at_once: int
-    """Number of matches replayed side by side."""
     samples: Mapping[Repeats, int]
     """Number of matches in which players are asked again that repeat `slowly` or `up_to_rounding`."""
     seed: int
@@ -87,7 +85,7 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
     again = _AskedAgain(check, pool, [*planned])
     scripts = AskingScripts({name: Script(record) for name, (_, record) in matches.items()})
     ready = (replace(planned[name], players=again.seats(planned[name])) for name in matches)
-    for played in play(ready, at_once=check.at_once, guard=scripts):
+    for played in play(ready, at_once=check.lineup.suite.at_once, guard=scripts):
         where, record = matches[played.job.id]
         if why := difference(record, Record.of(played)):
             result.findings.append(Finding("record", where, why))

@@ -27,7 +27,7 @@ _ASKED = "asked"
 """Message: the player is being asked now."""
 
 
-def check_claim(check: LineupCheck, match: str, seat: int, seconds: float, plugins: Sequence[Path]) -> str | None:
+def check_claim(check: LineupCheck, match: str, seat: int, plugins: Sequence[Path]) -> str | None:
     """Ask a player again at the decision at which it is said to have failed. Returns the difference as a sentence, or
     None if the player fails again in any way."""
     ours, theirs = _SPAWN.Pipe()
@@ -37,7 +37,7 @@ def check_claim(check: LineupCheck, match: str, seat: int, seconds: float, plugi
     try:
         if (before := _received(ours)) != _ASKED:
             return before
-        return _received(ours) if ours.poll(seconds) else None
+        return _received(ours) if ours.poll(check.lineup.suite.watchdog) else None
     finally:
         process.kill()
         process.join()
