@@ -52,8 +52,8 @@ def _digest(record: Record) -> str:
     If nothing in a match is random but its opening, matches with equal events are the same match played again.
     Otherwise they are two random samples that happen to be equal and both count, since dropping one would underweight
     likely outcomes. A record that occurs twice always counts once."""
-    drawn = record.opening == 0 or any(event.seat == CHANCE for event in record.events)
-    inputs = repr((record.id if drawn else "", record.events, record.ending.seat))
+    random = record.opening == 0 or any(event.seat == CHANCE for event in record.events)
+    inputs = repr((record.id if random else "", record.events, record.ending.seat))
     return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -76,7 +76,10 @@ def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evide
     more than two count as comparisons of all pairs in them. All games must have the same players in the same order."""
     points = np.sum([EACH_GAME * _shares(game.points.sum(axis=0)) for game in games], axis=0)
     pairs_drawn = np.sum(
-        [EACH_GAME * _shares(np.tensordot(drawn, game.points, 1)) for game, drawn in zip(games, weights, strict=True)],
+        [
+            EACH_GAME * _shares(np.tensordot(weight, game.points, 1))
+            for game, weight in zip(games, weights, strict=True)
+        ],
         axis=0,
     )
     samples, n, _ = pairs_drawn.shape
