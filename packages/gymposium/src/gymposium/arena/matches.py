@@ -5,38 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from gymposium.lines import LineWriter
 from gymposium.records import FORMAT, Record
 
 
-class MatchesFile:
+class MatchesFile(LineWriter):
     """The record file of one lineup, open for one worker; other workers wait until it is closed.
 
     Opening it removes an incomplete last line, which a killed worker leaves behind, so that its match is played
     again."""
 
     def __init__(self, path: Path) -> None:
-        # wait: a worker of a killed tournament may still be writing
-        self._lines = LineWriter(path, wait=True)
-        self.torn = self._lines.torn
-        """True if an incomplete last line was removed."""
+        super().__init__(path, wait=True)  # a worker of a killed tournament may still be writing
         self.finished = set(_finished(path))
         """Ids of the matches that have a result; those that broke off have none."""
 
     def append(self, records: Iterable[Record]) -> None:
         """Append all of these records in one write."""
-        self._lines.write(*(record.line() for record in records))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lines.close()
+        self.write(*(record.line() for record in records))
 
 
 def _finished(path: Path) -> Iterable[str]:

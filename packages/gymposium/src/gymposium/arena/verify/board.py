@@ -100,7 +100,20 @@ def verify_board(
             if how := check_claim(check, match, seat, plugins):
                 verification.add([Finding("reply", f"{check.where} (match {match})", how)])
     verification.matches, verification.broken = total.matches, total.broken
-    verification.players = [_player(entry, total) for entry in entries]
+    verification.players = [
+        PlayerVerified(
+            entry.player,
+            entry.label,
+            entry.slug,
+            entry.repeats,
+            replies=total.replies[entry.player],
+            asked=total.asked[entry.player],
+            same=total.same[entry.player],
+            on_its_word=total.on_its_word[entry.player],
+            why_not=total.why_not.get(entry.player, ""),
+        )
+        for entry in entries
+    ]
     verification.notes += [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
     verification.notes += [
         f"{count} matches were played with {versions}, which its player was entered with."
@@ -157,21 +170,6 @@ def _check(check: LineupCheck) -> Checked:
 def _players() -> PlayerPool:
     """The players of a worker process."""
     return PlayerPool()
-
-
-def _player(entry: Entry, total: Checked) -> PlayerVerified:
-    name = entry.player
-    return PlayerVerified(
-        name,
-        entry.label,
-        entry.slug,
-        entry.repeats,
-        replies=total.replies[name],
-        asked=total.asked[name],
-        same=total.same[name],
-        on_its_word=total.on_its_word[name],
-        why_not=total.why_not.get(name, ""),
-    )
 
 
 def _attested(entries: Sequence[Entry]) -> list[Finding]:
