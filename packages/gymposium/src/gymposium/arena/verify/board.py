@@ -10,7 +10,6 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
 
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
@@ -19,7 +18,7 @@ from gymposium.arena.schedule import lineups
 from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.files import check_files
-from gymposium.arena.verify.findings import BoardVerification, Finding, PlayerVerified
+from gymposium.arena.verify.findings import BoardVerification, Finding, PlayerVerified, ResultsState
 from gymposium.arena.verify.lineup import Checked, LineupCheck, check_lineup
 from gymposium.arena.verify.no_answer_claims import check_claim
 from gymposium.arena.verify.player_pool import PlayerPool
@@ -30,8 +29,6 @@ from gymposium.streams import stream
 
 SAMPLE = 8
 """Default number of matches of each lineup in which players that search are asked again."""
-
-T = TypeVar("T")
 
 
 def verify_board(
@@ -74,7 +71,7 @@ def verify_board(
     verification.add(findings)
     workforce = _Workforce(workers, plugins)
     try:
-        results = workforce.begin(check_results, board) if only is None else None
+        results = workforce.begin_results(board) if only is None else None
         checked: dict[int, Checked] = {}
         for number, one in workforce.check(checks):
             checked[number] = one
@@ -135,9 +132,9 @@ class _Workforce:
             context = get_context("spawn")  # forking a process with threads, or with torch, is not safe
             self._pool = ProcessPoolExecutor(workers, context, _begin, ([*plugins],))
 
-    def begin(self, work: Callable[[Board], T], board: Board) -> Callable[[], T]:
-        """Start some work. The returned function waits for its result."""
-        return partial(work, board) if self._pool is None else self._pool.submit(work, board).result
+    def begin_results(self, board: Board) -> Callable[[], tuple[ResultsState, list[Finding]]]:
+        """Start to check the results. The returned function waits until that is done."""
+        return partial(check_results, board) if self._pool is None else self._pool.submit(check_results, board).result
 
     def check(self, checks: Sequence[LineupCheck]) -> Iterator[tuple[int, Checked]]:
         """Verify lineups and yield each result with the lineup's index as soon as it is there."""
