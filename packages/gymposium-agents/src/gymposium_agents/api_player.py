@@ -1,16 +1,14 @@
 """The player `api:MODEL`: a language model behind a chat service, for evaluation and as an opponent.
 
-Messages go out and text comes in. Its traces hold no tokens, so nothing can be trained on them.
+It sends messages and receives text. Its traces hold no tokens, so they cannot be trained on.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
@@ -24,30 +22,56 @@ from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 from gymposium_agents.futures import results, then
-from gymposium_agents.settings import PlayerSettings, boolean, number, parse_options, text, whole
+from gymposium_agents.settings import PlayerSettings, parse_options, typed_options
 from gymposium_agents.tokens import Message, Sampling
 
 DEFAULTS = PlayerSettings(style="full", max_tokens=1024)
-"""How a model is asked that was not trained on our prompts and may think before it answers."""
+"""Default settings, for a model that was not trained on gymposium's prompts and may think before it answers."""
 
 
 @dataclass(slots=True)
 class ChatTurn:
-    """What was said in one decision."""
+    """The trace of one decision of a model behind a chat engine."""
 
     messages: Sequence[Message]
-    """What the model read."""
+    """The messages that the model read."""
     completion: ChatCompletion
+    """Its answer."""
+
+
+@dataclass(slots=True)
+class ChatTotals:
+    """Totals over the answers of a chat engine."""
+
+    answers: int = 0
+    """Number of answers, including those that could not be used."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    """Answers whose tokens the service did not count; the totals and the cost leave them out."""
+    cost: float | None = None
+    """In the currency of the engine's prices; None without prices."""
+
+    def add(self, completion: ChatCompletion) -> None:
+        """Count one more answer."""
+        self.answers += 1
+        self.uncounted += completion.prompt_tokens is None or completion.completion_tokens is None
+        self.prompt_tokens += completion.prompt_tokens or 0
+        self.completion_tokens += completion.completion_tokens or 0
+        if completion.cost is not None:
+            self.cost = (self.cost or 0.0) + completion.cost
 
 
 class ApiPlayer:
-    """Plays by a chat engine. Sampling is keyed by match, seat and turn, as far as the service keeps to its seed. Few
-    do, and what they run today may be another model tomorrow: its replies stand on the word of who let it play."""
+    """A player whose replies come from a chat engine.
+
+    Sampling is keyed by match, seat and turn, as far as the service follows its seed. Few services do, and a service
+    may run another model under the same name later, so a run cannot be expected to repeat."""
 
     def __init__(
         self, name: str, engine: ChatEngine, settings: PlayerSettings = DEFAULTS, service: ApiSettings | None = None
     ) -> None:
-        """`service` says how the engine reaches a model, where it does."""
+        """`service` describes the service that the engine asks; None for an engine without one."""
         self.name = name
         self.service = service
         self.engine = engine
@@ -55,11 +79,11 @@ class ApiPlayer:
         self.reader: Reader = reader(settings.reply)
         self.context = context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
-        self._sums: Counter[str] = Counter()
-        self._cost = 0.0
+        self._totals = ChatTotals()
+        self._without_room = 0
 
     def identity(self) -> Identity:
-        """The model, the address of its service, and how its replies are sampled. Keys are no part of it."""
+        """The model, the address of its service, and the settings of its sampling. Keys are not part of it."""
         facts = {} if self.service is None else {"model": self.service.model, "base_url": self.service.base_url}
         own = self.service is not None and self.service.own_temperature
         decoding = {
@@ -73,7 +97,7 @@ class ApiPlayer:
         return results([self.submit(ask) for ask in asks])
 
     def submit(self, ask: Ask) -> Future[Reply]:
-        """Begin the reply to one ask. To cancel the future gives up the request."""
+        """Begin the reply to one ask. Cancelling the future cancels the request."""
         past: list[Exchange] = ask.memory.setdefault("exchanges", [])
         now = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
         messages = self.context.messages(past, now)
@@ -84,10 +108,10 @@ class ApiPlayer:
             try:
                 completion = asked.result()
             except PromptTooLong:
-                self._sums["without room"] += 1
+                self._without_room += 1
                 return Reply("", "context")
-            self._count(completion)
-            past.append(Exchange(now.first, now.later, completion.text))
+            self._totals.add(completion)
+            past.append(replace(now, reply=completion.text))
             usage = Usage(
                 completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began, completion.cost
             )
@@ -96,42 +120,30 @@ class ApiPlayer:
         return then(self.engine.submit(messages, self.sampling, seed), answered)
 
     def remarks(self) -> list[str]:
-        """Tokens and cost so far, and what the engine has to say."""
-        sums = self._sums
-        said = []
-        if sums["replies"]:
-            cost = f", cost {self._cost:.4f}" if sums["priced"] else ""
-            said.append(f"{sums['replies']} replies, {sums['prompt']} tokens in and {sums['completion']} out{cost}.")
-        if sums["without room"]:
-            said.append(out_of_context(sums["without room"], "what the service lets it read"))
-        remarks = getattr(self.engine, "remarks", None)
-        return [*said, *(() if remarks is None else remarks())]
-
-    def _count(self, completion: ChatCompletion) -> None:
-        self._sums["replies"] += 1
-        self._sums["prompt"] += completion.prompt_tokens or 0
-        self._sums["completion"] += completion.completion_tokens or 0
-        if completion.cost is not None:
-            self._sums["priced"] += 1
-            self._cost += completion.cost
+        """Tokens and cost so far, and the remarks of the engine."""
+        totals = self._totals
+        remarks = []
+        if totals.answers:
+            cost = "" if totals.cost is None else f", cost {totals.cost:.4f}"
+            tokens = f"{totals.prompt_tokens} tokens in and {totals.completion_tokens} out"
+            remarks.append(f"{totals.answers} replies, {tokens}{cost}.")
+        if self._without_room:
+            remarks.append(out_of_context(self._without_room, "what the service lets it read"))
+        return remarks + remarks_of(self.engine)
 
 
-_READ: Mapping[str, Callable[[str, str], Any]] = {
-    "base_url": text,
-    "key": text,
-    "prices": lambda name, value: Prices.parse(value),
-    "rpm": whole,
-    "at_once": whole,
-    "timeout": number,
-    "retries": whole,
-    "seed": boolean,
-}
-"""The options that say how the service is reached, each with how it is read; those of `PlayerSettings` say how the
-model is asked."""
+def remarks_of(engine: ChatEngine) -> list[str]:
+    """The remarks of a chat engine; empty for an engine that makes none."""
+    remarks = getattr(engine, "remarks", None)
+    return [] if remarks is None else remarks()
+
+
+_SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed")
+"""The options that set fields of `ApiSettings`; the others set fields of `PlayerSettings`."""
 
 
 def api_player(model: str, options: str | None = None) -> ApiPlayer:
-    """The player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for what cannot be read,
+    """The player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for options that cannot be read,
     `MissingExtra` without the openai library."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
@@ -140,12 +152,14 @@ def api_player(model: str, options: str | None = None) -> ApiPlayer:
     return ApiPlayer(name, OpenAIChatEngine(service), settings, service)
 
 
-def read_options(model: str, given: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
-    """How the service is reached, and how the model is asked."""
-    own_temperature = given.get("temperature") == "default"
-    if "thinking" in given:
-        raise BadOption("thinking= is for models that run here; how much a model behind a service thinks, it says.")
-    asked = {name: value for name, value in given.items() if not (name == "temperature" and own_temperature)}
-    settings = DEFAULTS.with_options(asked, others=_READ)
-    reached = {name: read(name, given[name]) for name, read in _READ.items() if name in given}
-    return ApiSettings(model, own_temperature=own_temperature, **reached), settings
+def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
+    """The settings of the service, and those of the player. Raises as `api_player` does."""
+    if "thinking" in options:
+        raise BadOption("thinking= is for models in this process; a service decides itself how much its model thinks.")
+    own_temperature = options.get("temperature") == "default"
+    others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
+    settings = DEFAULTS.with_options(options, others=others)
+    service = typed_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
+    if "prices" in service:
+        service["prices"] = Prices.parse(service["prices"])
+    return ApiSettings(model, own_temperature=own_temperature, **service), settings

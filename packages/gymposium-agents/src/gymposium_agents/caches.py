@@ -1,5 +1,7 @@
-"""Key-value caches with room: a new token's keys and values are written behind the others, where transformers'
-`DynamicCache` copies everything for each token. For sampling only: no gradient flows through what is written over.
+"""Key-value caches with preallocated memory, for sampling.
+
+The keys and values of a new token are written behind the others; transformers' `DynamicCache` copies the whole cache
+for each token. Gradients do not flow through these caches, because memory is written in place.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 
 class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
-    """One layer's keys and values, [B, heads, T, size], at the beginning of memory that holds `room` tokens more."""
+    """The keys and values of one layer, [B, heads, T, size], in memory that has room for `room` more tokens."""
 
     def __init__(self, room: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -23,9 +25,9 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         place, more = self.get_seq_length(), key_states.shape[2]
         if not self.is_initialized or place + more > self._memory[0].shape[2]:
-            known: tuple[Any, Any] = (self.keys, self.values)
+            before: tuple[Any, Any] = (self.keys, self.values)
             self.hold(
-                [known if place else (key_states[:, :, :0], value_states[:, :, :0])], [0], room=max(more, self.room)
+                [before if place else (key_states[:, :, :0], value_states[:, :, :0])], [0], room=max(more, self.room)
             )
         for memory, states in zip(self._memory, (key_states, value_states), strict=True):
             memory[:, :, place : place + more] = states
@@ -38,18 +40,19 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     def hold(
         self, parts: Sequence[tuple[Any, Any]], gaps: Sequence[int], *, room: int, rows: int | None = None
     ) -> None:
-        """Take the keys and values of several parts of a batch, each behind a gap of padding; with `rows`, of one row
-        that is repeated so often."""
-        key, value = parts[0]
+        """Copy the keys and values of several parts of a batch, each behind a gap of padding. With `rows` there is one
+        part of one row, which is repeated that many times."""
+        first = parts[0]
+        key = first[0]
         length, batch = gaps[0] + key.shape[2], rows or sum(len(keys) for keys, _ in parts)
         self.dtype, self.device, self.is_initialized = key.dtype, key.device, True
-        self._memory = tuple(one.new_empty(batch, one.shape[1], length + room, one.shape[3]) for one in (key, value))
+        self._memory = tuple(part.new_empty(batch, part.shape[1], length + room, part.shape[3]) for part in first)
         for memory, states in zip(self._memory, zip(*parts, strict=True), strict=True):
             row = 0
-            for gap, one in zip(gaps, states, strict=True):
-                below = rows or row + len(one)
-                memory[row:below, :, :gap] = 0.0  # masked, but a weight of 0 times what is not a number is not 0
-                memory[row:below, :, gap:length] = one
+            for gap, part in zip(gaps, states, strict=True):
+                below = rows or row + len(part)
+                memory[row:below, :, :gap] = 0.0  # masked, but an attention weight of 0 times NaN is NaN
+                memory[row:below, :, gap:length] = part
                 row = below
         self._show(length)
 
@@ -60,25 +63,17 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
 
 
 def roomy(room: int) -> Cache:
-    """An empty cache."""
+    """An empty cache whose memory grows by at least `room` tokens."""
     return Cache(layer_class_to_replicate=partial(RoomyLayer, room))  # type: ignore[arg-type]
 
 
-def repeated(cache: Cache, rows: int, room: int) -> Cache:
-    """A batch of `rows` that all stand where a batch of one does."""
-    return _of([cache], [0], room, rows)
-
-
-def stacked(caches: Sequence[Cache], gaps: Sequence[int], room: int) -> Cache:
-    """One batch of several, each behind a gap of padding."""
-    return _of(caches, gaps, room, None)
-
-
-def _of(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None) -> Cache:
-    made = []
-    everything: list[Any] = [cache.layers for cache in caches]
-    for layers in zip(*everything, strict=True):
+def stacked(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None = None) -> Cache:
+    """One cache for the rows of several, each behind a gap of padding, with room for `room` more tokens. With `rows`
+    there is one cache of one row, which is repeated that many times."""
+    made: list[Any] = []
+    parts: list[Any] = [cache.layers for cache in caches]
+    for layers in zip(*parts, strict=True):
         layer = RoomyLayer(room)
-        layer.hold([(one.keys, one.values) for one in layers], gaps, room=room, rows=rows)
+        layer.hold([(part.keys, part.values) for part in layers], gaps, room=room, rows=rows)
         made.append(layer)
-    return Cache(layers=list(made))
+    return Cache(layers=made)

@@ -1,7 +1,7 @@
-"""What one seat's model was told and said in one match, and the prompt that this makes of its next turn.
+"""The conversation of one seat in one match, and the prompt of its next turn.
 
-It lives in `Ask.memory`: each seat has its own, and it ends with the match. What a model thought is nowhere else but
-here and in the trace of its turn.
+A conversation is kept in `Ask.memory`: each seat has its own, and it ends with the match. A model's thoughts are kept
+only here and in the trace of its turn.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ class Conversation:
     """The turns of one seat so far."""
 
     past: list[Exchange] = field(default_factory=list)
+    """The exchanges so far, each with its reply."""
     last: TurnTokens | None = None
-    """The tokens of the newest turn; what grows, grows from there."""
+    """The tokens of the newest turn, with which the next prompt begins if the history grows."""
 
     @classmethod
     def of(cls, ask: Ask) -> Conversation:
-        """The conversation that this ask goes on with."""
+        """The conversation of the ask's seat so far; a new one at its first turn."""
         kept = ask.memory.get(_NAME)
         return kept if isinstance(kept, cls) else cls()
 
-    def keep(self, ask: Ask, said: Exchange, tokens: TurnTokens) -> None:
-        """Remember a turn."""
-        self.past.append(said)
+    def keep(self, ask: Ask, exchange: Exchange, tokens: TurnTokens) -> None:
+        """Add a turn, and keep the conversation in the seat's memory."""
+        self.past.append(exchange)
         self.last = tokens
         ask.memory[_NAME] = self
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """How conversations become prompts: a chat template and what of the past is shown in it."""
+    """The conversion of conversations to prompts: a chat template and a context."""
 
     chat: Chat
     context: Context
@@ -52,11 +53,12 @@ class Dialogue:
         return self.context.grows and self.chat.grows
 
     def prompt(self, conversation: Conversation, now: Exchange) -> Tokens:
-        """The ids of the next prompt, reply opened. Nothing that was sampled is tokenized again where history grows."""
+        """The ids of the next prompt, with the reply opened. If history grows, sampled tokens are kept as they are and
+        not tokenized again."""
         if self.grows and conversation.last is not None:
             prompt, sampled = conversation.last.prompt, conversation.last.completion.ids
             return (*prompt, *sampled, *self.chat.more(now.later, ended=sampled[-1:] == (self.chat.end,)))
         messages = self.context.messages(conversation.past, now)
         if len(messages) == 1:
-            return self.chat.prompt(messages[0]["content"])  # cached: many matches begin alike
+            return self.chat.prompt(messages[0]["content"])  # cached, because many matches begin alike
         return self.chat.conversation(messages)

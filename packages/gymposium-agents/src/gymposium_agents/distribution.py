@@ -1,10 +1,10 @@
-"""How likely a language model plays each legal move, computed or estimated.
+"""The probability with which a language model plays each legal move, computed or estimated.
 
-Computed: a move's score is the log-probability of its canonical reply, end of turn included, at the playing
-temperature. The *legal-restricted* policy is the softmax of the scores over the legal moves, and the *legal mass* is
-the sum of their exponentials: the share of all replies that are the canonical one of a legal move. What is missing
-from 1 is illegal or unreadable, or says a legal move in another way (other white space, another tokenization). Only
-near 1 is the legal-restricted policy the agent as it plays.
+To compute it, each move is scored: its score is the log-probability of its canonical reply, end of turn included, at
+the playing temperature. The *legal-restricted* policy is the softmax of the scores over the legal moves. The *legal
+mass* is the sum of their exponentials: the probability that a reply is the canonical one of a legal move. The other
+replies are illegal, unreadable, or name a legal move in another way (other white space, another tokenization). The
+legal-restricted policy is the agent as it plays only if the legal mass is near 1.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 Tokens = tuple[int, ...]
 
 AT_ONCE = 4096
-"""Replies that an estimate asks the engine for in one call: each request has a generator of its own."""
+"""Largest number of replies that an estimate requests in one call of the engine. Each request holds a random
+generator."""
 
 
 class PromptedModel(Protocol):
-    """The parts of a language-model player that decide how likely it plays each move."""
+    """The parts of a language-model player that decide its move probabilities."""
 
     name: str
     engine: TokenEngine
@@ -49,20 +50,19 @@ class PromptedModel(Protocol):
 
 
 def may_think(player: PromptedModel) -> bool:
-    """Whether the player may write something before its move, so that one move has many replies."""
+    """Whether the player may write thoughts before its move, so that many replies lead to one move."""
     return isinstance(player.reader, TagsReader) or player.chat.thinking
 
 
 def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveDistribution]:
-    """The distribution at each ask from the log-probabilities of the canonical replies, from one call of the engine.
-    Nothing is remembered of the asks. A reply that is longer than the player's `max_tokens`, or than the context leaves
-    room for, cannot be given and counts as impossible.
+    """The distribution at each ask, from the log-probabilities of the canonical replies in one call of the engine. The
+    player's memory is not changed. A reply with more tokens than `max_tokens` or the context allow has probability 0.
 
-    At temperature 0 the most likely reply decides: its move has probability 1 and the legal mass is 1, or, where it
-    plays none, all are 0.
+    At temperature 0 the most likely reply decides: its move has probability 1 and the legal mass is 1. If that reply
+    is no legal move, all of them are 0.
 
-    Raises `GymposiumError` where a game lists no moves, a prompt leaves no room for a reply, every legal reply is too
-    long, or what the player reads depends on a past that the ask does not have."""
+    Raises `GymposiumError` if a game lists no moves, a prompt leaves no room for a reply, every legal reply is too
+    long, or the player reads past turns that the ask does not have."""
     legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
     if player.sampling.temperature == 0.0:
         requests = [
@@ -76,13 +76,14 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
         ]
     replies = {move: player.chat.reply(player.reader.answer(move)) for move in set().union(*legal)}
     pairs = [
-        [(prompt, replies[move]) for move in _that_fit(player, ask, prompt, moves, replies)]
+        (prompt, replies[move])
         for ask, prompt, moves in zip(asks, prompts, legal, strict=True)
+        for move in _moves_that_fit(player, ask, prompt, moves, replies)
     ]
-    together = [*dict.fromkeys(pair for theirs in pairs for pair in theirs)]
+    distinct = [*dict.fromkeys(pairs)]
     temperature, policy = player.sampling.temperature, player.policy
-    scored = player.engine.score(together, temperature=temperature, policy=policy) if together else []
-    scores = dict(zip(together, map(math.fsum, scored), strict=True))
+    scored = player.engine.score(distinct, temperature=temperature, policy=policy) if distinct else []
+    scores = dict(zip(distinct, map(math.fsum, scored), strict=True))
     return [
         _of_scores(moves, [scores.get((prompt, replies[move])) for move in moves])
         for prompt, moves in zip(prompts, legal, strict=True)
@@ -90,24 +91,24 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
 
 
 def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
-    """The distribution at each ask counted from so many replies, each read as the driver reads it: for a player that
-    may think first. Nothing is remembered of the asks; the samples follow from the match's seed, the seat and the turn,
-    and are not those that it plays.
+    """The distribution at each ask, counted over `samples` replies that are read as the driver reads them. It is for a
+    player that may think first. The player's memory is not changed. The samples follow from the match's seed, the seat
+    and the turn; they are drawn from another stream than the replies that are played.
 
-    Raises `GymposiumError` where a game lists no moves, a prompt leaves no room for a reply, or what the player reads
-    depends on a past that the ask does not have."""
+    Raises `GymposiumError` if a game lists no moves, a prompt leaves no room for a reply, or the player reads past
+    turns that the ask does not have."""
     if samples < 1:
         raise GymposiumError(f"samples={samples}: an estimate needs at least one reply.")
     legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
 
-    def wanted() -> Iterator[tuple[int, TokenRequest]]:
+    def requests() -> Iterator[tuple[int, TokenRequest]]:
         for i, (ask, prompt) in enumerate(zip(asks, prompts, strict=True)):
             for sample in range(samples):
                 rng = stream(ask.seed, "distribution", ask.seat, ask.turn, sample)
                 yield i, TokenRequest(prompt, rng, player.policy)
 
     counts: list[Counter[str | None]] = [Counter() for _ in asks]
-    waiting = wanted()
+    waiting = requests()
     while part := [*islice(waiting, AT_ONCE)]:
         completions = player.engine.generate([request for _, request in part], player.sampling)
         for (i, _), completion in zip(part, completions, strict=True):
@@ -116,31 +117,31 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
 
 
 def _legal(ask: Ask) -> list[str]:
-    moves = ask.legal_moves
-    if moves is None:
+    if ask.legal_moves is None:
         raise GymposiumError(f"{ask.game.name} takes free text: it has no legal moves to spread a probability over.")
-    return moves
+    return ask.legal_moves
 
 
 def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
     if ask.turn > 0 and player.context.remembers and not Conversation.of(ask).past:
         raise GymposiumError(
-            f"{player.name} reads what was said before (context={player.context.name}), so what it does depends on "
-            f"more than the position, and this ask comes without the turns before it. Take context=state."
+            f"{player.name} reads past turns (context={player.context.name}), so its moves depend on more than the "
+            f"position, and this ask does not have the turns before it. Take context=state."
         )
     prompt = player.prompt(ask)
     if len(prompt) >= player.engine.context:
         raise GymposiumError(
-            f"The prompt has {len(prompt)} tokens and the model reads {player.engine.context} with its reply: no room "
-            f"to answer. Use a shorter context (context=state), the compact prompt or another model."
+            f"The prompt has {len(prompt)} tokens, and the model takes {player.engine.context} for prompt and reply, "
+            f"so there is no room for a reply. Use a shorter context (context=state), the compact prompt or another "
+            f"model."
         )
     return prompt
 
 
-def _that_fit(
+def _moves_that_fit(
     player: PromptedModel, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
 ) -> list[str]:
-    """The moves whose replies the player has room for."""
+    """The moves whose replies have no more tokens than the player may write."""
     room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
     fit = [move for move in moves if len(replies[move]) <= room]
     if not fit:
@@ -159,7 +160,7 @@ def _move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None
 
 
 def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
-    """From the log-probability of each move's reply, None where it cannot be given."""
+    """The distribution from the log-probability of each move's reply; None stands for an impossible reply."""
     highest = max(score for score in scores if score is not None)
     weights = [0.0 if score is None else math.exp(score - highest) for score in scores]
     total = math.fsum(weights)
@@ -169,6 +170,7 @@ def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution
 
 
 def _of_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
+    """The distribution from the number of replies for each move; None stands for replies that are no legal move."""
     legal = sum(counts[move] for move in moves)
     probabilities = tuple(counts[move] / legal if legal else 0.0 for move in moves)
     return MoveDistribution(tuple(moves), probabilities, legal / counts.total(), samples)

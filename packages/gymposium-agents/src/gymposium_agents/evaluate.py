@@ -18,15 +18,16 @@ from gymposium.seating import seated_jobs
 
 @dataclass(slots=True)
 class Evaluation:
-    """How one player did against one opponent."""
+    """The scores of one player against one opponent."""
 
     overall: Score
+    """The score over all matches."""
     by_seat: list[Score]
-    """The same matches by the seat that the player had in them."""
+    """The scores over the matches in which the player had seat 0, 1, …"""
 
     @classmethod
     def of(cls, game: Game) -> Evaluation:
-        """Without a match yet."""
+        """An evaluation in `game` with no match yet."""
         return cls(Score(), [Score() for _ in range(game.seats)])
 
     def add(self, played: MatchResult, seat: int) -> None:
@@ -35,17 +36,17 @@ class Evaluation:
         self.by_seat[seat].add(played, seat)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
-        """The same of a match of this game that was recorded."""
+        """Count a recorded match of `game` in which the player had `seat`."""
         self.overall.add_record(record, game, seat)
         self.by_seat[seat].add_record(record, game, seat)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain data: the scores overall, and under `seats` those of each seat."""
+        """The evaluation as plain data: the overall score, and under `seats` the score of each seat."""
         return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat]}
 
 
 def check_share(matches: int, game: Game) -> None:
-    """Raises `BadOption` where the seats cannot share so many matches evenly."""
+    """Raises `BadOption` if the seats of `game` cannot share the matches evenly."""
     if matches % game.seats:
         raise BadOption(
             f"{matches} matches cannot be shared evenly by {game.seats} seats; take a multiple of {game.seats}."
@@ -65,11 +66,11 @@ def evaluate(
     schedule: Schedule = "rounds",
     each: Callable[[MatchResult], object] = lambda played: None,
 ) -> Evaluation:
-    """How `player` does in `matches` against `opponent`, who takes all other seats (None: the game has one
-    seat). The player takes the seats in turn; the matches of one round over the seats share their deal.
-    `each` is called with every match as it ends; match ids begin with `tag`.
+    """Play `matches` of `player` against `opponent`, who takes all other seats (None in a game with one seat), and
+    count them. The player takes the seats in turn; the matches of one round over the seats share their deal. `each` is
+    called with every finished match. Match ids begin with `tag`.
 
-    Raises `BadOption` where the seats cannot share the matches evenly, or the opponent is missing."""
+    Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing."""
     seat_of: dict[str, int] = {}
 
     def jobs() -> Iterator[MatchJob]:
@@ -94,8 +95,8 @@ def contest(
     on_illegal: FailurePolicy = FORFEIT,
     first: int = 0,
 ) -> Iterator[tuple[MatchJob, int]]:
-    """The matches of an evaluation, each with the seat that the player has in it. `first` is the number of the first
-    one in the plan of the run. Raises as `evaluate` does."""
+    """The matches of an evaluation, each with the player's seat in it. `first` is the number of the first match in the
+    plan of the run. Raises `BadOption` as `evaluate` does."""
     check_share(matches, game)
     players = contestants(player, opponent, game)
     for job, order in seated_jobs(

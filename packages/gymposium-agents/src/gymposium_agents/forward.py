@@ -1,12 +1,12 @@
-"""Forward passes that do shared work once: the prefix that prompts share, then each distinct prompt, then
-what is added to it.
+"""Forward passes that run shared tokens once: first the common prefix of a batch's prompts, then each distinct prompt,
+then the tokens behind it.
 
-Games ask many seats the same thing (the rules always, the empty board in every match), so most of a
-batch's prompt tokens repeat. Nothing is approximated: a shared prefix has one key-value cache, which is
-expanded or selected, and gradients flow through both. Prompts are left-padded behind the shared prefix.
+Many prompts of games repeat most of their tokens: the rules are always the same, the empty board is in every match.
+Nothing is approximated: the shared prefix has one key-value cache, which is expanded or selected, and gradients flow
+through both. Prompts are left-padded behind the shared prefix.
 
-Padding may stand in the middle of a row, so sliding windows are counted in positions, not in places of the cache:
-past the window's size we hand the model masks of our own, and the cache keeps what the window has left behind.
+Padding may stand in the middle of a row, so sliding windows are counted in positions, not in places of the cache: for
+sequences longer than the window the model gets masks from `gymposium_agents.windows`, and the cache keeps all tokens.
 """
 
 from __future__ import annotations
@@ -20,37 +20,38 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 from transformers.cache_utils import Cache, DynamicCache
 
-from gymposium_agents.caches import repeated, roomy, stacked
+from gymposium_agents.caches import roomy, stacked
 from gymposium_agents.windows import sliding, windowed
 
 Tokens = tuple[int, ...]
 
 WORTH_A_PASS = 32
-"""Tokens that must be saved for a forward pass of its own over what a batch's prompts share."""
+"""Smallest number of saved tokens for which the common prefix of a batch gets a separate forward pass."""
 
 
 @dataclass(slots=True)
 class Prefilled:
-    """A batch of B sequences under way."""
+    """A batch of B sequences whose tokens are in a cache."""
 
     logits: Tensor
-    """[B, V], float32: what comes next."""
+    """Logits of the next token, [B, V], float32."""
     cache: Cache
+    """Keys and values of the T cached positions."""
     mask: Tensor
-    """[B, T], 1 where a cached position is a token, 0 where it is padding."""
+    """Mask of the cached positions, [B, T]: 1 at tokens, 0 at padding."""
 
 
 Fill = Callable[[Any, Sequence[Tokens], int, int], tuple[Prefilled, dict[Tokens, int]]]
-"""Runs distinct prompts through a model, padded with a token, with room for so many tokens to come; says in which row
-each prompt stands."""
+"""A function that runs distinct prompts through a model: (model, prompts, padding id, room for further tokens). Returns
+the batch, and the row of each prompt."""
 
 
 def prefill(
     model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, room: int | None = None
 ) -> Prefilled:
-    """Run B distinct prompts; what they all begin with is run once. `prefix` holds the keys and values of tokens
-    that they all begin with, as a batch of one; it is used up. With `room` for so many tokens to come the batch grows
-    faster, and takes no gradients."""
+    """Run B distinct prompts; their common prefix is run once. `prefix` is an optional cache of one row with the keys
+    and values of tokens with which all prompts begin; it must not be used afterwards. With `room`, memory for that many
+    further tokens is preallocated, so that the batch grows faster; it has no gradients then."""
     device = model.device
     cache: Cache = DynamicCache() if prefix is None else prefix
     known = cache.get_seq_length()
@@ -60,7 +61,7 @@ def prefill(
         known = shared
     rest = max(len(p) for p in prompts) - known
     if known and room is not None:
-        cache = repeated(cache, len(prompts), rest + room)
+        cache = stacked([cache], [0], rest + room, rows=len(prompts))
     elif room is not None:
         cache = roomy(room)
     elif known:
@@ -73,8 +74,8 @@ def prefill(
 
 
 def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
-    """One batch of several, left-padded, their rows in order, with room for so many tokens more. The parts are used
-    up."""
+    """One batch with the rows of several, in order and left-padded, with room for `room` more tokens. The parts must
+    not be used afterwards."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.mask.shape[1] for part in parts)
@@ -85,10 +86,10 @@ def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
 
 
 def extend(model: Any, batch: Prefilled, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
-    """Add `tokens` [C, K] (1 in `real` where they are no padding, which stands on the right) to the C
-    sequences that `parents` selects. Returns what follows each of them, [C, K, V] float32, and leaves
-    the batch standing behind them."""
-    if list(parents) != list(range(len(batch.mask))):  # all as they stand: nothing need be copied
+    """Append `tokens` [C, K] to the C sequences of `batch` that `parents` selects; `real` [C, K] is 1 at tokens and 0
+    at padding, which is on the right. Returns the logits behind each token, [C, K, V] float32. The batch then holds the
+    C longer sequences."""
+    if list(parents) != list(range(len(batch.mask))):  # else nothing needs to be copied
         chosen = torch.tensor(parents, device=tokens.device)
         batch.cache.batch_select_indices(chosen)
         batch.mask = batch.mask[chosen]
@@ -99,10 +100,10 @@ def extend(model: Any, batch: Prefilled, parents: Sequence[int], tokens: Tensor,
 
 
 def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
-    """Run `ids` [B, K] behind what `cache` holds. `mask` [B, T] covers both (None: no padding). Returns float32
-    logits [B, `keep`, V] behind the last tokens.
+    """Run `ids` [B, K] behind the tokens in `cache`. `mask` [B, T] covers both; None means no padding. Returns float32
+    logits [B, `keep`, V] behind the last `keep` tokens.
 
-    Raises `GymposiumError` for a model whose layers keep something else than keys and values."""
+    Raises `GymposiumError` for a model whose layers cache anything else than keys and values."""
     place, length = cache.get_seq_length(), ids.shape[1]
     if mask is None:
         positions = torch.arange(place, place + length, device=ids.device)[None]
@@ -111,8 +112,8 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
     layers = sliding(model)
     attention: Any = mask
     if layers is not None and place + length > layers.window:
-        whole = ids.new_ones(len(ids), place + length) if mask is None else mask
-        attention = windowed(model, layers, whole, length)
+        everything = ids.new_ones(len(ids), place + length) if mask is None else mask
+        attention = windowed(model, layers, everything, length)
     out = model(
         input_ids=ids,
         attention_mask=attention,
@@ -126,15 +127,15 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
 
 
 def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[Prefilled, dict[Tokens, int]]:
-    """The plainest `Fill`: all in one batch, in order, and open to gradients."""
+    """The simplest `Fill`: all prompts in one batch, in order, with gradients."""
     return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
 
 
 def completion_logits(
     model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Teacher forcing for C distinct (prompt, completion) pairs: logits [C, L, V] that predict each
-    completion token, the tokens [C, L], and a mask [C, L] that is 1 on real ones."""
+    """Teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
+    completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
     length = max(len(completion) for _, completion in pairs)
     batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
     device = batch.logits.device
@@ -153,8 +154,9 @@ def completion_logits(
 
 
 def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None) -> Iterator[list[int]]:
-    """Indices of distinct pairs in chunks of at most `budget` padded tokens, and `predicted` of them in completions
-    (and at least one pair). Pairs with equal prompts, and prompts with long common beginnings, stand together."""
+    """Indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens, of which at most
+    `predicted` (by default `budget`) are in completions; a chunk has at least one pair. Pairs with equal prompts, and
+    prompts with long common prefixes, are in one chunk as far as possible."""
     most = budget if predicted is None else predicted
     order = sorted(range(len(pairs)), key=lambda i: pairs[i])
     chunk: list[int] = []
@@ -175,10 +177,7 @@ def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int 
 
 
 def shared_length(prompts: Sequence[Tokens]) -> int:
-    """How many tokens all prompts begin with, at most all but the last of the shortest."""
+    """The length of the common prefix of all prompts, without the last token of the shortest prompt."""
     first, last = min(prompts), max(prompts)
-    most = min(len(p) for p in prompts) - 1
-    for i in range(most):
-        if first[i] != last[i]:
-            return i
-    return most
+    most = min(map(len, prompts)) - 1
+    return next((i for i in range(most) if first[i] != last[i]), most)

@@ -1,4 +1,4 @@
-"""Futures of answers that come from elsewhere: waited for together, and made into something else as they come."""
+"""Helpers for futures: convert the result of one, wait for several."""
 
 from __future__ import annotations
 
@@ -11,27 +11,25 @@ R = TypeVar("R")
 
 
 def then(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """What `make` makes of a future that is done, or raises, in the thread in which it was done. To cancel it is to
-    cancel that future too."""
+    """A future of what `make` returns or raises for `future`. `make` is called when `future` is done, in the thread
+    that completes it. Cancelling the returned future cancels `future` as well."""
     made: Future[R] = Future()
 
-    def done(first: Future[T]) -> None:
+    def done(completed: Future[T]) -> None:
         if not made.set_running_or_notify_cancel():
-            return  # nobody waits for it any more
+            return  # it was cancelled
         try:
-            result = make(first)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to whoever waits
+            made.set_result(make(completed))
+        except BaseException as error:  # noqa: BLE001 - every error is passed on to the caller of result()
             made.set_exception(error)
-        else:
-            made.set_result(result)
 
-    made.add_done_callback(lambda given: future.cancel() if given.cancelled() else None)
+    made.add_done_callback(lambda waiting: future.cancel() if waiting.cancelled() else None)
     future.add_done_callback(done)
     return made
 
 
 def results(futures: Sequence[Future[T]]) -> list[T]:
-    """The results in order; where one fails, the others are not waited for, and are cancelled."""
+    """The results of the futures, in order. If one fails, its error is raised and the others are cancelled."""
     try:
         wait(futures, return_when=FIRST_EXCEPTION)
         for future in futures:

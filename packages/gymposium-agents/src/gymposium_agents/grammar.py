@@ -1,7 +1,7 @@
 """The player written `lm:MODEL@ADAPTER?options`.
 
-Players of one model that is loaded in one way share an engine for as long as one of them lives. The engine holds each
-adapter under a name of its own, and the requests of a player name the policy that must answer.
+Players of one model that is loaded with equal settings share an engine, which lives as long as one of them. The engine
+holds each adapter under a unique name, and the requests of a player name the policy that must answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from threading import Lock
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
-from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.settings import NoSettings
@@ -23,7 +22,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 from gymposium_agents.engines.registry import engine_settings, engine_spec, make_engine
 from gymposium_agents.identity import Origin
-from gymposium_agents.loading import load_chat, player_directory, stop_tokens
+from gymposium_agents.loading import check_load, load_chat, player_directory, stop_tokens
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings, boolean, parse_options, typed_options
@@ -31,36 +30,37 @@ from gymposium_agents.sources import NO_TRUST, Trust
 from gymposium_agents.tokens import BASE, Policy
 
 _engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
-"""The engines of the players that live, by what they were made from."""
+"""The engines of living players, by the arguments of `player_engine`."""
 _making = Lock()
-"""Players that are made in several threads share one engine too."""
+"""Held while an engine is made, so that players of several threads share one."""
 TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
-"""Options of a player that say what its model's files may do (`Trust`), in order."""
+"""The options of a player that set the fields of `Trust`, in order."""
 
 
 def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
-    """The player written `lm:MODEL`, `lm:MODEL@ADAPTER` or either with options behind it.
+    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
 
-    `player.json` beside the adapter, or else beside the model, says how the model was trained to be asked; options
-    change that. Without both, the model gets the compact prompt and replies with the move. It is greedy by default.
+    `player.json` beside the adapter, or else beside the model, holds the settings with which the model was trained;
+    options change them. By default the model gets the compact prompt, replies with the move, and is greedy.
     `load=4bit` quantizes the model, `trust_remote_code=true` runs Python code that it brings, and `allow_pickle=true`
     reads pickled weights. `engine=URL` names a vLLM server of the same model, and `engine=NAME` any engine; the
     settings of that engine are options too.
 
-    Raises `GymposiumError` with what to do for options that do not exist or do not go together, and for a model or
-    adapter that is missing or not whole."""
-    given = parse_options(options)
+    Raises `GymposiumError`, which says what to do, for options that do not exist or do not go together, and for a model
+    or adapter that is missing or incomplete."""
+    values = parse_options(options)
     directory = _adapter_directory(adapter)
     places = [place for place in (directory, player_directory(model)) if place is not None]
-    spec, named = _engine(given.get("engine"))
+    spec, implied = _engine(values.get("engine"))
     kind = host().settings(spec)
     of_engine = [field.name for field in fields(kind)]
-    settings = PlayerSettings.beside(*places).with_options(given, others=("engine", "load", *TRUST_OPTIONS, *of_engine))
-    trust = Trust(*(boolean(name, given.get(name, "false")) for name in TRUST_OPTIONS))
-    load = _load(given.get("load"))
-    values = typed_options(kind, [item for item in given.items() if item[0] in of_engine])
+    others = ("engine", "load", *TRUST_OPTIONS, *of_engine)
+    settings = PlayerSettings.beside(*places).with_options(values, others=others)
+    trust = Trust(*(boolean(name, values.get(name, "false")) for name in TRUST_OPTIONS))
+    load = check_load(values.get("load"))
+    own = typed_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
     chat = load_chat(model, thinking=settings.thinking, trust=trust)
-    engine = player_engine(spec, model, chat, engine_settings(f"engine={spec.name}", spec, values | named), load, trust)
+    engine = player_engine(spec, model, chat, engine_settings(f"engine={spec.name}", spec, own | implied), load, trust)
     policy = BASE
     if adapter is not None and directory is not None:
         policy = policy_of(adapter, directory)
@@ -72,7 +72,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
 
 
 def in_process(model: str) -> HostingEngine:
-    """The engine of a model in this process, which all players of `lm:MODEL` share."""
+    """The engine of a model in this process, shared with all players of `lm:MODEL`."""
     return player_engine(engine_spec("own"), model, load_chat(model), NoSettings())
 
 
@@ -84,7 +84,7 @@ def player_engine(
     load: Literal["4bit"] | None = None,
     trust: Trust = NO_TRUST,
 ) -> HostingEngine:
-    """The engine of this kind for a model, shared by all who ask with equal arguments while it is in use and the files
+    """The engine of this kind for a model. Calls with equal arguments share one engine while it is in use and the files
     of the model are unchanged. Raises what the engine's factory raises."""
     key = (spec.name, _files(model), settings, load, trust)
     with _making:
@@ -96,21 +96,17 @@ def player_engine(
 
 
 def _engine(text: str | None) -> tuple[EngineSpec, dict[str, str]]:
-    """The engine that the option `engine` names, and the settings that follow from the option itself."""
+    """The engine that the option `engine` names, and the settings that follow from the option."""
     if text is not None and "://" in text:
         return engine_spec("vllm"), {"url": text}
     return engine_spec(text or "own"), {}
 
 
-def _load(text: str | None) -> Literal["4bit"] | None:
-    if text not in (None, "4bit"):
-        raise BadOption(f"load={text!r}: write 4bit, or leave it out.")
-    return None if text is None else "4bit"
-
-
 def policy_of(adapter: str, directory: Path) -> Policy:
-    """The name under which an adapter is hosted: its directory's, and a digest of its weights and config, so that two
-    adapters never share one and one adapter has the same everywhere."""
+    """The name under which an adapter is hosted: the name of its directory and a digest of its weights and config. Two
+    adapters never share a name, and an adapter has the same name everywhere.
+
+    Raises `GymposiumError` if the directory holds no adapter."""
     read_adapter(directory)
     digest = hashlib.sha256()
     for file in (CONFIG, WEIGHTS):
@@ -129,9 +125,9 @@ def _adapter_directory(adapter: str | None) -> Path | None:
 
 
 def _files(model: str) -> Hashable:
-    """A hub name, or a directory with the state of its files."""
+    """A key for a model's files: a hub name, or a directory with the state of its files."""
     directory = Path(model)
     if not directory.is_dir():
         return model
-    found = sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in directory.iterdir())
-    return str(directory.resolve()), tuple(found)
+    files = sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in directory.iterdir())
+    return str(directory.resolve()), tuple(files)

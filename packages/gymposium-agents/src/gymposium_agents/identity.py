@@ -1,4 +1,4 @@
-"""Who plays under `lm:MODEL@ADAPTER`: digests of all files that decide what it replies."""
+"""The identity of a player `lm:MODEL@ADAPTER`: digests of all files that decide its replies."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from gymposium.players.identity import Fact, file_digest
 from gymposium_agents.sources import NO_TRUST, PICKLES, Trust
 
 _DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
-"""Endings of weights, configs, tokenizers, chat templates and `player.json`. What else lies there, a README, say,
-decides nothing."""
+"""File name endings of weights, configs, tokenizers, chat templates and `player.json`. Other files, such as a README,
+do not change the replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a language-model player was made from, in the words of its own text."""
+    """The model, adapter and engine of a language-model player, as its text names them."""
 
     model: str
     adapter: str | None = None
     adapter_directory: Path | None = None
-    """Where the adapter's files lie."""
+    """The directory with the adapter's files."""
     load: str | None = None
-    """`4bit` where the weights are quantized as they are read."""
+    """`4bit` if the weights are quantized as they are read."""
     engine: str = "transformers"
-    """What samples its replies. The files of a server are not looked at."""
+    """The engine that samples the replies. The files of a server are not part of the identity."""
     trust: Trust = NO_TRUST
-    """What the model's files may do."""
+    """The uses of the model's files that are allowed besides reading them."""
 
     def files(self) -> dict[str, str]:
-        """The digest of each file, by the path that the text leads to: `runs/tiny/model.safetensors`."""
+        """The digest of each file that decides the replies, by its path below the model's or adapter's name:
+        `runs/tiny/model.safetensors`."""
         endings = (*_DECISIVE, *((".py",) if self.trust.remote_code else ()), *(PICKLES if self.trust.pickles else ()))
-        found = _digests(self.model, _directory(self.model), endings)
+        digests = _digests(self.model, _directory(self.model), endings)
         if self.adapter is not None:
-            found |= _digests(self.adapter, self.adapter_directory, _DECISIVE)
-        return found
+            digests |= _digests(self.adapter, self.adapter_directory, _DECISIVE)
+        return digests
 
     def facts(self) -> dict[str, Fact]:
-        """The rest."""
-        facts: dict[str, Fact] = {"model": self.model, "engine": self.engine}
-        named = {"adapter": self.adapter, "load": self.load}
-        return facts | {name: value for name, value in named.items() if value is not None} | self.trust.facts()
+        """The other facts of the identity: names, engine, quantization and trust."""
+        facts = {"model": self.model, "engine": self.engine, "adapter": self.adapter, "load": self.load}
+        return {name: value for name, value in facts.items() if value is not None} | self.trust.facts()
 
 
 def _directory(model: str) -> Path | None:
-    """Where a model's files lie: its directory, or the copy of what a hub name stands for; None where neither is
-    here."""
+    """The directory with a model's files: the model itself, or the cached copy of a hub name. None if there is
+    neither."""
     if Path(model).is_dir():
         return Path(model)
     config = try_to_load_from_cache(model, "config.json")

@@ -1,4 +1,4 @@
-"""Models and adapters from a directory or a hub name."""
+"""Loading of models, tokenizers and adapters from a directory or a hub name."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_
 from gymposium_agents.tokens import Policy
 
 _one_at_a_time = Lock()
-"""transformers loads no two models at once: what it sets for one holds for the other too, which lacks weights then."""
+"""Held while transformers loads a model: it sets global state for one model, with which another would lack weights."""
 
 
 @dataclass(slots=True)
 class LoadedModel:
-    """A model with its chat."""
+    """A model with its tokenizer and chat template."""
 
     model: Any
+    """The causal language model of transformers."""
     chat: Chat
+    """The tokenizer and chat template."""
     trust: Trust = NO_TRUST
-    """What its files may do, when they are read again."""
+    """The trust with which the files were read, for reading them again."""
 
     def engine(self, policy: Policy | None = None) -> TransformersEngine:
-        """An engine that samples from the model; `policy` names whose weights these are."""
+        """An engine that samples from the model; `policy` names the weights."""
         return TransformersEngine(self.model, stops=self.stops, pad=self.pad, policy=policy)
 
     @property
@@ -46,18 +48,20 @@ class LoadedModel:
 
     @property
     def pad(self) -> int:
+        """The id of padding. Padding is masked, so any id is correct."""
         pad = self.chat.tokenizer.pad_token_id
-        return int(pad) if pad is not None else self.chat.end  # padding is masked, any id will do
+        return self.chat.end if pad is None else int(pad)
 
     def save(self, directory: Path) -> None:
+        """Write model and tokenizer to a directory."""
         self.model.save_pretrained(directory)
         self.chat.tokenizer.save_pretrained(directory)
 
 
 def skeleton(name: str, trust: Trust = NO_TRUST) -> Any:
-    """A model without its weights, none of which are read: what its layers are called, and how large they are.
+    """The model with the names and shapes of its layers, but without weights; none are read.
 
-    Raises `GymposiumError` where there is no such model."""
+    Raises `GymposiumError` if there is no such model."""
     try:
         return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust)
     except (OSError, ValueError) as error:
@@ -65,9 +69,9 @@ def skeleton(name: str, trust: Trust = NO_TRUST) -> Any:
 
 
 def skeleton_of(architecture: Any, trust: Trust = NO_TRUST) -> Any:
-    """A model of an architecture, as transformers has it, without weights.
+    """The model of an architecture (a transformers config), without weights.
 
-    Raises `ValueError` for an architecture of which transformers has no causal language model."""
+    Raises `ValueError` if transformers has no causal language model of the architecture."""
     with torch.device("meta"):
         return AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
             architecture, trust_remote_code=trust.remote_code
@@ -75,8 +79,8 @@ def skeleton_of(architecture: Any, trust: Trust = NO_TRUST) -> Any:
 
 
 def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
-    """The architecture of a model, as transformers has it; None where it is not on this machine. The hub is not
-    asked."""
+    """The architecture of a model, as a transformers config, or None if the model is not on this machine. The hub is
+    not asked."""
     try:
         return AutoConfig.from_pretrained(name, trust_remote_code=trust.remote_code, local_files_only=True)
     except (OSError, ValueError):
@@ -84,10 +88,10 @@ def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
 
 
 def load_chat(name: str | Path, *, thinking: bool = False, trust: Trust = NO_TRUST) -> Chat:
-    """The tokenizer and chat template of a model, without its weights. `thinking` lets a model think first whose
-    template can.
+    """The tokenizer and chat template of a model, without its weights. With `thinking` the model thinks first, if its
+    template supports that.
 
-    Raises `GymposiumError` where there is no such model, and for a tokenizer without chat template or end of turn."""
+    Raises `GymposiumError` if there is no such model, and for a tokenizer without chat template or end of turn."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
     except (OSError, ValueError) as error:
@@ -96,30 +100,29 @@ def load_chat(name: str | Path, *, thinking: bool = False, trust: Trust = NO_TRU
 
 
 def player_directory(name: str) -> Path | None:
-    """Where the `player.json` of a model lies: its directory, or the hub's copy of it. None where a model on the hub
-    has none."""
+    """The directory with the `player.json` of a model: the model's own, or the cached copy of a hub name. None if a
+    model on the hub has none."""
     if Path(name).is_dir():
         return Path(name)
     try:
         return Path(hf_hub_download(name, PLAYER, local_files_only=on_this_machine_only(name))).parent
-    except EntryNotFoundError:  # on the hub, or among what was fetched while there is none to be asked
+    except EntryNotFoundError:  # raised by the hub, or by the local cache if the hub cannot be reached
         return None
     except (HFValidationError, HfHubHTTPError) as error:
         raise no_model(name, error) from error
 
 
 def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
-    """Tokens after which a model says nothing more: the chat's, and those that the model's own files name."""
+    """The tokens that end a reply: those of the chat template, and those that the model's own files name."""
     try:
         return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
-    except OSError:  # older models say it in config.json alone
+    except OSError:  # older models have no generation config, and name the tokens in config.json
         return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
 
 
 def _stops(chat: Chat, config: Any) -> frozenset[int]:
-    named = config.eos_token_id  # may name several
-    more = named if isinstance(named, list) else [] if named is None else [named]
-    return chat.stops | frozenset(map(int, more))
+    ids = config.eos_token_id  # None, an id, or a list of ids
+    return chat.stops.union(ids if isinstance(ids, list) else [] if ids is None else [int(ids)])
 
 
 def load_model(
@@ -132,24 +135,22 @@ def load_model(
 ) -> LoadedModel:
     """A causal language model and its tokenizer; with `adapter`, a LoRA on top of it. `name` is a directory or a hub
     name. Weights are loaded as `dtype`, by default float32 on a CPU and the checkpoint's own type on a GPU. With
-    `load="4bit"` the linear layers' weights are quantized as they are read, and compute in `dtype`, by default float32
-    on a CPU and bfloat16 on a GPU.
+    `load="4bit"` the weights of linear layers are quantized as they are read, and compute in `dtype`, by default
+    float32 on a CPU and bfloat16 on a GPU. `trust` says whether the model may bring code and pickles; both are refused
+    by default.
 
-    `trust` says whether the model may bring code and pickles, which are refused otherwise.
-
-    Raises `GymposiumError` where there is no such model, where weights are missing or of another shape, and where the
-    tokenizer has no chat template or no end of turn; `MissingExtra` where 4-bit loading is not installed."""
-    if load not in (None, "4bit"):
-        raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
+    Raises `GymposiumError` if there is no such model, if weights are missing or of another shape, and if the tokenizer
+    has no chat template or no end of turn; `MissingExtra` if 4-bit loading is not installed."""
+    check_load(load)
     gpu = torch.cuda.is_available()
-    how: dict[str, Any] = {"dtype": dtype or ("auto" if gpu else torch.float32)}
+    arguments: dict[str, Any] = {"dtype": dtype or ("auto" if gpu else torch.float32)}
     if load == "4bit":
         from gymposium_agents.quantized import four_bits
 
         computing = dtype or (torch.bfloat16 if gpu else torch.float32)
-        how |= {"quantization_config": four_bits(computing), "device_map": {"": 0 if gpu else "cpu"}}
+        arguments |= {"quantization_config": four_bits(computing), "device_map": {"": 0 if gpu else "cpu"}}
     chat = load_chat(name, trust=trust)  # before the weights, which take long
-    model = load_weights(name, trust, **how)
+    model = load_weights(name, trust, **arguments)
     if load == "4bit" and not gpu:
         from gymposium_agents.quantized import keep_unpacked
 
@@ -164,17 +165,24 @@ def load_model(
     return LoadedModel(model, chat, trust)
 
 
+def check_load(load: str | None) -> Literal["4bit"] | None:
+    """The option `load`. Raises `BadOption` for anything but `4bit` or None."""
+    if load not in (None, "4bit"):
+        raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
+    return None if load is None else "4bit"
+
+
 def own_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
-    """The engine `own`: transformers, in this process, with a copy of the model for itself."""
+    """The engine `own`: transformers in this process, with a separate copy of the model."""
     dtype = None if start.dtype is None else getattr(torch, start.dtype)
     return load_model(start.model, load=start.load, trust=start.trust, dtype=dtype).engine()
 
 
-def load_weights(name: str | Path, trust: Trust = NO_TRUST, **how: Any) -> Any:
-    """The model alone, whole, loaded as transformers' `from_pretrained` is told. Weights are read from safetensors;
-    pickles and the model's own code only where they are trusted.
+def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) -> Any:
+    """The model without its tokenizer; `arguments` go to transformers' `from_pretrained`. Weights are read from
+    safetensors; pickles and the model's own code are used only if they are trusted.
 
-    Raises `GymposiumError` where there is no such model, and where weights are missing or of another shape."""
+    Raises `GymposiumError` if there is no such model, and if weights are missing or of another shape."""
     loaded: Any
     try:
         with _one_at_a_time:
@@ -184,7 +192,7 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **how: Any) -> Any:
                 ignore_mismatched_sizes=True,
                 use_safetensors=None if trust.pickles else True,
                 **reading(name, trust),
-                **how,
+                **arguments,
             )
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
@@ -194,7 +202,7 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **how: Any) -> Any:
 
 
 def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:
-    """transformers gives weights that a checkpoint lacks random values; nobody wants to play with those."""
+    """Raises `GymposiumError` for weights that the checkpoint lacks; transformers gives those random values."""
     lacking = sorted([*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])])
     if lacking:
         shown = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")

@@ -1,4 +1,4 @@
-"""Merging an adapter into the model beneath it, for whoever serves models without adapters."""
+"""Merging a LoRA adapter into its base model, for servers that take no adapters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gymposium_agents.sources import NO_TRUST, Trust, no_model, reading
 
 
 def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust: Trust = NO_TRUST) -> Path:
-    """Write `model` with `adapter` worked into its weights to the directory `out`: an ordinary model directory, with
-    the tokenizer and, where the adapter or else the model has one, the `player.json` that says how it is asked. The
-    sum is made in float32 and saved in the model's own number type, so that of a 16-bit model is rounded once.
+    """Write `model` with the weights of `adapter` merged into it to the directory `out`, which is returned. The result
+    is an ordinary model directory with the tokenizer and the `player.json` of the adapter, or else of the model. The
+    sum is made in float32 and saved in the model's own number type, so that a 16-bit model is rounded once.
 
-    Raises `GymposiumError` for a model that is not there, not whole or quantized, for an adapter that does not fit,
-    and for an `out` that is in use."""
+    Raises `GymposiumError` for a model that is missing, incomplete or quantized, for an adapter that does not fit, and
+    for an `out` that is in use."""
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GymposiumError(f"{out} is in use already: name a directory that is empty or not there yet.")
@@ -40,9 +40,8 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
     base = load_weights(model, trust, dtype=torch.float32)
     files = adapter_directory(adapter)
     merged = load_lora(base, files).merge_and_unload(safe_merge=True)
-    merged = merged.to(config.dtype or torch.float32)
     with whole_directory(out) as staging:
-        merged.save_pretrained(staging)
+        merged.to(config.dtype or torch.float32).save_pretrained(staging)
         tokenizer.save_pretrained(staging)
         settings = next((place / PLAYER for place in (files, Path(model)) if (place / PLAYER).is_file()), None)
         if settings is not None:

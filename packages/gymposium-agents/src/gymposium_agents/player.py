@@ -1,12 +1,11 @@
-"""A language model as a player: any model in any seat."""
+"""Language models as players, for any seat of any game."""
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
@@ -28,20 +27,23 @@ from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, 
 
 @dataclass(slots=True)
 class _Turn:
-    """A decision under way: what the model is told and what it is asked."""
+    """One decision: the ask, and the request to the engine."""
 
     ask: Ask
     conversation: Conversation
-    told: Exchange
+    exchange: Exchange
     request: TokenRequest
 
 
 class LanguageModelPlayer:
-    """Plays by a token engine, in any seat of any game. What the model reads of the match so far is its `context`;
-    the default is the present state alone, so each turn is a chat of one message. Sampling is keyed by match, seat
-    and turn. Whose weights answer is `policy`, or the engine's current policy where it is None.
+    """A player whose replies a token engine samples.
 
-    A prompt that leaves no room for a reply is never sent: the reply says `context`, which ends the match."""
+    `context` decides which past turns the model reads; by default it reads the current state only, so that each turn is
+    a chat of one message. Sampling is keyed by match, seat and turn. `policy` names the weights that answer; None
+    stands for the engine's current policy.
+
+    A prompt that leaves no room for a reply is never sent: the reply has the finish reason `context`, which ends the
+    match."""
 
     repeats: Repeats = "up_to_rounding"
 
@@ -58,7 +60,7 @@ class LanguageModelPlayer:
         policy: Policy | None = None,
         origin: Origin | None = None,
     ) -> None:
-        """`origin` is what it was made from, where that lies in files."""
+        """`origin` names the files of the model and adapter, if the weights were read from files."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -73,11 +75,11 @@ class LanguageModelPlayer:
 
     @property
     def deterministic(self) -> bool:
-        """Whether nothing is drawn."""
+        """Whether replies are greedy, so that nothing is drawn."""
         return self.sampling.temperature == 0
 
     def identity(self) -> Identity:
-        """The digests of its files, and how its replies are sampled."""
+        """The digests of the player's files, and the settings of its sampling."""
         decoding: dict[str, Fact] = {
             "temperature": self.sampling.temperature,
             "max_tokens": self.sampling.max_tokens,
@@ -93,50 +95,48 @@ class LanguageModelPlayer:
         started = time.perf_counter()
         turns = [self._turn(ask) for ask in asks]
         fits = [self._fits(turn.request) for turn in turns]
-        asked = [turn.request for turn, fit in zip(turns, fits, strict=True) if fit]
-        completions = iter(self.engine.generate(asked, self.sampling) if asked else ())
-        share = (time.perf_counter() - started) / max(1, len(asked))
+        requests = [turn.request for turn, fit in zip(turns, fits, strict=True) if fit]
+        completions = iter(self.engine.generate(requests, self.sampling) if requests else ())
+        share = (time.perf_counter() - started) / max(1, len(requests))
         return [
             self._reply(turn, next(completions), share) if fit else self._no_room(turn)
             for turn, fit in zip(turns, fits, strict=True)
         ]
 
     def prompt(self, ask: Ask) -> tuple[int, ...]:
-        """The ids that the model reads at this ask. Nothing is remembered of it."""
+        """The token ids that the model reads at this ask. The player's memory is not changed."""
         return self._turn(ask).request.prompt
 
     def distributions(self, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
-        """How likely it plays each legal move at each ask: computed where it answers with the move at once or always
-        gives its most likely reply, an estimate from so many sampled replies where it may think first."""
+        """The probability of each legal move at each ask. It is computed if the player answers with the move at once or
+        is greedy, and estimated from this number of sampled replies if the player may think first."""
         if self.sampling.temperature > 0.0 and may_think(self):
             return estimate_distributions(self, asks, samples)
         return move_distributions(self, asks)
 
     def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
-        """How likely it plays each legal move at one ask, as `distributions`."""
+        """The probability of each legal move at one ask, as `distributions` gives it."""
         return self.distributions([ask], samples)[0]
 
     def remarks(self) -> list[str]:
-        """What to do about prompts that left no room for a reply, where there were any."""
+        """Advice about prompts that left no room for a reply, if there were any."""
         if not self._without_room:
             return []
         return [out_of_context(self._without_room, f"the {self.engine.context} tokens that the model reads")]
 
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.of(ask)
-        told = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
-        prompt = self._dialogue.prompt(conversation, told)
-        return _Turn(ask, conversation, told, TokenRequest(prompt, self._rng(ask), self.policy))
-
-    def _rng(self, ask: Ask) -> random.Random:
-        return stream(ask.seed, "sampling", ask.seat, ask.turn)
+        exchange = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
+        prompt = self._dialogue.prompt(conversation, exchange)
+        rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
+        return _Turn(ask, conversation, exchange, TokenRequest(prompt, rng, self.policy))
 
     def _fits(self, request: TokenRequest) -> bool:
         return len(request.prompt) < self.engine.context
 
     def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
         text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion)
-        turn.conversation.keep(turn.ask, Exchange(turn.told.first, turn.told.later, text), tokens)
+        turn.conversation.keep(turn.ask, replace(turn.exchange, reply=text), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
@@ -146,7 +146,7 @@ class LanguageModelPlayer:
 
 
 class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
-    """A `LanguageModelPlayer` over an engine that answers each request as soon as it is ready: a server's."""
+    """A `LanguageModelPlayer` whose engine answers each request as soon as it is ready, as servers do."""
 
     engine: ConcurrentTokenEngine
 
@@ -155,9 +155,9 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
         started = time.perf_counter()
         turn = self._turn(ask)
         if not self._fits(turn.request):
-            full: Future[Reply] = Future()
-            full.set_result(self._no_room(turn))
-            return full
+            no_room: Future[Reply] = Future()
+            no_room.set_result(self._no_room(turn))
+            return no_room
         completing = self.engine.submit(turn.request, self.sampling)
         return then(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
 
@@ -170,8 +170,8 @@ def over(
     policy: Policy | None = None,
     origin: Origin | None = None,
 ) -> LanguageModelPlayer:
-    """The player over this engine that is asked as `settings` say; `Concurrent` where the engine is. `chat` must think
-    or not as the settings do."""
+    """A player over this engine with these settings; it answers single asks if the engine answers single requests.
+    `chat` must have the `thinking` of the settings."""
     kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
     return kind(
         name,

@@ -1,4 +1,4 @@
-"""What gymposium-agents adds: language models as players and as judges, and commands for them."""
+"""The plugin of gymposium-agents: language models as players and as judges, their engines, and commands."""
 
 from __future__ import annotations
 

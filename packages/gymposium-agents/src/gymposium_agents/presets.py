@@ -1,43 +1,29 @@
-"""Published evaluation protocols, whole: every setting that a comparison with their figures needs."""
+"""Published evaluation protocols, with every setting that a comparison with their figures needs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from gymposium.errors import UnknownName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """One protocol."""
+    """One published evaluation protocol."""
 
     name: str
     source: str
-    """Where it was published."""
+    """The place of publication."""
     game: str
     opponents: tuple[str, ...]
     matches: int
-    """Against each opponent; the seats share them evenly."""
+    """Matches against each opponent, shared evenly by the seats."""
     seed: int
     on_illegal: str
     player: Mapping[str, str]
     """Options of the player, as they are written behind `lm:MODEL?`."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every setting as plain data."""
-        return {
-            "name": self.name,
-            "source": self.source,
-            "game": self.game,
-            "opponents": list(self.opponents),
-            "matches": self.matches,
-            "seed": self.seed,
-            "on_illegal": self.on_illegal,
-            "player": dict(self.player),
-        }
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
@@ -52,16 +38,14 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 matches=200,
                 seed=0,
                 on_illegal="forfeit",
-                player=MappingProxyType(
-                    {
-                        "context": "full",
-                        "max_tokens": "250",
-                        "prompt": "full",
-                        "reply": "tags",
-                        "temperature": "0.6",
-                        "thinking": "false",
-                    }
-                ),
+                player={
+                    "context": "full",
+                    "max_tokens": "250",
+                    "prompt": "full",
+                    "reply": "tags",
+                    "temperature": "0.6",
+                    "thinking": "false",
+                },
             ),
         )
     }
@@ -70,7 +54,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 
 def preset(name: str) -> Preset:
-    """The preset called `name`. Raises `UnknownName` with those that there are."""
+    """The preset called `name`. Raises `UnknownName`, which lists the presets."""
     try:
         return PRESETS[name]
     except KeyError:
@@ -78,14 +62,14 @@ def preset(name: str) -> Preset:
 
 
 def takes_options(player: str) -> bool:
-    """Whether the player is a language model, which is asked as its options say."""
+    """Whether the player is a language model, which has options."""
     return player.startswith(("lm:", "api:"))
 
 
 def with_defaults(player: str, defaults: Mapping[str, str]) -> str:
-    """The player's text with these options, its own ones before them: `lm:M?temperature=0` stays at temperature 0."""
-    name, _, written = player.partition("?")
-    own = {item.partition("=")[0] for item in written.split("&") if item}
-    added = [f"{option}={value}" for option, value in defaults.items() if option not in own]
-    options = "&".join([*([written] if written else []), *added])
-    return f"{name}?{options}" if options else name
+    """The player's text with these options added. An option that the text has already keeps its value:
+    `lm:M?temperature=0` stays at temperature 0."""
+    name, _, text = player.partition("?")
+    own = {item.partition("=")[0] for item in text.split("&")}
+    options = [text, *(f"{option}={value}" for option, value in defaults.items() if option not in own)]
+    return f"{name}?{'&'.join(filter(None, options))}".removesuffix("?")

@@ -1,4 +1,4 @@
-"""4-bit weights by bitsandbytes (NF4 with double quantization, as QLoRA does it), on a GPU or a CPU."""
+"""4-bit weights by bitsandbytes (NF4 with double quantization, as in QLoRA), on a GPU or a CPU."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gymposium.errors import MissingExtra
 
 
 def four_bits(dtype: torch.dtype) -> BitsAndBytesConfig:
-    """How transformers is to load a model in 4 bits that computes in `dtype`.
+    """The quantization config with which transformers loads a model in 4 bits that computes in `dtype`.
 
-    Raises `MissingExtra` where bitsandbytes is not installed."""
+    Raises `MissingExtra` if bitsandbytes is not installed."""
     if find_spec("bitsandbytes") is None:
         raise MissingExtra("bitsandbytes, which holds weights in 4 bits,", '"gymposium-agents[quantized]"')
     return BitsAndBytesConfig(  # type: ignore[no-untyped-call]
@@ -26,9 +26,9 @@ def four_bits(dtype: torch.dtype) -> BitsAndBytesConfig:
 
 
 def keep_unpacked(model: Any) -> None:
-    """Keep bitsandbytes 0.50 on a CPU from packing the weights at the first pass without gradients. What is packed
-    computes in bfloat16 whatever was asked for, through a kernel without a derivative: a LoRA on top would then get
-    gradients of zero, and the learner's probabilities would not be the engine's."""
+    """Prevent bitsandbytes 0.50 from packing the weights at the first pass without gradients, as it does on a CPU.
+    Packed weights always compute in bfloat16, through a kernel without a derivative: a LoRA on top would get gradients
+    of zero, and the learner's probabilities would differ from the engine's."""
     from bitsandbytes.nn.modules import Linear4bit
 
     for module in model.modules():

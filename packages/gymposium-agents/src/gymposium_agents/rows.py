@@ -1,7 +1,7 @@
-"""Rows of tokens for a learner: the turns of a trajectory, merged where one continues the other.
+"""Rows of tokens for a learner: the turns of a trajectory, merged if one continues the other.
 
-Nothing is tokenized here. Every id is one that the engine was given or sampled, so what is trained on is
-what was sampled. The rows fit any trainer that takes token ids with a mask:
+Nothing is tokenized here. Every id was given to the engine or sampled by it, so a learner trains on exactly the sampled
+tokens. The rows fit any trainer that takes token ids with a mask:
 
     for row in token_rows([turn.trace for turn in turns]):
         ids, mask, old_logprobs = row.ids, row.mask, row.logprobs
@@ -19,22 +19,23 @@ from gymposium_agents.tokens import TurnTokens
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A stream of tokens with four values each; all four tuples are of the same length."""
+    """A sequence of tokens, with four values for each; all four tuples have the same length."""
 
     ids: tuple[int, ...]
+    """The token ids."""
     mask: tuple[int, ...]
-    """1 exactly where the model sampled the token (its end of turn too), 0 where it was given."""
+    """1 for a token that the model sampled, its end of turn included; 0 for a token of a prompt."""
     logprobs: tuple[float, ...]
-    """Of the sampled tokens, as the engine reported them; 0.0 where the mask is 0."""
+    """The log-probability of each sampled token as the engine reported it, in nats; 0.0 where the mask is 0."""
     turns: tuple[int, ...]
-    """Which of the turns sampled the token, counted from 0 over all rows; -1 where the mask is 0."""
+    """The index of the turn that sampled the token, counted from 0 over all rows; -1 where the mask is 0."""
 
 
 def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
     """The turns of one seat in one match, in order, as rows. A turn whose prompt begins with all tokens of the turn
-    before continues its row; any other begins a row of its own (the history was rewritten, or there is none).
+    before continues that turn's row. Any other turn begins a new row: its history was rewritten, or it has none.
 
-    Raises `GymposiumError` for a turn without a prompt, or whose log-probabilities are not one for each token."""
+    Raises `GymposiumError` for a turn without a prompt, or without one log-probability for each sampled token."""
     rows: list[list[int]] = []  # indices of turns
     for index, turn in enumerate(turns):
         _check(index, turn)
@@ -59,21 +60,22 @@ def _check(index: int, turn: TurnTokens) -> None:
 
 
 def _continues(turn: TurnTokens, before: TurnTokens) -> bool:
+    """Whether a turn's prompt begins with all tokens of the turn before."""
     read = len(before.prompt)
     end = read + len(before.completion.ids)
     return turn.prompt[:read] == before.prompt and turn.prompt[read:end] == before.completion.ids
 
 
 def _row(turns: Sequence[TurnTokens], indices: Sequence[int]) -> TokenRow:
-    # Each turn's prompt without what is in the row already, then what was sampled.
+    """The row of these turns: for each, the part of its prompt that is not in the row yet, then its completion."""
     ids: list[int] = []
     mask: list[int] = []
     logprobs: list[float] = []
-    owner: list[int] = []
+    owners: list[int] = []
     for index in indices:
-        given, sampled = turns[index].prompt[len(ids) :], turns[index].completion
-        ids += chain(given, sampled.ids)
-        mask += chain([0] * len(given), [1] * len(sampled.ids))
-        logprobs += chain([0.0] * len(given), sampled.logprobs)
-        owner += chain([-1] * len(given), [index] * len(sampled.ids))
-    return TokenRow(tuple(ids), tuple(mask), tuple(logprobs), tuple(owner))
+        prompt, sampled = turns[index].prompt[len(ids) :], turns[index].completion
+        ids += chain(prompt, sampled.ids)
+        mask += chain([0] * len(prompt), [1] * len(sampled.ids))
+        logprobs += chain([0.0] * len(prompt), sampled.logprobs)
+        owners += chain([-1] * len(prompt), [index] * len(sampled.ids))
+    return TokenRow(tuple(ids), tuple(mask), tuple(logprobs), tuple(owners))

@@ -1,11 +1,14 @@
-"""How a model is asked: what a run trains with, what `lm:` and `api:` read from their options, what stands in
-`player.json` beside a model or an adapter."""
+"""The settings of a language-model player: prompt style, form of reply, context, sampling.
+
+A training run sets them, the players `lm:` and `api:` read them from their options, and `player.json` holds them beside
+a model or an adapter.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
@@ -19,29 +22,27 @@ from gymposium_agents.context import context
 
 @dataclass(frozen=True, slots=True)
 class PlayerSettings:
-    """How a model is asked, and how it answers. Raises `BadOption` or `UnknownName` for a value that cannot be."""
+    """How a model is asked, and how it answers. Raises `BadOption` or `UnknownName` for an invalid value."""
 
     style: Style = "compact"
     """The prompt style."""
     reply: str = "move"
-    """The form of its replies: move, tags or json."""
+    """The form of the model's replies: move, tags or json."""
     max_tokens: int = 16
-    """At most so many tokens in a reply; a longer one is cut off."""
+    """The largest number of tokens in a reply; a longer reply is cut off."""
     context: str = "state"
-    """What it reads of the match so far: state, full, truncated or last-K."""
+    """The part of the match so far that the model reads: state, full, truncated or last-K."""
     temperature: float = 0.0
-    """0: its most likely reply, always."""
+    """The sampling temperature. At 0 the model always gives its most likely reply."""
     thinking: bool = False
-    """Whether a model whose template can let it think first does so."""
+    """Whether the model thinks before it answers, if its chat template supports that."""
 
     FILE: ClassVar[str] = "player.json"
 
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
             raise BadOption(f"prompt={self.style!r}: write full or compact.")
-        reader(self.reply)
-        if not isinstance(self.context, str):
-            raise BadOption(f"context={self.context!r}: write state, full, truncated or last-K.")
+        reader(self.reply)  # both raise for a name that does not exist
         context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
@@ -51,29 +52,28 @@ class PlayerSettings:
             raise BadOption(f"thinking={self.thinking!r}: write true or false.")
 
     def with_options(self, options: Mapping[str, str], *, others: Iterable[str] = ()) -> Self:
-        """These settings with those of a player's options: `{"context": "full", "prompt": "compact"}`. The names in
-        `others` are left to the caller.
+        """These settings, changed by a player's options: `{"context": "full", "prompt": "compact"}`. Options named in
+        `others` belong to the caller and are passed over.
 
-        Raises `UnknownName` with the nearest name, and `BadOption` or `UnknownName` for a value that cannot be."""
+        Raises `UnknownName` for an unknown option, with the nearest name, and `BadOption` or `UnknownName` for an
+        invalid value."""
         others = frozenset(others)
-        given: dict[str, Any] = {}
-        for name, value in options.items():
-            if name in others:
-                continue
-            if name not in _OPTIONS:
-                raise UnknownName("option of a player", name, {*_OPTIONS, *others})
-            field, convert = _OPTIONS[name]
-            given[field] = convert(name, value)
-        return replace(self, **given)
+        names = {_OPTION_NAMES.get(field.name, field.name): field.name for field in fields(self)}
+        for name in options:
+            if name not in names and name not in others:
+                raise UnknownName("option of a player", name, {*names, *others})
+        own = [(names[name], value) for name, value in options.items() if name not in others]
+        return replace(self, **typed_options(PlayerSettings, own))
 
     def save(self, directory: Path) -> None:
+        """Write the settings to `player.json` in a directory."""
         (directory / self.FILE).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
 
     @classmethod
     def beside(cls, *places: str | Path) -> Self:
-        """The settings in the first of these directories that has some, or the defaults.
+        """The settings in the `player.json` of the first directory that has one, or the defaults.
 
-        Raises `BadOption` for a file that cannot be read as settings."""
+        Raises `BadOption` for a file that does not hold settings."""
         for place in places:
             file = Path(place) / cls.FILE
             if file.is_file():
@@ -83,28 +83,28 @@ class PlayerSettings:
     @classmethod
     def _read(cls, file: Path) -> Self:
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            values = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
             raise BadOption(f"{file} is not JSON ({error}). Repair it, or delete it for the defaults.") from error
-        if not isinstance(found, dict):
+        if not isinstance(values, dict):
             raise BadOption(f"{file} must hold a JSON object. Repair it, or delete it for the defaults.")
         known = {field.name for field in fields(cls)}
-        if unknown := sorted(found.keys() - known):
+        if unknown := sorted(values.keys() - known):
             raise BadOption(
                 f"{file} has keys that this version does not know: {', '.join(unknown)}. Known: "
                 f"{', '.join(sorted(known))}. Remove them, or use the version of gymposium-agents that wrote it."
             )
         try:
-            return cls(**found)
+            return cls(**values)
         except (BadOption, UnknownName) as error:
             raise BadOption(f"{file}: {error}") from error
 
 
 def parse_options(text: str | None) -> dict[str, str]:
-    """`context=full&reply=tags` as `{"context": "full", "reply": "tags"}`. A value may hold anything percent-encoded;
-    `&` must be (%26).
+    """`context=full&reply=tags` as `{"context": "full", "reply": "tags"}`. Any character of a value may be
+    percent-encoded; `&` must be (%26).
 
-    Raises `BadOption` for what is not of the form name=value, and for a name given twice."""
+    Raises `BadOption` for an option that is not of the form name=value, and for a name that is given twice."""
     options: dict[str, str] = {}
     for item in text.split("&") if text else ():
         name, equals, value = item.partition("=")
@@ -132,47 +132,26 @@ def typed_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[st
         if ... in types:  # tuple[str, ...]
             values[name] = (*values.get(name, ()), value)
         else:
-            read = next((read for kind, read in _READERS.items() if kind in types), text)
-            values[name] = read(name, value)
+            values[name] = boolean(name, value) if bool in types else _number_or_text(name, value, types)
     return values
 
 
-def text(name: str, value: str) -> str:
-    """An option that is any text."""
-    return value
-
-
-def whole(name: str, value: str) -> int:
-    """An option that is a whole number. Raises `BadOption` for anything else, as do the next two."""
-    try:
-        return int(value)
-    except ValueError:
-        raise BadOption(f"{name}={value!r}: must be a whole number.") from None
-
-
-def number(name: str, value: str) -> float:
-    """An option that is a number."""
-    try:
-        return float(value)
-    except ValueError:
-        raise BadOption(f"{name}={value!r}: must be a number.") from None
-
-
 def boolean(name: str, value: str) -> bool:
-    """An option that is true or false."""
+    """The value of an option that is true or false. Raises `BadOption` for any other text."""
     if value not in ("true", "false"):
         raise BadOption(f"{name}={value!r}: write true or false.")
     return value == "true"
 
 
-_READERS = {bool: boolean, int: whole, float: number}
+def _number_or_text(name: str, value: str, types: Container[Any]) -> int | float | str:
+    for kind, description in ((int, "a whole number"), (float, "a number")):
+        if kind in types:
+            try:
+                return kind(value)
+            except ValueError:
+                raise BadOption(f"{name}={value!r}: must be {description}.") from None
+    return value
 
-_OPTIONS = {
-    "context": ("context", text),
-    "max_tokens": ("max_tokens", whole),
-    "prompt": ("style", text),
-    "reply": ("reply", text),
-    "temperature": ("temperature", number),
-    "thinking": ("thinking", boolean),
-}
-"""Options as they are written, each with its setting and how it is read."""
+
+_OPTION_NAMES = {"style": "prompt"}
+"""Settings that have another name as an option."""

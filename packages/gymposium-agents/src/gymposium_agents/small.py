@@ -1,7 +1,6 @@
-"""A small model made on the spot: Qwen3's architecture with random weights, and a tokenizer for any text.
+"""Small models with random weights: Qwen3's architecture, and a tokenizer for any text.
 
-For tests, demonstrations and machines without a model hub. It is an ordinary model directory, read back
-by the ordinary loading code.
+They are for tests, demonstrations and machines without a model hub. The result is an ordinary model directory.
 """
 
 from __future__ import annotations
@@ -19,15 +18,16 @@ CHAT_TEMPLATE = (
     "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-"""A role is one token: half of a small model's time would go into Qwen's longer frame around a short prompt."""
+"""The chat template. A role is one token, because with Qwen's longer frame around a short prompt a small model would
+spend half of its time on the frame."""
 
 _SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 
 
 def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer: it reads and writes any text, printable ASCII one byte a token at
-    worst, and has single tokens for the words that `texts` repeat. White space starts a token and never
-    ends one, so the cells of a board stay apart."""
+    """A byte-level BPE tokenizer of at most `vocabulary` tokens, trained on `texts`. It reads and writes any text,
+    printable ASCII at worst one byte per token. White space starts a token and never ends one, so the cells of a board
+    stay apart."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -54,7 +54,7 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizer
 
 
 def small_config(size: SmallModel, vocabulary: int) -> Qwen3Config:
-    """The architecture of a small model with so many tokens."""
+    """The architecture of a small model with a vocabulary of this many tokens."""
     return Qwen3Config(
         vocab_size=vocabulary,
         hidden_size=size.hidden,
@@ -71,12 +71,13 @@ def small_config(size: SmallModel, vocabulary: int) -> Qwen3Config:
 
 
 def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: SmallModel | None = None) -> None:
-    """Write a model with random weights from `seed`, and a tokenizer trained on `texts`, to `directory`."""
+    """Write a model with random weights, and a tokenizer trained on `texts`, to `directory`. The weights follow from
+    `seed`; torch's global generator is left as it was. `size` is the default `SmallModel` if it is None."""
     size = size or SmallModel()
     tokenizer = make_tokenizer(texts, size.vocabulary)
     config = small_config(size, len(tokenizer))
     config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
-    with torch.random.fork_rng():  # the weights come from `seed`; the global generator stays as it was
+    with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = Qwen3ForCausalLM(config)
     model.save_pretrained(directory)

@@ -1,4 +1,4 @@
-"""Where a model's files come from, and what they may do: be read as data, and nothing else unless the user says so."""
+"""The sources of a model's files, and the trust in them: files are read as data unless the user allows more."""
 
 from __future__ import annotations
 
@@ -16,42 +16,38 @@ _HUB_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a model's directory may do besides being read as data."""
+    """The uses of a model's files that the user allows besides reading them as data."""
 
     remote_code: bool = False
-    """Bring Python code, which runs here with all rights of this process (`trust_remote_code=true`)."""
+    """Run Python code that the model brings, with all rights of this process (`trust_remote_code=true`)."""
     pickles: bool = False
-    """Bring weights as pickles, `pytorch_model.bin` and the like (`allow_pickle=true`)."""
+    """Read weights from pickles such as `pytorch_model.bin` (`allow_pickle=true`)."""
 
     def facts(self) -> dict[str, bool]:
-        """What is trusted, by the name of its option."""
-        given = {"trust_remote_code": self.remote_code, "allow_pickle": self.pickles}
-        return {name: value for name, value in given.items() if value}
+        """The allowed uses, by the name of their option."""
+        options = {"trust_remote_code": self.remote_code, "allow_pickle": self.pickles}
+        return {name: allowed for name, allowed in options.items() if allowed}
 
 
 NO_TRUST = Trust()
-"""Files are data."""
+"""The default trust: files are read as data only."""
 
 
 def reading(name: str | Path, trust: Trust) -> dict[str, Any]:
-    """What transformers' `from_pretrained` is told of this model. It never asks at the terminal, and looks for no hub
-    that cannot be reached: it would try that for a minute and a half."""
-    return {"trust_remote_code": trust.remote_code, "local_files_only": not _may_be_asked_for(name)}
+    """The arguments of transformers' `from_pretrained` for this model. With them it never asks at the terminal, and
+    does not try to reach a hub that does not answer, which would take it a minute and a half."""
+    return {"trust_remote_code": trust.remote_code, "local_files_only": on_this_machine_only(name)}
 
 
 def on_this_machine_only(name: str | Path) -> bool:
-    """Whether this model can be here or nowhere: it is a directory, or the hub cannot be reached."""
-    return not _may_be_asked_for(name)
-
-
-def _may_be_asked_for(name: str | Path) -> bool:
+    """Whether the model can only be on this machine: it is a directory, or the hub cannot be reached."""
     from huggingface_hub import constants
 
-    return not Path(name).is_dir() and not constants.HF_HUB_OFFLINE and _can_reach(constants.ENDPOINT)
+    return Path(name).is_dir() or constants.HF_HUB_OFFLINE or not _can_reach(constants.ENDPOINT)
 
 
 def _can_reach(address: str) -> bool:
-    """Whether something listens at the address; a proxy is believed to reach everything."""
+    """Whether a server listens at the address. A proxy is assumed to reach every address."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     if parts.scheme in getproxies() and not proxy_bypass(host):
@@ -64,30 +60,27 @@ def _can_reach(address: str) -> bool:
 
 
 def no_model(name: str | Path, error: Exception) -> GymposiumError:
-    """What to raise where transformers cannot read a model."""
-    said = str(error)
-    if "trust_remote_code" in said:
+    """The error to raise if transformers cannot read a model; it says what to do."""
+    message = str(error)
+    if "trust_remote_code" in message:
         return GymposiumError(
             f"The model {str(name)!r} brings Python code, which is not run: it would have all your rights. Read it, "
             f"and if you trust it say trust_remote_code=true (an option of lm:, model.trust_remote_code in a training "
             f"config, --trust-remote-code of gymposium lora merge)."
         )
-    if "safetensors" in said and (not Path(name).is_dir() or any(map(_is_pickle, Path(name).iterdir()))):
+    is_directory = Path(name).is_dir()
+    if "safetensors" in message and (not is_directory or any(f.suffix in PICKLES for f in Path(name).iterdir())):
         return GymposiumError(
             f"The model {str(name)!r} has no weights as safetensors, and pickled ones are not read: save it with "
             f"transformers' save_pretrained, or if you trust the file say allow_pickle=true (an option of lm:, "
-            f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({said})"
+            f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({message})"
         )
-    hub = "" if Path(name).is_dir() or not on_this_machine_only(name) else " The hub cannot be reached from here."
+    hub = "" if is_directory or not on_this_machine_only(name) else " The hub cannot be reached from here."
     return GymposiumError(
         f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub.{hub} "
-        f"({said})"
+        f"({message})"
     )
 
 
-def _is_pickle(file: Path) -> bool:
-    return file.suffix in PICKLES
-
-
 PICKLES = (".bin", ".pt", ".pth")
-"""Endings of pickled weights."""
+"""File name endings of pickled weights."""

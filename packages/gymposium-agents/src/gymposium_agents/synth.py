@@ -1,8 +1,8 @@
-"""Data to imitate: what seats of finished matches were asked and answered, as chats that other trainers read.
+"""Imitation data from recorded matches: chats of what a seat was asked and answered, for supervised fine-tuning.
 
-A chat looks exactly as it will look when the model plays: the prompts come from the same `Prompt`, the messages from
-the same context that the language-model player uses. The positions are found by playing the recorded moves
-again, so any players will do as authors, and a record is all that is needed.
+A chat is exactly what the language-model player reads when it plays: its prompts come from the same `Prompt`, its
+messages from the same context. Positions are restored by replaying the recorded moves, so the records of any players
+can be used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import BadOption
@@ -25,10 +25,10 @@ from gymposium_agents.context import Exchange, context
 from gymposium_agents.settings import PlayerSettings
 
 Per = Literal["match", "turn"]
-"""What one line holds: all of a seat's turns in a match, or one turn with what was read before it."""
+"""The content of one line: all turns of a seat in a match, or one turn with the messages before it."""
 
 DATA = "gymposium"
-"""The key of a line that says where it comes from; trainers pass over keys that they do not know."""
+"""The key of a line under which its origin is noted. Trainers ignore unknown keys."""
 
 _RESULTS = ("win", "draw", "loss")
 _KEEP_HELP = "Write all, return>=X, or results: win, draw, loss or several with commas between them."
@@ -36,24 +36,25 @@ _KEEP_HELP = "Write all, return>=X, or results: win, draw, loss or several with 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Which outcomes of a seat are kept: some results, returns from `least` on, or all."""
+    """The outcomes of a seat that are kept: some results, returns of at least `least`, or all."""
 
     results: tuple[str, ...] = ()
-    """() for whatever result."""
+    """The results that are kept; () for all."""
     least: float = -math.inf
+    """The smallest return that is kept."""
 
     @classmethod
     def parse(cls, text: str) -> Keep:
-        """Read `win`, `win,draw`, `return>=0.5` or `all`. Raises `BadOption` for anything else."""
+        """Read `win`, `win,draw`, `return>=0.5` or `all`. Raises `BadOption` for any other text."""
         if text == "all":
             return cls()
-        if found := re.fullmatch(r"return\s*>=\s*(.+)", text):
+        if match := re.fullmatch(r"return\s*>=\s*(.+)", text):
             try:
-                least = float(found[1])
+                least = float(match[1])
             except ValueError:
                 least = math.nan
             if not math.isfinite(least):
-                raise BadOption(f"--keep {text!r}: {found[1]!r} is not a number. {_KEEP_HELP}")
+                raise BadOption(f"--keep {text!r}: {match[1]!r} is not a number. {_KEEP_HELP}")
             return cls(least=least)
         results = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
         if not set(results) <= set(_RESULTS):
@@ -61,7 +62,7 @@ class Keep:
         return cls(results)
 
     def check(self, game: Game) -> None:
-        """Raises `BadOption` for results of a game in which nobody wins or loses."""
+        """Raises `BadOption` if results are to be kept of a game with one seat, which has none."""
         if self.results and game.seats == 1:
             raise BadOption(f"{game.name} has one seat and no winner: keep by return, as in --keep 'return>=100'.")
 
@@ -70,48 +71,47 @@ class Keep:
 
 
 def why_not(record: Record, seat: int, keep: Keep) -> str | None:
-    """Why what `seat` did in this match is not kept; None where it is."""
-    mine = [turn for turn in record.turns if turn["seat"] == seat]
+    """The reason why a seat of this match is not kept, or None if it is kept."""
     if record.ending.broke_off:
         return "the match broke off"
-    if record.ending.seat == seat or any(turn["reading"] != "move" for turn in mine):
-        return "a reply failed"
-    if record.ending.seat is not None:
-        return "an opponent forfeited"
-    if not mine:
-        return "the seat never moved"
-    if not keep(record.results[seat], record.returns[seat]):
-        return "another outcome"
-    return None
+    readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
+    reasons = {
+        "a reply failed": record.ending.seat == seat or any(reading != "move" for reading in readings),
+        "an opponent forfeited": record.ending.seat is not None,
+        "the seat never moved": not readings,
+        "another outcome": not keep(record.results[seat], record.returns[seat]),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
 
 
 def exchanges(record: Record, seat: int, settings: PlayerSettings) -> list[Exchange]:
-    """What `seat` is asked in this match by `settings`, and its answers: an author's own words where it answered in
-    the form asked for, else the canonical reply with its move. For a match in which no reply of the seat failed."""
+    """The exchanges of `seat` in this match, with prompts as `settings` ask for them. A reply is the author's own text
+    if it was written in the form of `settings`, else the canonical reply with the author's move. No reply of the seat
+    may have failed."""
     game = load_game(record.game)
     prompt = prompt_for(game, settings.style, reader(settings.reply))
     same_form = record.prompts[seat]["reader"] == settings.reply
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
     moves = iter([event for event in record.events if event.seat != CHANCE])
-    match, found = game.new(record.seed), []
+    match, asked = game.new(record.seed), []
     while seats := match.to_move():
-        joint = {event.seat: event.move for _, event in zip(seats, moves)}  # a seat first: zip takes no move too many
+        joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in joint:
             turn, observation = next(mine), match.observe(seat, settings.style)
-            own_words = same_form and "action" not in turn
-            said = turn["text"] if own_words else prompt.reader.answer(joint[seat])
-            found.append(Exchange(prompt(observation), prompt(observation, rules=False), said))
+            own_text = same_form and "action" not in turn
+            reply = turn["text"] if own_text else prompt.reader.answer(joint[seat])
+            asked.append(Exchange(prompt(observation), prompt(observation, rules=False), reply))
         match.apply(joint)
-    return found
+    return asked
 
 
 def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
-    """The lines of data that one seat of one match gives.
+    """The lines of data of one seat of one match.
 
-    Per match: `messages`, every reply of the assistant to be learnt. Per turn: `prompt`, the messages before a reply,
-    and `completion`, that reply alone."""
-    how = context(settings.context)
-    all_of_them = exchanges(record, seat, settings)
+    Per match, a line has `messages`, and every reply of the assistant is to be learnt. Per turn, it has `prompt`, the
+    messages before a reply, and `completion`, that reply."""
+    shown = context(settings.context)
+    asked = exchanges(record, seat, settings)
     about = {
         "game": record.game,
         "match": record.id,
@@ -121,10 +121,10 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
         "seat": seat,
     }
     template = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
-    for turn, now in enumerate(all_of_them):
-        if per == "match" and turn < len(all_of_them) - 1:
-            continue  # the last turn's chat holds the others
-        prompt = [dict(message) for message in how.messages(all_of_them[:turn], now)]
+    for turn, now in enumerate(asked):
+        if per == "match" and turn < len(asked) - 1:
+            continue  # the chat of the last turn contains the others
+        prompt = [dict(message) for message in shown.messages(asked[:turn], now)]
         reply = {"role": "assistant", "content": now.reply}
         if per == "match":
             yield {"messages": [*prompt, reply], **template, DATA: about}
@@ -133,8 +133,9 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
 
 
 def per_of(settings: PlayerSettings, per: str | None) -> Per:
-    """What a line holds: as asked for, or else a whole match where the context only grows. Raises `BadOption` for
-    another word, and where the context rewrites history, so that no single chat shows every turn as it was asked."""
+    """The content of a line: `per` if it is given, else a whole match if the context only grows. Raises `BadOption` for
+    any other word, and for whole matches with a context that rewrites history: no single chat then shows every turn as
+    it was asked."""
     if per not in (None, "match", "turn"):
         raise BadOption(f"--per {per}: write match or turn.")
     grows = context(settings.context).grows
@@ -148,23 +149,25 @@ def per_of(settings: PlayerSettings, per: str | None) -> Per:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which turns of which seats become data, and how they are shown."""
+    """The selection of seats and turns that become data, and the form of the data."""
 
     settings: PlayerSettings
     """How the model will be asked: context, form of reply, prompt style, thinking."""
     keep: Keep
+    """The outcomes that are kept."""
     per: Per
+    """The content of one line."""
     seats: tuple[int, ...] | None = None
-    """None for all."""
+    """The selected seats; None for all."""
     by: str | None = None
-    """The name of the player whose seats are wanted; None for whoever sat there."""
+    """The name of the player whose seats are selected; None for all players."""
     dedupe: bool = False
-    """Whether a chat that was given before is passed over."""
+    """Whether a chat that occurred before is left out."""
     limit: int | None = None
-    """At most so many lines."""
+    """The largest number of lines; None for no limit."""
 
     def seats_of(self, record: Record) -> list[int]:
-        """The seats of a match that are looked at."""
+        """The selected seats of a match."""
         return [
             seat
             for seat, player in enumerate(record.players)
@@ -174,30 +177,27 @@ class Wanted:
 
 @dataclass(slots=True)
 class Gathered:
-    """What became of the seats that were looked at."""
+    """Counts of the matches and seats that were read."""
 
     matches: int = 0
+    """Number of matches."""
     kept: int = 0
+    """Number of seats that were kept."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Seats by why they were not kept."""
+    """Number of seats that were not kept, by reason."""
     lines: int = 0
+    """Number of lines of data."""
     duplicates: int = 0
-    """Lines that were passed over, since their chat was there already."""
+    """Number of lines that were left out as duplicates."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, the most frequent reason first."""
-        return {
-            "matches": self.matches,
-            "kept": self.kept,
-            "left_out": dict(self.left_out.most_common()),
-            "lines": self.lines,
-            "duplicates": self.duplicates,
-        }
+        """The counts as plain data, the most frequent reason first."""
+        return {**asdict(self), "left_out": dict(self.left_out.most_common())}
 
 
 def gather(records: Iterable[Record], wanted: Wanted, counts: Gathered) -> Iterator[dict[str, Any]]:
-    """The lines of data that these matches give; `counts` says what became of each seat. Ends with the line that meets
-    the limit, and looks at no match behind it."""
+    """The lines of data of these matches; `counts` is updated on the way. The iteration ends with the line that reaches
+    the limit, and reads no match behind it."""
     known: set[str] = set()
     for record in records:
         counts.matches += 1

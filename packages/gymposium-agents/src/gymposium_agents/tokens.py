@@ -1,4 +1,4 @@
-"""The data that players and engines exchange: messages, requests for tokens, completions, and the tokens of a turn."""
+"""The data that players and engines exchange: messages, token requests, completions, and the tokens of a turn."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Message = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A set of weights by name and count: the base model, or an adapter on it after so many optimizer steps."""
+    """The name of a set of weights: the base model, or an adapter on it at a number of optimizer steps."""
 
     name: str = "base"
     version: int = 0
-    """The policy version: optimizer steps behind the weights."""
+    """The policy version: the number of optimizer steps that made the weights."""
 
     def __str__(self) -> str:
         """`base`, or `learner-v12`: the name under which a server holds the adapter."""
@@ -31,40 +31,46 @@ BASE = Policy()
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How completions are sampled. Temperature 0 is greedy. There is no top-p or top-k: the learner's
-    probabilities would not be the engine's."""
+    """How completions are sampled. There is no top-p or top-k, because the learner's probabilities would then differ
+    from the engine's."""
 
     temperature: float = 1.0
+    """The sampling temperature; 0 is greedy."""
     max_tokens: int = 16
-    """At most so many tokens in a completion; fewer where the model's context leaves no more room."""
+    """The largest number of tokens in a completion; the model's context may leave room for fewer."""
 
 
 @dataclass(slots=True)
 class TokenRequest:
-    """One completion that is wanted. All that is drawn for it comes from `rng` (in process one draw for each
-    token, elsewhere a server's seed), so what else is in the batch does not change the outcome."""
+    """A request for one completion."""
 
     prompt: tuple[int, ...]
     rng: random.Random
+    """The only source of randomness of the completion, so that the other requests of a batch do not change it. An
+    engine in this process draws once for each token; a server gets a seed from it."""
     policy: Policy | None = None
-    """Who is to answer; the engine's current policy where it is None."""
+    """The policy that answers; None for the engine's current policy."""
 
 
 @dataclass(slots=True)
 class Completion:
-    """What was sampled: token ids with the end of turn, and the log-probability of each one at the
-    sampling temperature (greedy: at temperature 1)."""
+    """A sampled completion."""
 
     ids: tuple[int, ...]
+    """The sampled token ids, end of turn included."""
     logprobs: tuple[float, ...]
+    """The log-probability of each id at the sampling temperature, or at temperature 1 if sampling is greedy, in
+    nats."""
     finish_reason: FinishReason
     policy: Policy
-    """Whose weights sampled it."""
+    """The policy that sampled it."""
 
 
 @dataclass(slots=True)
 class TurnTokens:
-    """The tokens of one decision of a language model: exactly what it read and what it sampled."""
+    """The tokens of one decision of a language model."""
 
     prompt: tuple[int, ...]
+    """The ids that the model read."""
     completion: Completion
+    """The completion that it sampled."""

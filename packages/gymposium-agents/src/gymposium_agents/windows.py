@@ -1,7 +1,7 @@
-"""Attention that looks back a fixed number of positions: which models have it, and the masks that say so.
+"""Sliding-window attention: which models have it, and attention masks for it.
 
-transformers counts a sliding window in places of the cache. With padding in the middle of a row that is too few
-tokens, so where a window is shorter than the cache these masks take its place, counted in positions.
+transformers counts a sliding window in places of the cache. If there is padding in the middle of a row, such a window
+covers too few tokens. These masks count the window in positions; they are used if the window is shorter than the cache.
 """
 
 from __future__ import annotations
@@ -19,49 +19,47 @@ _FULL, _SLIDING = "full_attention", "sliding_attention"
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """The sliding layers of a model."""
+    """The sliding-window layers of a model."""
 
     window: int
-    """Positions that a token sees, its own included."""
+    """Number of positions that a token attends to, its own included."""
     everywhere: bool
-    """No layer looks back further."""
+    """True if all layers of the model have the window."""
 
 
 def sliding(model: Any) -> Sliding | None:
-    """The sliding layers of `model`; None where all of its layers look back to the beginning.
+    """The sliding-window layers of `model`; None if all of its layers attend to the whole sequence.
 
-    Raises `GymposiumError` where layers keep something else than keys and values of tokens."""
+    Raises `GymposiumError` if layers cache anything else than keys and values of tokens."""
     config = model.config.get_text_config(decoder=True)
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ([_FULL] if window is None else [_SLIDING]))
-    odd = kinds - {_FULL, _SLIDING}
-    if getattr(config, "kv_sharing_modes", None) is not None:
-        odd.add("shared keys and values")
-    if getattr(config, "attention_chunk_size", None) is not None:
-        odd.add("chunked_attention")
-    if odd:
+    settings = {"kv_sharing_modes": "shared keys and values", "attention_chunk_size": "chunked_attention"}
+    named = {kind for setting, kind in settings.items() if getattr(config, setting, None) is not None}
+    if unsupported := kinds - {_FULL, _SLIDING} | named:
         raise GymposiumError(
-            f"The in-process engine cannot run {config.model_type} models: it reuses what attention has seen, which it "
-            f"can for {_FULL} and {_SLIDING}, not for {', '.join(sorted(odd))}. Take a vLLM server as the engine."
+            f"The in-process engine cannot run {config.model_type} models: it caches keys and values, which works for "
+            f"{_FULL} and {_SLIDING}, but not for {', '.join(sorted(unsupported))}. Take a vLLM server as the engine."
         )
     return Sliding(int(window), kinds == {_SLIDING}) if _SLIDING in kinds and window is not None else None
 
 
 def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor | dict[str, Tensor]:
-    """What a model with sliding layers takes as its `attention_mask`, for the last `queries` places of `mask` [B, T]
-    (1 where there is a token): [B, 1, queries, T], or one of these for each kind of layer."""
+    """The `attention_mask` of a model with sliding-window layers, for the last `queries` places of `mask` [B, T], which
+    is 1 at tokens and 0 at padding. Its shape is [B, 1, queries, T]; a model with both kinds of layers gets one mask
+    for each kind."""
     positions = mask.cumsum(dim=1)
     places = torch.arange(mask.shape[1], device=mask.device)
     asking = places[-queries:, None]
-    seen = mask.bool()[:, None, :] & (places <= asking)
-    near = seen & (positions[:, -queries:, None] - positions[:, None, :] < layers.window)
-    itself = places == asking  # padding sees something too: a softmax over nothing is not a number
-    full, short = (_as_taken(model, (one | itself)[:, None]) for one in (seen, near))
+    causal = mask.bool()[:, None, :] & (places <= asking)
+    near = causal & (positions[:, -queries:, None] - positions[:, None, :] < layers.window)
+    itself = places == asking  # padding attends to itself: a softmax over nothing is NaN
+    full, short = (_in_models_form(model, (visible | itself)[:, None]) for visible in (causal, near))
     return short if layers.everywhere else {_FULL: full, _SLIDING: short}
 
 
-def _as_taken(model: Any, mask: Tensor) -> Tensor:
-    """True where a place is seen, as the model's implementation of attention wants it said."""
+def _in_models_form(model: Any, mask: Tensor) -> Tensor:
+    """A mask that is True at visible places, in the form that the model's implementation of attention takes."""
     how = model.config._attn_implementation
     if how == "sdpa":
         return mask

@@ -1,4 +1,4 @@
-"""Conversations of one tokenizer, as token ids."""
+"""Conversations as the token ids of one tokenizer."""
 
 from __future__ import annotations
 
@@ -18,37 +18,38 @@ from gymposium_agents.chat.marks import free, private
 from gymposium_agents.tokens import Message
 
 _REPLIES = ("b2", "<think>\nb\n</think>\n\nb2", "<think>b</think><move>b2</move>")
-"""A move, and moves behind thoughts as Qwen3 writes them and as the `tags` way of replying asks for them."""
+"""Replies for testing a template: a bare move, and a move behind thoughts as Qwen3 and the `tags` form write them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """Private-use characters that no text at hand contains, and the encoder that goes by them."""
+    """Private-use characters that do not occur in the texts of a conversation, and the encoder that uses them."""
 
     control: str
-    """Stands before each control token that is the template's own."""
+    """The mark in front of each control token of the template."""
     reply: str
-    """A reply, to find what the template puts behind one."""
+    """A reply with which to find the text that the template puts behind a reply."""
     probe: str
-    """A message, to find what the template puts around one."""
+    """A message with which to find the text that the template puts around a message."""
     stand_ins: dict[str, str]
-    """What replaces the first character of a control token in somebody's text while the template works on it."""
+    """The characters that replace the first character of control tokens in messages while the template renders them."""
     encoder: Encoder
 
     def restored(self, text: str) -> str:
+        """`text` with the original characters in place of their stand-ins."""
         for character, stand_in in self.stand_ins.items():
             text = text.replace(stand_in, character)
         return text
 
 
 class Chat:
-    """The chats of a tokenizer: messages in, token ids out, by the model's own template.
+    """The chat format of a tokenizer: messages to token ids and back, with the model's own template.
 
-    With `thinking` the template is asked for a reply that thinks first, where it knows how
-    (`enable_thinking`); without, for one that does not.
+    `thinking` is passed to the template as `enable_thinking`: templates that support it begin a reply with or without
+    thoughts.
 
-    Raises `GymposiumError` where the tokenizer cannot carry a chat: no template, no end of turn, a template
-    that drops what the user says."""
+    Raises `GymposiumError` if the tokenizer cannot carry a chat: it has no template, no end of turn, or a template that
+    drops the user's messages."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool = False) -> None:
         self.tokenizer = tokenizer
@@ -65,36 +66,35 @@ class Chat:
                 f"Correct tokenizer.chat_template and save it beside the model."
             )
         self.end, self._closing = self._end_of_turn()
-        """The token that ends a reply: what the template puts behind one, or the tokenizer's eos."""
+        """The token that ends a reply: the one that the template puts behind a reply, or the tokenizer's eos."""
         self.stops = frozenset({self.end, int(tokenizer.eos_token_id)})
         """Tokens after which nothing more is sampled."""
         self.opened = self._opened()
         """The beginning of each reply that the template writes itself: the tag that opens a model's thoughts, or
         nothing."""
-        self._alone = self._frame(lambda text: self._wording([_user(text)], self._usual))
         self.grows = self._growing()
-        """Whether a conversation only grows: each prompt is the last one, the reply and `more`. False where the
-        template rewrites what went before (Qwen3's drops past thoughts)."""
-        self._next = self._frame(lambda text: self._behind(text, self._usual)) if self.grows else None
-        self.prompt = lru_cache(maxsize=8192)(self._prompt)
-        """Ids of a chat that begins with `text` as the user's message, ready for the reply."""
-        self._following = lru_cache(maxsize=8192)(self._follow)
+        """Whether a conversation only grows: each prompt is the last prompt, the reply and `more`. False if the
+        template rewrites past messages (Qwen3's drops past thoughts)."""
+        self.prompt = self._encoding(self._beginning)
+        """A function from `text` to the ids of a chat that begins with it as the user's message, ready for the
+        reply."""
+        self._following = self._encoding(self._behind) if self.grows else None
         self._check()
 
     def conversation(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Ids of the whole conversation as the template renders it now, ready for the next reply.
+        """Ids of the whole conversation as the template renders it, ready for the next reply.
 
-        Raises `GymposiumError` where the template refuses these messages."""
+        Raises `GymposiumError` if the template refuses these messages."""
         marks = self._marks(message["content"] for message in messages)
         return self._encoded(self._wording(messages, marks), marks)
 
     def more(self, text: str, *, ended: bool) -> tuple[int, ...]:
-        """What follows a completion in a conversation that grows: `text` as the user's next message and the
-        opening of the next reply. With `ended` the model sampled its end of turn, which is then not here again; a
-        reply that was cut off is closed here.
+        """The ids that follow a completion in a conversation that grows: `text` as the user's next message, and the
+        opening of the next reply. With `ended` the model sampled its end of turn, which is not repeated; a reply that
+        was cut off is closed here.
 
-        Raises `GymposiumError` where the template rewrites history (`grows` is False)."""
-        if not self.grows:
+        Raises `GymposiumError` if the template rewrites history (`grows` is False)."""
+        if self._following is None:
             raise GymposiumError(
                 f"The chat template of {self._name!r} rewrites what went before, so nothing can be put behind a reply. "
                 "Render the whole conversation for each turn."
@@ -103,45 +103,51 @@ class Chat:
         return ids[1:] if ended else ids
 
     def plain(self, text: str) -> tuple[int, ...]:
-        """Ids of text that somebody else wrote: `<|end|>` in it is seven ordinary characters."""
+        """Ids of text as ordinary characters: `<|end|>` in it is seven of them, not a control token."""
         return self._marks((text,)).encoder.within(text)
 
     def reply(self, text: str) -> tuple[int, ...]:
-        """Ids of a whole reply in the model's own words, end of turn included. Where the tokenizer has tokens for
-        the tags around thoughts, they are these tokens. What the template writes of it is not here again."""
+        """Ids of a whole reply of the model, end of turn included. The tags around thoughts become control tokens if
+        the tokenizer has such tokens. The beginning that the template writes itself is left out."""
         text = text.removeprefix(self.opened)
         marks = self._marks((text,))
         return (*marks.encoder.within(self._controls.marked(text, marks.control, only=THINKING)), self.end)
 
     def read(self, ids: tuple[int, ...]) -> str:
-        """The text of the reply that a completion makes, without its end of turn, and with what the template began it
-        with. Control tokens inside it stay visible."""
+        """The text of the reply with these completion ids, without its end of turn and with the beginning that the
+        template wrote. Control tokens inside it are shown as text."""
         if ids and ids[-1] in self.stops:
             ids = ids[:-1]
         text = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return f"{self.opened}{text}"
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token of a stream, control tokens included, for whoever shows them one by one. A character
-        that is spread over several tokens stands with the last of them, and what never becomes one is shown as U+FFFD
-        there; the others of them are empty."""
+        """The text of each token, control tokens included. The text of a character that has several tokens is with the
+        last of them, and the others are empty. Tokens at the end that are an incomplete character give U+FFFD."""
         stream = DecodeStream(skip_special_tokens=False)
-        found = [stream.step(self._backend, one) for one in ids]
-        if found and found[-1] is None:
-            found[-1] = "\ufffd"
-        return [piece or "" for piece in found]
+        pieces = [stream.step(self._backend, token) for token in ids]
+        if pieces and pieces[-1] is None:
+            pieces[-1] = "\ufffd"
+        return [piece or "" for piece in pieces]
 
-    def _prompt(self, text: str) -> tuple[int, ...]:
-        marks = self._marks((text,))
-        if self._alone is not None and marks is self._usual:
-            return marks.encoder.encode(self._alone.around(text))
-        return self._encoded(self._wording([_user(text)], marks), marks)
+    def _encoding(self, wording: Callable[[str, _Marks], str]) -> Callable[[str], tuple[int, ...]]:
+        """A cached function from a message to the ids of `wording` of it. If the wording is a fixed frame around the
+        message, the frame is filled, which is up to three times as fast as rendering a short message. A date that the
+        template writes is then that of the start."""
+        usual = self._usual
+        frame = Frame.of(lambda text: usual.restored(wording(text, usual)), usual.probe)
+        if frame is not None:
+            before, after = (self._controls.marked(text, usual.control) for text in (frame.before, frame.after))
+            frame = Frame(before, after, frame.trims)
 
-    def _follow(self, text: str) -> tuple[int, ...]:
-        marks = self._marks((text,))
-        if self._next is not None and marks is self._usual:
-            return marks.encoder.encode(self._next.around(text))
-        return self._encoded(self._behind(text, marks), marks)
+        @lru_cache(maxsize=8192)
+        def encode(text: str) -> tuple[int, ...]:
+            marks = self._marks((text,))
+            if frame is not None and marks is usual:
+                return marks.encoder.encode(frame.around(text))
+            return self._encoded(wording(text, marks), marks)
+
+        return encode
 
     def _marks(self, texts: Iterable[str]) -> _Marks:
         taken = private(texts)
@@ -157,7 +163,7 @@ class Chat:
         return marks.encoder.encode(marks.restored(self._controls.marked(wording, marks.control)))
 
     def _wording(self, messages: Sequence[Message], marks: _Marks) -> str:
-        """The template's text, in which every control token is the template's own."""
+        """The template's rendering of messages, in which every control token is the template's own."""
         return self._render([
             {
                 "role": message["role"],
@@ -168,21 +174,14 @@ class Chat:
             for message in messages
         ])  # fmt: skip
 
+    def _beginning(self, text: str, marks: _Marks) -> str:
+        """The template's rendering of a chat that begins with `text` as the user's message."""
+        return self._wording([_user(text)], marks)
+
     def _behind(self, text: str, marks: _Marks) -> str:
-        """The template's text behind a reply, with `text` as what the user says next."""
+        """The template's rendering behind a reply, with `text` as the user's next message."""
         messages = [_user("?"), _assistant(marks.reply), _user(text)]
         return self._wording(messages, marks).rpartition(marks.reply)[2]
-
-    def _frame(self, wording: Callable[[str], str]) -> Frame | None:
-        """The frame that `wording` puts around a message, its control tokens marked: to fill it and to encode it is
-        up to three times as fast as to render a short message. A date that the template writes is that of the
-        start."""
-        marks = self._usual
-        frame = Frame.of(lambda text: marks.restored(wording(text)), marks.probe)
-        if frame is None:
-            return None
-        before, after = (self._controls.marked(text, marks.control) for text in (frame.before, frame.after))
-        return Frame(before, after, frame.trims)
 
     def _render(self, messages: Sequence[Message], *, opened: bool = True) -> str:
         try:
@@ -202,9 +201,10 @@ class Chat:
             ) from error
 
     def _opened(self) -> str:
+        """The beginning of a reply that the template writes itself, if it opens the model's thoughts."""
         behind = self._render([_user(self._usual.probe)]).rpartition(self._usual.probe)[2]
-        _, opening, begun = behind.rpartition("<think>")
-        return opening + begun if opening and "</think>" not in begun else ""
+        _, tag, rest = behind.rpartition("<think>")
+        return tag + rest if tag and "</think>" not in rest else ""
 
     def _end_of_turn(self) -> tuple[int, str]:
         """The token that ends a reply, and its text as the template writes it."""
@@ -216,9 +216,9 @@ class Chat:
         return next(i for i, token in self._controls.added.items() if token.content == content), content
 
     def _growing(self) -> bool:
-        """Whether the text of a conversation is that of its beginning, the replies and what goes behind them. What
-        is compared is text: where a tokenizer would merge over the end of a reply, the tokens that were
-        sampled stay as they are."""
+        """Whether the text of a conversation is the text of its beginning, followed by the replies and the fixed text
+        behind each. Texts are compared, not tokens: sampled tokens stay as they are even if the tokenizer would merge
+        the end of a reply with the text behind it."""
         try:
             behind = self._behind("?", self._usual)
             if not behind.startswith(self._closing):
@@ -231,12 +231,12 @@ class Chat:
                     grown += reply + behind
                     if grown != self._wording(messages, self._usual):
                         return False
-        except GymposiumError:  # a template for one exchange: a second user message is refused
+        except GymposiumError:  # the template refuses a second message of the user
             return False
         return True
 
     def _check(self) -> None:
-        """Prompts are what transformers makes of the template, token by token."""
+        """Raises `GymposiumError` unless a prompt is, token by token, what transformers makes of the template."""
         expected = self.tokenizer.apply_chat_template(
             [dict(_user("b2, c3\n"))],
             add_generation_prompt=True,
@@ -260,7 +260,7 @@ def _assistant(text: str) -> Message:
 
 
 def _backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
-    """The tokenizer's own, where it can carry a chat."""
+    """The tokenizer of the tokenizers library inside. Raises `GymposiumError` if it cannot carry a chat."""
     name = tokenizer.name_or_path
     if not tokenizer.chat_template:
         raise GymposiumError(

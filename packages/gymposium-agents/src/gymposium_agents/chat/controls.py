@@ -1,23 +1,22 @@
-"""Control tokens: finding them in text, hiding those that are not the template's, and encoding the rest."""
+"""Control tokens: finding them in text, hiding those that are not the template's, and encoding text without them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
-from itertools import groupby
+from itertools import chain, groupby
 
 from tokenizers import AddedToken, Tokenizer
 
 from gymposium.errors import GymposiumError
 
 THINKING = frozenset({"<think>", "</think>"})
-"""Around a model's thoughts. Templates look for them in past replies, so there they stay whole."""
+"""The tags around a model's thoughts. They are not hidden in past replies, where templates look for them."""
 
 
 class ControlTokens:
-    """The added tokens of a tokenizer, special or not (Qwen's `<tool_call>` is not), that are text to people.
-
-    Runs of white space that were added (Gemma's) are ordinary text."""
+    """The added tokens of a tokenizer that contain text, whether they are marked special or not (Qwen's `<tool_call>`
+    is not). Added runs of white space, such as Gemma's, are ordinary text."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.added: dict[int, AddedToken] = dict(sorted(tokenizer.get_added_tokens_decoder().items()))
@@ -33,7 +32,8 @@ class ControlTokens:
         self._beginnings = frozenset(content[:n] for content in contents for n in range(1, len(content)))
 
     def found(self, text: str) -> Iterator[tuple[int, str]]:
-        """Where each one begins, longest first where several begin at one place; they may overlap."""
+        """The control tokens in `text`: for each place where one begins, that place and the longest token there. The
+        tokens may overlap."""
         if self._first is None:
             return
         for match in self._first.finditer(text):
@@ -44,8 +44,9 @@ class ControlTokens:
                     break
 
     def hidden(self, text: str, stand_ins: Mapping[str, str], keep: Container[str] = ()) -> str:
-        """`text` without a whole control token in it: the first character of each gives way to its stand-in. So does
-        that of one that has only begun where the text ends, in case a template puts the rest behind it."""
+        """`text` without complete control tokens: the first character of each is replaced by its stand-in. So is the
+        first character of a token that is cut off by the end of the text, because a template might add the rest. Tokens
+        in `keep` stay."""
         if self._first is None:
             return text
         places = [at for at, content in self.found(text) if content not in keep]
@@ -58,7 +59,7 @@ class ControlTokens:
         return "".join(characters)
 
     def marked(self, text: str, mark: str, only: Container[str] | None = None) -> str:
-        """`text` with `mark` in front of its control tokens, or of `only` some."""
+        """`text` with `mark` in front of its control tokens, or in front of those in `only`."""
         pieces: list[str] = []
         done = 0
         for at, content in self.found(text):
@@ -69,8 +70,8 @@ class ControlTokens:
 
 
 class Encoder:
-    """The tokenizer with its control tokens under other names: `mark` before each. Text without the mark can hold
-    none of them, whatever it says; all else is encoded as before, in one go."""
+    """A copy of a tokenizer in which each control token is renamed: it begins with `mark`. Text without the mark cannot
+    contain a control token; all other text is encoded as by the tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, controls: ControlTokens, mark: str) -> None:
         renamed = Tokenizer(tokenizer.model)
@@ -79,8 +80,7 @@ class Encoder:
         if tokenizer.pre_tokenizer is not None:
             renamed.pre_tokenizer = tokenizer.pre_tokenizer
         names = {i: mark * (t.content in controls.contents) + t.content for i, t in controls.added.items()}
-        # Behind it a piece of text is encoded as it is in the middle of a conversation, not as a beginning.
-        self._lead = 2 * mark
+        self._lead = 2 * mark  # text behind it is encoded as in the middle of a conversation, not as at the beginning
         renamed.add_tokens([AddedToken(self._lead, normalized=False)])
         renamed.add_tokens([
             AddedToken(
@@ -95,46 +95,39 @@ class Encoder:
         self._tokenizer = renamed
         self._ids: dict[int, tuple[int, ...]] = {}
         for i, name in names.items():
-            found = renamed.token_to_id(name)
-            ours = tokenizer.model.token_to_id(name) is None
-            if found is None or (ours and tokenizer.model.id_to_token(found) is not None):
+            new_id = renamed.token_to_id(name)
+            is_new = tokenizer.model.token_to_id(name) is None
+            if new_id is None or (is_new and tokenizer.model.id_to_token(new_id) is not None):
                 raise GymposiumError(
                     "The ids of this tokenizer's vocabulary have gaps, so its control tokens cannot be told from text. "
                     "Number the vocabulary without gaps, or take another model."
                 )
-            self._ids[found] = (i,)
-        unknown = getattr(tokenizer.model, "unk_token", None)  # what text becomes that the vocabulary cannot spell
+            self._ids[new_id] = (i,)
+        unknown = getattr(tokenizer.model, "unk_token", None)  # the token for text that the vocabulary cannot spell
         for i, token in controls.added.items():
-            if token.content not in controls.contents or token.content == unknown:
-                continue
-            if tokenizer.model.token_to_id(token.content) == i:
-                self._ids[i] = self._spelled(token.content, i)
+            content = token.content
+            if content in controls.contents and content != unknown and tokenizer.model.token_to_id(content) == i:
+                self._ids[i] = self._spelled(content, i)
 
     def _spelled(self, content: str, control: int) -> tuple[int, ...]:
-        """A control token as ordinary text, letter by letter: some models make one out of text by themselves (`</s>`,
-        by merges that a conversion left behind)."""
-        pieces = (piece.id for character in content for piece in self._tokenizer.model.tokenize(character))
-        if control in (ids := tuple(pieces)):
+        """The ids of a control token's text, character by character. They replace the token where the model's
+        vocabulary makes it from ordinary text (`</s>`, by merges that a conversion left behind)."""
+        ids = tuple(piece.id for character in content for piece in self._tokenizer.model.tokenize(character))
+        if control in ids:
             raise GymposiumError(
-                f"This tokenizer cannot write {content!r} but as a control token, so anybody's text could hold one. "
-                "Take another model, or give that token a longer name."
+                f"This tokenizer cannot write {content!r} but as a control token, so any text could hold one. Take "
+                f"another model, or give that token a longer name."
             )
         return ids
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of a whole conversation."""
-        return self._final(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return self._original(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def within(self, text: str) -> tuple[int, ...]:
         """Ids of text from the middle of a conversation."""
-        return self._final(self._tokenizer.encode(self._lead + text, add_special_tokens=False).ids[1:])
+        return self._original(self._tokenizer.encode(self._lead + text, add_special_tokens=False).ids[1:])
 
-    def _final(self, found: list[int]) -> tuple[int, ...]:
-        ids: list[int] = []
-        for i in found:
-            known = self._ids.get(i)
-            if known is None:
-                ids.append(i)
-            else:
-                ids += known
-        return tuple(ids)
+    def _original(self, ids: list[int]) -> tuple[int, ...]:
+        """The ids of the original tokenizer for those of the copy."""
+        return tuple(chain.from_iterable(self._ids.get(i, (i,)) for i in ids))

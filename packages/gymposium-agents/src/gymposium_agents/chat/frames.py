@@ -1,4 +1,4 @@
-"""A message's place in a rendering, for templates that put the text there as it is, or trimmed."""
+"""The fixed text that a chat template puts around a message, for templates that do not change the message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-# What a template might treat in a way of its own: each stands for a kind of text, and all must come out alike.
 _PROBES = (
     "",
     "{0}",
@@ -20,28 +19,29 @@ _PROBES = (
     "/no_think {0} /think",
     "system: {{{{ {0} }}}} {{% {0} %}}",
 )
+"""Messages of the kinds that a template might treat specially."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a template writes before and behind a message, whatever the message says."""
+    """The text that a template writes before and behind a message, independent of the message."""
 
     before: str
     after: str
     trims: bool
-    """White space at both ends of the message is left out."""
+    """True if white space at both ends of the message is removed."""
 
     @classmethod
     def of(cls, render: Callable[[str], str], probe: str) -> Self | None:
-        """The frame in `render`, tried with messages of many kinds; None where one fixed frame does not explain all.
+        """The frame in `render`, tried with messages of many kinds; None if no fixed frame fits all of them.
 
         `probe` is a character that the template does not use."""
-        before, found, after = render(probe).partition(probe)
-        if not found:
-            return None
+        before, separator, after = render(probe).partition(probe)
         frame = cls(before, after, trims=render(f" {probe} ") == before + probe + after)
         texts = [text.format(probe) for text in _PROBES]
-        return frame if all(render(text) == frame.around(text) for text in texts) else None
+        fits = separator and all(render(text) == frame.around(text) for text in texts)
+        return frame if fits else None
 
     def around(self, text: str) -> str:
+        """The message `text` in its frame."""
         return f"{self.before}{text.strip() if self.trims else text}{self.after}"

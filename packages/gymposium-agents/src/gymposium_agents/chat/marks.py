@@ -1,9 +1,9 @@
-"""Private-use characters that stand for something else while a template works on a text."""
+"""Private-use characters, which serve as marks in a text while a template renders it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 from gymposium.errors import GymposiumError
@@ -18,16 +18,14 @@ def private(texts: Iterable[str]) -> frozenset[str]:
 
 
 def free(taken: frozenset[str], count: int) -> Sequence[str]:
-    """The first `count` private-use characters that are not among those taken: always the same ones for the same
-    question."""
-    found = tuple(islice((mark for mark in _every() if mark not in taken), count))
-    if len(found) < count:
+    """The first `count` private-use characters that are not in `taken`.
+
+    Raises `GymposiumError` if there are not enough."""
+    every = map(chr, chain.from_iterable(range(*plane) for plane in _PLANES))
+    marks = tuple(islice((mark for mark in every if mark not in taken), count))
+    if len(marks) < count:
         raise GymposiumError(
             "The messages use every private-use character of Unicode, and one is needed to tell their text from the "
             "chat template's. Shorten them."
         )
-    return found
-
-
-def _every() -> Iterator[str]:
-    return map(chr, chain.from_iterable(range(*plane) for plane in _PLANES))
+    return marks

@@ -1,6 +1,7 @@
-"""A language model as the judge of a group: `transcript` is what one seat was told and did, `prompt` what the judge
-reads of several, `answer` the scores that it gives, `account` what it took, `ruler` the reward that all of this makes,
-`grammar` the reward from its name.
+"""A language model as the judge of a group of trajectories.
+
+`transcript` makes the transcript of one trajectory, `prompt` the messages to the judge, `answer` reads its scores,
+`account` counts its tokens, `ruler` is the reward, and `grammar` makes the reward from its name.
 
 The idea is RULER, relative scores by a language model, of OpenPipe's ART (https://art.openpipe.ai/fundamentals/ruler).
 """

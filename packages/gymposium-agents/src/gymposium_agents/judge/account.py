@@ -1,4 +1,4 @@
-"""What a judge was asked, what it took, and what became of it."""
+"""The account of a judge: how many groups it rated, and what that cost."""
 
 from __future__ import annotations
 
@@ -6,47 +6,30 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gymposium_agents.engines.protocol import ChatCompletion
+from gymposium_agents.api_player import ChatTotals
 
 
 @dataclass(slots=True)
-class Account:
-    """Sums over all groups so far."""
+class Account(ChatTotals):
+    """Totals over all groups so far. Answers that gave no scores are counted too, because they are paid for."""
 
     rated: int = 0
+    """Number of groups with scores."""
     unrated: Counter[str] = field(default_factory=Counter)
-    """Groups that have no scores, by why."""
-    answers: int = 0
-    """Those of the service, whatever was in them; they are paid for."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    uncounted: int = 0
-    """Answers whose tokens the service did not count: sums and cost leave them out."""
-    cost: float | None = None
-    """In the currency of the engine's prices; None without prices."""
-
-    def add(self, completion: ChatCompletion) -> None:
-        """One more answer."""
-        self.answers += 1
-        if completion.prompt_tokens is None or completion.completion_tokens is None:
-            self.uncounted += 1
-        self.prompt_tokens += completion.prompt_tokens or 0
-        self.completion_tokens += completion.completion_tokens or 0
-        if completion.cost is not None:
-            self.cost = (self.cost or 0.0) + completion.cost
+    """Number of groups without scores, by reason."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, the most frequent reason first."""
+        """The account as plain data, the most frequent reason first."""
         return {**asdict(self), "unrated": dict(self.unrated.most_common())}
 
     def sentences(self) -> list[str]:
-        """The same in words, as far as there is something to say."""
-        said = []
+        """The account in words: one sentence about the answers, and one for each reason."""
+        sentences = []
         if self.answers:
             cost = "" if self.cost is None else f", cost {self.cost:.4f}"
             uncounted = f" ({self.uncounted} answers uncounted)" if self.uncounted else ""
-            said.append(
+            sentences.append(
                 f"The judge rated {self.rated} groups in {self.answers} answers, {self.prompt_tokens} tokens in and "
                 f"{self.completion_tokens} out{uncounted}{cost}."
             )
-        return [*said, *(f"{count} groups were not rated: {why}." for why, count in self.unrated.most_common())]
+        return [*sentences, *(f"{count} groups were not rated: {why}." for why, count in self.unrated.most_common())]

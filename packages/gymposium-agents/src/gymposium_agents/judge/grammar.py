@@ -9,19 +9,20 @@ from gymposium_agents.judge.ruler import MAX_TOKENS, Ruler
 from gymposium_agents.settings import parse_options
 
 _OF_A_PLAYER = ("context", "prompt", "reply")
+"""Options of the player that a judge does not have."""
 
 
 def ruler_reward(model: str, options: str | None = None, rubric: str | None = None) -> Ruler:
-    """The judge of that name behind a chat service, which is reached by the same options as the player `api:MODEL`.
+    """The judge that is this model of a chat service, with the same options of the service as in `api:MODEL`.
 
-    Raises `BadOption` or `UnknownName` for what cannot be read, `MissingExtra` without the openai library."""
+    Raises `BadOption` or `UnknownName` for options that cannot be read, `MissingExtra` without the openai library."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
-    given = {"max_tokens": str(MAX_TOKENS), **parse_options(options)}
+    values = {"max_tokens": str(MAX_TOKENS), **parse_options(options)}
     for name in _OF_A_PLAYER:
-        if name in given:
+        if name in values:
             raise BadOption(f"reward: {name}= says how a player is asked; a judge is asked in one way. Leave it out.")
-    service, settings = read_options(model.strip(), given)
+    service, settings = read_options(model.strip(), values)
     if settings.temperature != 0:
         raise BadOption("reward: a judge answers with temperature 0; temperature=default leaves it to the service.")
     if rubric is not None and not rubric.strip():

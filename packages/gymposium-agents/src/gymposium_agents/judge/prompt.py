@@ -1,4 +1,5 @@
-"""What a judge reads: the instructions, and the transcripts of a group in tags that nothing inside them can close."""
+"""The messages to a judge: instructions, and the transcripts of a group in tags. The text inside is escaped, so that it
+cannot close a tag."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ RUBRIC = """\
 - A reply that was refused counts against whoever gave it, and a forfeit more so.
 - Scores are as far apart as the attempts are: small differences give small gaps.
 - Length and tone count for nothing."""
-"""How attempts are compared, where nothing else is asked for."""
+"""The default rubric: how attempts are compared."""
 
 _INSTRUCTIONS = """\
 You compare attempts at the same task, and score each of them from 0 (worst) to 1 (best) relative to the others.
@@ -35,14 +36,15 @@ Answer with one JSON object and nothing else, every trajectory in it once, by it
 
 
 def judge_messages(rules: str, attempts: Mapping[str, Transcript], rubric: str = RUBRIC) -> list[Message]:
-    """The messages that ask for a score of each attempt, by its id. What all of them begin with stands there once."""
+    """The messages that ask for a score of each attempt, by its id. The common beginning of the attempts is shown
+    once."""
     transcripts = list(attempts.values())
-    alike = common_length(transcripts)
+    common = common_length(transcripts)
     blocks = [_tagged("rules", rules.rstrip())]
-    if alike:
-        blocks.append("\n".join(["<common>", *map(_said, transcripts[0][:alike]), "</common>"]))
-    for name, one in attempts.items():
-        blocks.append("\n".join([f'<trajectory id="{name}">', *map(_said, one[alike:]), "</trajectory>"]))
+    if common:
+        blocks.append("\n".join(["<common>", *map(_block, transcripts[0][:common]), "</common>"]))
+    for name, attempt in attempts.items():
+        blocks.append("\n".join([f'<trajectory id="{name}">', *map(_block, attempt[common:]), "</trajectory>"]))
     blocks.append(f"Score these {len(attempts)} trajectories: {', '.join(attempts)}.")
     return [
         {"role": "system", "content": _INSTRUCTIONS.format(rubric=_escaped(rubric))},
@@ -51,15 +53,13 @@ def judge_messages(rules: str, attempts: Mapping[str, Transcript], rubric: str =
 
 
 def common_length(transcripts: Sequence[Transcript]) -> int:
-    """How many things at the beginning are the same in all of them."""
-    for length, things in enumerate(zip(*transcripts)):
-        if len({*things}) > 1:
-            return length
-    return min(map(len, transcripts), default=0)
+    """The number of parts at the beginning that all transcripts have in common."""
+    columns = enumerate(zip(*transcripts))
+    return next((i for i, parts in columns if len({*parts}) > 1), min(map(len, transcripts), default=0))
 
 
-def _said(one: Said) -> str:
-    return _tagged(one.part, one.text)
+def _block(said: Said) -> str:
+    return _tagged(said.part, said.text)
 
 
 def _tagged(tag: str, text: str) -> str:
@@ -67,7 +67,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` without a character that a tag is made of. Half a surrogate pair, which no request can hold, is shown as
-    its number."""
+    """`text` with the characters of tags escaped. A lone surrogate, which a request cannot hold, is shown as its
+    number."""
     shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

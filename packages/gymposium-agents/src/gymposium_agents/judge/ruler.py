@@ -11,6 +11,7 @@ from gymposium.errors import BadReward, GymposiumError, Unrated
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
+from gymposium_agents.api_player import remarks_of
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 from gymposium_agents.futures import results, then
@@ -21,25 +22,26 @@ from gymposium_agents.judge.transcript import transcript
 from gymposium_agents.tokens import Sampling
 
 MAX_TOKENS = 4096
-"""Room for an answer, thoughts included, where nothing else is asked for."""
+"""Default limit of an answer in tokens, thoughts included."""
 
 ALIKE = "its trajectories are all alike"
 TOO_LONG = "the group is longer than the judge can read"
 NO_ANSWER = "the judge did not answer"
 
 _SEED = 0
-"""Of the judge's sampling, which at temperature 0 has nothing to draw."""
+"""The seed of the judge's sampling. At temperature 0 nothing is drawn."""
 
 
 class Ruler:
-    """Scores from 0 to 1 by a judge over any chat engine, less penalties. The part `judge` is the score.
+    """A reward that is a judge's score from 0 to 1, less penalties. The judge is a model behind any chat engine; its
+    score is the reward's part `judge`.
 
-    A group is one request, with temperature 0 and no second try: what the engine could not get, and an answer that is
-    not exactly one score for each trajectory, is `Unrated`. Trajectories that are alike to the letter are shown once
-    and score the same; where all are, there is nothing to compare."""
+    A group is one request, with temperature 0 and no second attempt. If the engine fails, or the answer is not exactly
+    one score for each trajectory, the group is `Unrated`. Trajectories with equal transcripts are shown once and get
+    the same score; if all are equal, the judge is not asked and the group is `Unrated`."""
 
     def __init__(self, engine: ChatEngine, rubric: str = RUBRIC, *, max_tokens: int = MAX_TOKENS) -> None:
-        """`rubric` says how trajectories are to be compared; `max_tokens` bounds the judge's answer."""
+        """`rubric` says how trajectories are compared; `max_tokens` limits the judge's answer."""
         self.engine = engine
         self.rubric = rubric
         self._sampling = Sampling(0.0, max_tokens)
@@ -47,47 +49,50 @@ class Ruler:
         self._counting = threading.Lock()  # answers come in threads of the engine
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """The rewards of one group. Raises `Unrated` where the judge gives none, `BadReward` for what is no group."""
+        """The rewards of one group. Raises `Unrated` if there are no scores, `BadReward` if the trajectories are not of
+        one game and seat."""
         return results([self.submit(group)])[0]
 
     def submit(self, group: Sequence[Trajectory]) -> Future[list[Reward]]:
-        """Begin the rewards of one group; any number of them may be under way. The future raises `Unrated`."""
+        """Begin the rewards of one group; several groups may be submitted at once. The future raises `Unrated`."""
         if len({(trajectory.game, trajectory.seat) for trajectory in group}) != 1:
-            raise BadReward("A judge compares trajectories of one game and seat: give it groups of such.")
-        shown = [transcript(trajectory) for trajectory in group]
-        ids = {one: str(number) for number, one in enumerate(dict.fromkeys(shown), 1)}
-        if len(ids) == 1:
+            raise BadReward("A judge compares trajectories of one game and seat: give it groups of such trajectories.")
+        transcripts = [transcript(trajectory) for trajectory in group]
+        attempts = {str(number): attempt for number, attempt in enumerate(dict.fromkeys(transcripts), 1)}
+        if len(attempts) == 1:
             future: Future[list[Reward]] = Future()
-            why = Unrated(ALIKE)
-            self._count(why)
-            future.set_exception(why)
+            alike = Unrated(ALIKE)
+            self._count(alike)
+            future.set_exception(alike)
             return future
         rules = group[0].game.rules(group[0].seat, "full")
-        messages = judge_messages(rules, {name: one for one, name in ids.items()}, self.rubric)
 
         def answered(asked: Future[ChatCompletion]) -> list[Reward]:
             try:
-                scores = self._scores(asked, [*ids.values()])
+                scores = self._scores(asked, [*attempts])
             except Unrated as why:
                 self._count(why)
                 raise
             with self._counting:
                 self._account.rated += 1
-            found = [(trajectory, scores[ids[one]]) for trajectory, one in zip(group, shown, strict=True)]
-            return [less_penalties(trajectory, score, {"judge": score}) for trajectory, score in found]
+            score_of = {attempt: scores[name] for name, attempt in attempts.items()}
+            return [
+                less_penalties(trajectory, score_of[attempt], {"judge": score_of[attempt]})
+                for trajectory, attempt in zip(group, transcripts, strict=True)
+            ]
 
+        messages = judge_messages(rules, attempts, self.rubric)
         return then(self.engine.submit(messages, self._sampling, _SEED), answered)
 
     @property
     def account(self) -> Account:
-        """What the judge took so far, and what became of it."""
+        """A copy of the judge's account: the groups that it rated or not, its tokens and cost."""
         with self._counting:
             return copy.deepcopy(self._account)
 
     def remarks(self) -> list[str]:
-        """The same in sentences, and what the engine has to say."""
-        remarks = getattr(self.engine, "remarks", None)
-        return [*self.account.sentences(), *(() if remarks is None else remarks())]
+        """The account in sentences, and the remarks of the engine."""
+        return self.account.sentences() + remarks_of(self.engine)
 
     def _scores(self, asked: Future[ChatCompletion], ids: Sequence[str]) -> dict[str, float]:
         try:

@@ -1,7 +1,7 @@
-"""What one seat was told and did in a match, in words, for who reads it afterwards.
+"""The transcript of a trajectory: the positions, replies and outcome of one seat of a match, in words.
 
-The positions come from the match played again, so a transcript holds what the seat could see and nothing else,
-whoever played and whatever the player itself was shown of it.
+The positions come from a replay of the match, so a transcript holds exactly what the seat could see. The style and
+context of the player's own prompts do not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from gymposium.trajectories import Trajectory
 
 Part = Literal["told", "reply", "refused", "outcome"]
 PARTS: tuple[Part, ...] = ("told", "reply", "refused", "outcome")
-"""A position; a reply, thoughts included; why it was not accepted and what came of that; how the match ended."""
+"""The kinds of parts: a position; a reply, thoughts included; why a reply was refused and what followed; the ending of
+the match."""
 
 _FAILED: dict[Kind, str] = {
     "illegal": "This is no legal move.",
@@ -29,7 +30,7 @@ _FAILED: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing that was told, replied or found."""
+    """One part of a transcript."""
 
     part: Part
     text: str
@@ -39,32 +40,33 @@ Transcript = tuple[Said, ...]
 
 
 def transcript(trajectory: Trajectory) -> Transcript:
-    """Everything in order, the outcome last. Raises `BadReward` for a trajectory that has no match to play again."""
+    """The transcript of a trajectory, in order, the outcome last. Raises `BadReward` for a trajectory without a seed,
+    whose match cannot be replayed."""
     seat, seed = trajectory.seat, trajectory.seed
     if seed is None:
-        raise BadReward("A trajectory has no seed, so its match cannot be played again to show it: give its match's.")
-    match, found = trajectory.game.new(seed), []
+        raise BadReward("A trajectory has no seed, so its match cannot be replayed: give it the seed of its match.")
+    match, parts = trajectory.game.new(seed), []
     turns = iter(trajectory.turns)
     moves = iter([event for event in trajectory.events if event.seat != CHANCE])
     while seats := match.to_move():
-        joint = {event.seat: event.move for _, event in zip(seats, moves)}  # a seat first: zip takes no move too many
+        joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in seats:
-            found.append(Said("told", _told(match, seat)))
-            found += _replies(turns, trajectory, joint.get(seat))
-        if len(joint) < len(seats):  # the match was given up here
+            parts.append(Said("told", _position(match, seat)))
+            parts += _replies(turns, trajectory, joint.get(seat))
+        if len(joint) < len(seats):  # the match ended at this decision
             break
         match.apply(joint)
-    return (*found, Said("outcome", _outcome(trajectory)))
+    return (*parts, Said("outcome", _outcome(trajectory)))
 
 
-def _told(match: Match, seat: int) -> str:
+def _position(match: Match, seat: int) -> str:
     observation = match.observe(seat, "full")
     legal = observation.legal_moves
     return observation.text if legal is None else f"{observation.text}Legal moves: {', '.join(legal)}"
 
 
 def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[Said]:
-    """The replies of one decision, which `played` came of; None where the match ended with it."""
+    """The replies of one decision, whose move is `played`; None if the match ended at it."""
     for turn in turns:
         yield Said("reply", turn.text if turn.action is None else f"action {turn.action}")
         if turn.reading == "move":
