@@ -1,4 +1,4 @@
-"""affinetes' OpenSpiel tasks: its task ids, its `evaluate`, its result fields, on gymposium's games and players."""
+"""affinetes' OpenSpiel tasks on gymposium's games and players: its task ids, its `evaluate`, its result fields."""
 
 from gymposium_agents.affinetes.evaluate import evaluate
 from gymposium_agents.affinetes.tasks import Task, decode, encode

@@ -1,8 +1,9 @@
 """`await evaluate(task_id=…, seed=…, model=…)`: one match of a language model, with affinetes' result fields.
 
-affinetes' are the tasks, the opponents' simulations, two retries a decision, the score and the fields. Not affinetes':
-search sees only what its seat may see, every opponent has its own stream in any number of seats, the last observation
-is the model's own, what the infrastructure did has no score, and keys come from the environment alone.
+The tasks, the opponents' simulations, two retries per decision, the score and the fields are those of affinetes. Some
+things differ: search sees only what its seat may see, every opponent has a separate random stream in any number of
+seats, the last observation is the model's own, a failure of the infrastructure has no score, and keys come from the
+environment only.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gymposium_agents.engines.protocol import ChatEngine
 from gymposium_agents.settings import PlayerSettings
 
 AT_ONCE = 64
-"""Matches that are played at once; others wait, their time running."""
+"""Largest number of matches that are played at once. The others wait, and the wait counts toward their time limit."""
 
 
 async def evaluate(
@@ -42,18 +43,18 @@ async def evaluate(
     context: str = "full",
     max_tokens: int = DEFAULTS.max_tokens,
 ) -> dict[str, Any]:
-    """Let `model` play the task's game once, and say how it went in affinetes' fields.
+    """Play one match of the task's game with `model`, and return the result in affinetes' fields.
 
-    `model` is a model of the chat service at `base_url` (OpenAI's without one), whose key stands in the environment
-    variable that `key` names; or, without `base_url`, a directory with a model, which then plays in this process.
-    `opponent` is `mcts` (with affinetes' number of simulations for the game, or random where it has none), `random`, or
-    any player of gymposium. With `temperature` None a service decides, and a model in this process is greedy. A match
-    that is not over after `timeout` seconds has an `error`.
+    `model` is a model of the chat service at `base_url`, by default OpenAI's; `key` names the environment variable with
+    its key. Without `base_url`, `model` may also be a directory with a model, which plays in this process. `opponent`
+    is `mcts` (with affinetes' number of simulations for the game, or the random player if affinetes has none),
+    `random`, or any player of gymposium. If `temperature` is None, a service uses its own, and a model in this process
+    is greedy. A match that is not over after `timeout` seconds has an `error`.
 
     The same task, seed and opponent give the same deal and the same opponents. Many calls may run at once.
 
-    Raises `GymposiumError` for arguments that cannot be, and for a model or a key that is not there. What goes wrong in
-    the match itself is the result's `error`, and its `score` is None."""
+    Raises `GymposiumError` for invalid arguments, and for a model or a key that does not exist. A failure during the
+    match is in the result's `error`, and its `score` is None."""
     if api_key is not None:
         raise BadOption("api_key= is not taken: put the key into an environment variable and name that with key=.")
     if not timeout > 0:
@@ -65,17 +66,19 @@ async def evaluate(
         style="full", reply=reply, max_tokens=max_tokens, context=context, temperature=temperature or 0.0
     )
 
-    def lay() -> Table:
+    def set_up() -> Table:
         if base_url is None and Path(model).is_dir():
             player = ApiPlayer(f"lm:{model}", _in_process(model), settings)
         else:
             service = ApiSettings(model, base_url or OPENAI_URL, key, own_temperature=temperature is None)
-            player = ApiPlayer(f"api:{model}", _service(service), settings)
-        return Table.lay(task, seed, player, opponent)
+            with _making:  # lru_cache alone may make two engines if two threads call it at once
+                engine = _service(service)
+            player = ApiPlayer(f"api:{model}", engine, settings)
+        return Table.set_up(task, seed, player, opponent)
 
     began = time.monotonic()
     loop = asyncio.get_running_loop()
-    table = await loop.run_in_executor(_threads(), lay)  # in no hurry: a model may have to be loaded
+    table = await loop.run_in_executor(_threads(), set_up)  # without a timeout: a model may have to be loaded
     try:
         async with asyncio.timeout(timeout):
             played, error = await loop.run_in_executor(_threads(), table.play)
@@ -89,7 +92,7 @@ async def evaluate(
         "score": score,
         "success": score is not None and score > 0.5,
         "time_taken": time.monotonic() - began,
-        "extra": {**table.told(played), "task_id": task_id, "seed": seed, "opponent_type": opponent},
+        "extra": {**table.extra(played), "task_id": task_id, "seed": seed, "opponent_type": opponent},
     }
     return result if error is None else {**result, "error": error}
 
@@ -102,14 +105,9 @@ def _threads() -> ThreadPoolExecutor:
 _making = Lock()
 
 
-def _service(settings: ApiSettings) -> ChatEngine:
-    """One engine for all who ask the same service, so that its limits hold for all of them together."""
-    with _making:  # lru_cache alone may make two where two threads come at once
-        return _engine(settings)
-
-
 @lru_cache(maxsize=8)
-def _engine(settings: ApiSettings) -> ChatEngine:
+def _service(settings: ApiSettings) -> ChatEngine:
+    """The engine for a service, shared by all calls, so that its limits hold for all of them together."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     return OpenAIChatEngine(settings)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 
 def score(returns: Sequence[float], seat: int, utility: str, least: float, greatest: float) -> float:
-    """The score of `seat`. `utility` is the game's kind (`GameSpec.utility`), `least` and `greatest` what OpenSpiel
-    says a return can be.
+    """The score of `seat`, from 0 to 1. `utility` is the game's kind (`GameSpec.utility`), `least` and `greatest` are
+    the limits of a return according to OpenSpiel.
 
-    Zero-sum: where the return lies between them, so a small win in gin rummy is a little more than 0.5. Otherwise,
-    with more than two seats: 1 for the first place to 0 for the last, those who tie sharing the better one. With
-    two: 1, 0.5 or 0. With one: where the return lies, as in a zero-sum game."""
+    In a zero-sum game, and in a game with one seat, the score is the position of the return between the limits, so that
+    a small win in gin rummy is a little more than 0.5. In other games with two seats it is 1, 0.5 or 0. With more
+    seats it goes from 1 for the first place down to 0 for the last; seats that tie share the better place."""
     mine, seats = returns[seat], len(returns)
     if utility != "zero_sum" and seats > 2:
         return 1.0 - sorted(returns, reverse=True).index(mine) / (seats - 1)
     if utility != "zero_sum" and seats == 2:
         other = returns[1 - seat]
         return 1.0 if mine > other else 0.0 if mine < other else 0.5
-    # what a tile of 4 adds to a game of 2048 is not in OpenSpiel's greatest return
+    # OpenSpiel's greatest return of 2048 does not include the points for tiles of 4
     return min((mine - least) / (greatest - least), 1.0)

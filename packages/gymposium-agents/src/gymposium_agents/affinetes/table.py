@@ -1,10 +1,11 @@
-"""One match of a task: who sits where, how it is played, and what is told of it."""
+"""One match of a task: its seats, its play, and the facts of its result."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from gymposium.driver import MatchJob, MatchResult, play
@@ -24,62 +25,61 @@ RETRIES = FailurePolicy("retry", 2)
 
 
 def opponent_named(name: str, task: Task) -> Player:
-    """`mcts` at the strength that the task's game has, or any player by gymposium's grammar."""
-    if name != "mcts":
-        return make_player(name)
-    simulations = task.family.simulations
-    return make_player("random" if simulations is None else f"mcts-{simulations}")
+    """The opponent with this name: `mcts` with the task's number of simulations, or any player of gymposium."""
+    if name == "mcts":
+        simulations = task.family.simulations
+        name = "random" if simulations is None else f"mcts-{simulations}"
+    return make_player(name)
 
 
 @dataclass(slots=True)
 class Table:
-    """A match that is set up. One thread plays it; another may give it up."""
+    """A match that is set up. One thread plays it; another thread may give it up."""
 
     task: Task
     game: Game
     seat: int
-    """The model's."""
+    """The model's seat."""
     seed: int
     model: Watched
     others: Watched
-    """Who takes all other seats; each has its own stream there."""
+    """The player of all other seats; it has a separate random stream in each."""
 
     @classmethod
-    def lay(cls, task: Task, seed: int, model: Player, opponent: str) -> Table:
-        """The model's seat follows from the seed, in any number of seats."""
+    def set_up(cls, task: Task, seed: int, model: Player, opponent: str) -> Table:
+        """The match of a task and a seed. The model's seat is the seed modulo the number of seats."""
         game = task.load()
-        others = Watched(opponent_named(opponent, task))
-        return cls(task, game, seed % game.seats, seed, Watched(model), others)
+        return cls(task, game, seed % game.seats, seed, Watched(model), Watched(opponent_named(opponent, task)))
 
     def play(self) -> tuple[MatchResult | None, str | None]:
-        """The match, or what kept it from its end."""
+        """Play the match. Returns its result, or None and the error that prevented its end."""
         players = [self.model if seat == self.seat else self.others for seat in range(self.game.seats)]
+        match_id = f"affinetes-{secrets.token_hex(6)}"  # players see the id, so it must not contain the seed
         try:
-            # players are shown the id, so it must not tell the seed
-            match_id = f"affinetes-{secrets.token_hex(6)}"
             (played,) = play([MatchJob(match_id, self.game, players, self.seed, on_illegal=RETRIES)])
         except GymposiumError as error:
             return None, str(error)
         failure = played.ending.failure_of(self.seat)
         if failure is not None and failure.kind == "out of context":
             return None, (
-                "The prompt left no room for a reply in the model's context. Where it is the conversation that has "
-                "outgrown it, a shorter context= helps (state, last-4); else take a model that reads more."
+                "The prompt left no room for a reply in the model's context. If the conversation has outgrown it, a "
+                "shorter context= helps (state, last-4); else take a model that reads more."
             )
         return played, None
 
     def give_up(self) -> None:
-        """Nobody waits any more."""
+        """Let `play` end early, because its result is no longer needed."""
         self.model.give_up()
         self.others.give_up()
 
-    def told(self, played: MatchResult | None) -> dict[str, Any]:
-        """affinetes' `extra`, as far as the match came."""
+    def extra(self, played: MatchResult | None) -> dict[str, Any]:
+        """affinetes' `extra` fields of the result, or of the match so far if there is no result."""
         history, match = ([], None) if played is None else _history(played, self.seat)
-        over = played is not None and played.ending == OVER
-        utilities = list(played.utilities) if played is not None and over else None
-        told: dict[str, Any] = {
-            "conversation": _conversation(self.model),
+        utilities = list(played.utilities) if played is not None and played.ending == OVER else None
+        turns = [reply.trace for reply in self.model.replies if isinstance(reply.trace, ChatTurn)]
+        messages = [(turn.messages[-1], {"role": "assistant", "content": turn.completion.text}) for turn in turns]
+        fields: dict[str, Any] = {
+            "conversation": [dict(message) for message in chain.from_iterable(messages)],
             "action_history": history,
             "observation": None if match is None else match.observe(self.seat, "full").text,
             "task_type": self.task.family.name,
@@ -91,26 +91,26 @@ class Table:
             "all_returns": utilities,
             "forfeit": None if played is None else played.ending.seat,
             "readings": [] if played is None else [turn.reading for turn in played.turns if turn.seat == self.seat],
-            "usage": _usage(self.model),
+            "usage": _usage(turns),
         }
         if self.others.name.startswith("mcts-") and self.game.seats > 1:
-            told["mcts_timing"] = {
+            fields["mcts_timing"] = {
                 "total_mcts_time": self.others.seconds,
                 "total_mcts_calls": self.others.calls,
                 "avg_mcts_time_per_call": self.others.seconds / max(1, self.others.calls),
                 "num_mcts_bots": self.game.seats - 1,
             }
-        return told
+        return fields
 
     def score(self, played: MatchResult) -> float:
-        """From 0 to 1. A model that could not be read, after its retries, has 0."""
+        """affinetes' score of the model, from 0 to 1. A model that forfeited after its retries has 0."""
         if played.ending.seat == self.seat:
             return 0.0
         return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
 
 
 def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:
-    """Every seat's moves with their numbers in the game's action space, and the match as they leave it."""
+    """The moves of all seats with their numbers in the game's action space, and the match after them."""
     job = played.job
     match = job.game.new(job.seed)
     history: list[dict[str, Any]] = []
@@ -125,20 +125,7 @@ def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Matc
     return history, match
 
 
-def _turns(model: Watched) -> Sequence[ChatTurn]:
-    return [reply.trace for reply in model.replies if isinstance(reply.trace, ChatTurn)]
-
-
-def _conversation(model: Watched) -> list[dict[str, str]]:
-    """What the model was told, each time, and what it said."""
-    said: list[dict[str, str]] = []
-    for turn in _turns(model):
-        said += dict(turn.messages[-1]), {"role": "assistant", "content": turn.completion.text}
-    return said
-
-
-def _usage(model: Watched) -> dict[str, int]:
-    completions = [turn.completion for turn in _turns(model)]
-    prompt = sum(completion.prompt_tokens or 0 for completion in completions)
-    completion = sum(completion.completion_tokens or 0 for completion in completions)
+def _usage(turns: Sequence[ChatTurn]) -> dict[str, int]:
+    prompt = sum(turn.completion.prompt_tokens or 0 for turn in turns)
+    completion = sum(turn.completion.completion_tokens or 0 for turn in turns)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

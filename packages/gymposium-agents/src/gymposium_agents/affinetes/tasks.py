@@ -1,8 +1,8 @@
-"""affinetes' task ids: `GGGGCCCCCCCC`, the number of a game and of a configuration of it.
+"""affinetes' task ids: `GGGGCCCCCCCC`, the number of a game and the number of its configuration.
 
-The order is that of affinetes' code (its README has an older one). Each game has a few variants, which repeat over the
-configurations. Which of OpenSpiel's parameters a variant sets is affinetes' own choice; where what it writes is no
-parameter of OpenSpiel (bridge, oware), the table says what stands here instead.
+The order of games is that of affinetes' code; its README has an older one. Each game has a few variants, which repeat
+over the configurations. A variant sets the same parameters of OpenSpiel as in affinetes. For bridge and oware, affinetes
+writes parameters that OpenSpiel does not have; comments in the table say what replaces them.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Family:
     """One of affinetes' games."""
 
     name: str
-    """As affinetes and OpenSpiel call it."""
+    """The name in affinetes and OpenSpiel."""
     variants: tuple[Params, ...] = ({},)
-    """What configurations 0, 1, … set; after the last it begins again."""
+    """The parameters of configurations 0, 1, …; after the last variant they repeat."""
     simulations: int | None = None
-    """The N of `mcts-N` that the opponent `mcts` is: affinetes' own number, but for bridge. None: random, as in
+    """The simulations of the opponent `mcts`: affinetes' number, except in bridge. None for the random player, as in
     affinetes."""
 
     def game(self, config: int) -> str:
-        """gymposium's name of a variant."""
+        """gymposium's name of the game in a configuration."""
         return format_name(self.name, self.variants[config % len(self.variants)])
 
 
@@ -47,7 +47,7 @@ def _each(name: str, *values: object) -> tuple[Params, ...]:
 
 
 def _flags(*names: str) -> tuple[Params, ...]:
-    """All settings of some flags; the first is the lowest bit of the configuration."""
+    """All combinations of some flags; the first flag is the lowest bit of the configuration."""
     return tuple({name: bool(c >> bit & 1) for bit, name in enumerate(names)} for c in range(2 ** len(names)))
 
 
@@ -79,17 +79,16 @@ FAMILIES = (
     Family("phantom_ttt", _each("obstype", "reveal-nothing", "reveal-numturns"), simulations=3000),
     Family("2048"),
     Family("solitaire"),
-    # affinetes has 200 simulations, which would take minutes a move: to compute what a contract makes takes the engine
-    # a tenth of a second. It is never played out there, which our own bridge does unless asked.
-    # Its is_chicago and is_duplicate are no parameters of OpenSpiel's: what differs between such deals is
-    # who is vulnerable
+    # affinetes has 200 simulations, which would take minutes per move: the engine takes a tenth of a second to compute
+    # the result of a contract. affinetes never plays contracts out; gymposium's bridge does so by default.
+    # is_chicago and is_duplicate are not parameters of OpenSpiel; the deals of such variants differ in vulnerability
     Family(
         "bridge",
         _grid(3, lambda c: {"use_double_dummy_result": True, "dealer_vul": c > 0, "non_dealer_vul": c > 1}),
         simulations=20,
     ),
     Family("amazons", _each("board_size", 6, 8, 10), simulations=200),
-    # affinetes' seeds_per_house is OpenSpiel's num_seeds_per_house
+    # affinetes writes seeds_per_house, which OpenSpiel calls num_seeds_per_house
     Family("oware", _each("num_seeds_per_house", 4, 3, 5), simulations=300),
 )
 """affinetes' games in the order of its code."""
@@ -97,27 +96,27 @@ FAMILIES = (
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a task id stands for."""
+    """One of affinetes' tasks."""
 
     game: str
     """The game with its parameters, as `gymposium.games.registry.load_game` takes it."""
     index: int
-    """The game's number, GGGG."""
+    """The number of the game, GGGG."""
     config: int
-    """The configuration's, CCCCCCCC."""
+    """The number of the configuration, CCCCCCCC."""
 
     @property
     def family(self) -> Family:
+        """The game without its parameters."""
         return FAMILIES[self.index]
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """Least and greatest return as OpenSpiel says, which the score goes by."""
-        _, params = parse_name(self.game)
-        return _engine_game(self.family, params).utility_range
+        """The least and the greatest return according to OpenSpiel, between which scores are computed."""
+        return _engine_game(self.family, parse_name(self.game)[1]).utility_range
 
     def load(self) -> Game:
-        """The game. Raises `MissingExtra` where it is a plugin's that is not installed."""
+        """The game. Raises `MissingExtra` if it belongs to a plugin that is not installed."""
         try:
             return load_game(self.game)
         except UnknownName:
@@ -127,7 +126,7 @@ class Task:
 
 
 def decode(task_id: int) -> Task:
-    """The task with this id. Raises `BadOption` for an id that stands for none: none wraps round."""
+    """The task with this id. Raises `BadOption` for an id without a task; ids do not wrap around as in affinetes."""
     if type(task_id) is not int:
         raise BadOption(f"task_id={task_id!r}: give a whole number.")
     index, config = divmod(task_id, CONFIGS)
@@ -150,19 +149,19 @@ def encode(game: str) -> int:
     if index is None:
         raise UnknownName("game with affinetes tasks", game, (family.name for family in FAMILIES))
     family = FAMILIES[index]
-    wanted = _settings(family, params)
+    settings = _settings(family, params)
     for config, variant in enumerate(family.variants):
-        if _settings(family, {key: str(value) for key, value in variant.items()}) == wanted:
+        if _settings(family, {key: str(value) for key, value in variant.items()}) == settings:
             return index * CONFIGS + config
     known = ", ".join(family.game(config) for config in range(len(family.variants)))
     raise BadOption(f"{game} is no affinetes task. Its tasks are {known}.")
 
 
-def _settings(family: Family, given: Mapping[str, str]) -> dict[str, str]:
-    """All of the engine's parameters, defaults filled in, as text."""
-    return {key: str(value) for key, value in _engine_game(family, given).engine.get_parameters().items()}
+def _settings(family: Family, params: Mapping[str, str]) -> dict[str, str]:
+    """All of the engine's parameters, defaults included, as text."""
+    return {key: str(value) for key, value in _engine_game(family, params).engine.get_parameters().items()}
 
 
 def _engine_game(family: Family, params: Mapping[str, str]) -> OpenSpielGame:
-    """The game as OpenSpiel alone has it."""
+    """OpenSpiel's implementation of the game."""
     return cast("OpenSpielGame", load_game(format_name(f"openspiel:{family.name}", params)))

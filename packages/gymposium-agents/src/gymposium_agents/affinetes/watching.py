@@ -1,4 +1,4 @@
-"""Players as `evaluate` seats them: watched, timed, and given up when nobody waits any more."""
+"""The wrapper around the players of `evaluate`: it keeps their replies, measures their time, and can stop them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,8 @@ from gymposium.reading import Reader
 from gymposium_agents.futures import results
 
 
-class GivenUp(GymposiumError):
-    """Nobody waits for the match any more."""
-
-
 class Watched:
-    """Another player, with its replies kept and its time taken, that can be stopped from another thread."""
+    """A wrapper around a player that keeps its replies, measures its time, and can be stopped from another thread."""
 
     def __init__(self, player: Player) -> None:
         self.name = player.name
@@ -34,21 +30,21 @@ class Watched:
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         self._check()
         began = time.perf_counter()
-        given = self._wait(self._player, asks) if isinstance(self._player, Concurrent) else self._player.act(asks)
+        replies = self._wait(self._player, asks) if isinstance(self._player, Concurrent) else self._player.act(asks)
         self.seconds += time.perf_counter() - began
         self.calls += len(asks)
-        self.replies += given
-        return given
+        self.replies += replies
+        return replies
 
     def give_up(self) -> None:
-        """Let the match end: at once where it waits for a server, otherwise at the next decision."""
+        """Let the match end with an error: at once if it waits for a server, otherwise at the next decision."""
         self._given_up = True
         for future in self._waiting:
             future.cancel()
 
     def _wait(self, player: Concurrent, asks: Sequence[Ask]) -> list[Reply]:
         self._waiting = [player.submit(ask) for ask in asks]
-        if self._given_up:  # in the meantime, with nothing to cancel then
+        if self._given_up:  # give_up was called before there was anything to cancel
             self.give_up()
         try:
             return results(self._waiting)
@@ -58,4 +54,4 @@ class Watched:
 
     def _check(self) -> None:
         if self._given_up:
-            raise GivenUp("Nobody waits for this match any more.")
+            raise GymposiumError("This match was given up: its result is no longer needed.")

@@ -1,7 +1,7 @@
-"""LoRA adapters, from attaching one to sharing it."""
+"""LoRA adapters: attaching, loading, saving, versions, and pushing to the hub."""
 
 import logging
 
-# PEFT imports bitsandbytes wherever that is installed, and it then asks for a kernel that models here are kept from
-# using (quantized.py says why): a riddle to whoever only named an adapter
+# If bitsandbytes is installed, PEFT imports it, and it logs a request for a kernel that models here never use (see
+# quantized.py)
 logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""LoRA adapters: attach a new one, load a saved one."""
+"""LoRA adapters on a model: attaching a new one, loading a saved one."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from gymposium_agents.sources import on_this_machine_only
 
 @contextmanager
 def without_pefts_warning() -> Iterator[None]:
-    """PEFT 0.21 asks transformers 5.23 in a way that it has deprecated; users can do nothing about it."""
+    """Hide the warning that PEFT 0.21 uses a deprecated attribute of transformers 5.23. Users cannot act on it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`is_gradient_checkpointing`", category=FutureWarning)
         yield
 
 
 def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collection[str] | None = None) -> Any:
-    """`model` with a new LoRA, frozen beneath it; no dropout. The weights come from `seed`, and as PEFT begins them
-    the policy is at first unchanged. `targets` are names of linear layers (`q_proj`), by default all of them but the
-    output layer.
+    """`model`, frozen, with a new LoRA on top of it, without dropout. The LoRA's weights follow from `seed`; PEFT
+    initializes them such that the policy is unchanged at first. `targets` are names of linear layers (`q_proj`), by
+    default all of them but the output layer.
 
-    Raises `BadOption` for a rank, an alpha or targets that cannot be trained or served."""
+    Raises `BadOption` for a rank, an alpha or targets that cannot be trained or served, and `GymposiumError` if the
+    model has an adapter."""
     if not 1 <= rank <= MAX_RANK:
         raise BadOption(f"A LoRA of rank {rank} cannot be used: take 1 to {MAX_RANK}, usually 8 to 64.")
     if alpha < 1:
@@ -53,20 +54,16 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
 
 
 def check_targets(model: Any, targets: Collection[str]) -> None:
-    """Raises `BadOption` where a LoRA cannot go on these layers of a model; its weights play no part."""
+    """Raises `BadOption` if a LoRA cannot be attached to these layers of a model. The model's weights are not used."""
     output = model.get_output_embeddings()
-    ends = {
-        name.rpartition(".")[2]
-        for name in _linear_layers(model)
-        if output is None or model.get_submodule(name) is not output
-    }
-    check_target_names(targets, ends)
+    layers = (name for name in _linear_layers(model) if output is None or model.get_submodule(name) is not output)
+    check_target_names(targets, {name.rpartition(".")[2] for name in layers})
 
 
 def load_lora(model: Any, adapter: str | Path) -> Any:
-    """`model` with a saved adapter on top of it: a directory or a hub name.
+    """`model` with a saved adapter on top of it. `adapter` is a directory or a hub name.
 
-    Raises `GymposiumError` where there is none, and where it is not one for this model."""
+    Raises `GymposiumError` if there is no such adapter, and if it is for another model."""
     directory = adapter_directory(adapter)
     _check_fits(model, read_adapter(directory), adapter)
     with without_pefts_warning():
@@ -74,9 +71,9 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
 
 
 def adapter_directory(adapter: str | Path) -> Path:
-    """Where an adapter's files lie: the directory itself, or a copy of what a hub name stands for.
+    """The directory with an adapter's files: the directory itself, or the cached copy of a hub name.
 
-    Raises `GymposiumError` where there is neither."""
+    Raises `GymposiumError` if there is neither."""
     if Path(adapter).is_dir():
         return Path(adapter)
     try:
@@ -90,7 +87,7 @@ def adapter_directory(adapter: str | Path) -> Path:
 
 
 def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
-    """Inputs and outputs of every linear layer, by name. A quantized layer says them as well."""
+    """Inputs and outputs of every linear layer, quantized ones included, by name."""
     return {
         name: (int(layer.in_features), int(layer.out_features))
         for name, layer in model.named_modules()
@@ -98,16 +95,16 @@ def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
     }
 
 
-def _check_fits(model: Any, found: Adapter, adapter: str | Path) -> None:
-    """Each layer that the adapter changes is in the model, and of its size."""
+def _check_fits(model: Any, adapter: Adapter, source: str | Path) -> None:
+    """Raises `GymposiumError` unless the model has each layer that the adapter changes, with the adapter's sizes."""
     layers = _linear_layers(model)
-    base = f" It was made on {found.base!r}." if found.base else ""
-    for name, (inputs, _, outputs) in found.layers.items():
+    base = f" It was made on {adapter.base!r}." if adapter.base else ""
+    for name, (inputs, _, outputs) in adapter.layers.items():
         size = layers.get(name)
         if size != (inputs, outputs):
             there = "has no such layer" if size is None else f"has {size[0]} inputs and {size[1]} outputs there"
             raise GymposiumError(
-                f"The adapter {str(adapter)!r} is for another model: it changes {name} ({inputs} inputs, {outputs} "
+                f"The adapter {str(source)!r} is for another model: it changes {name} ({inputs} inputs, {outputs} "
                 f"outputs), and {getattr(model.config, 'name_or_path', '') or 'this model'} {there}.{base} Name the "
                 f"model that it was trained on."
             )

@@ -1,10 +1,12 @@
-"""An adapter as it lies on disk: what its two files say, and whether vLLM's LoRA can serve it. Imports no torch."""
+"""The files of an adapter: reading them, and checking whether vLLM can serve the adapter. This module does not import
+torch."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +16,25 @@ CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
 PICKLED = "adapter_model.bin"
 PLAYER = "player.json"
-"""Says how a model or an adapter was trained to be asked."""
+"""The file with the settings with which a model or an adapter was trained to be asked."""
 MAX_RANK = 512
-"""The largest rank for which vLLM has room."""
+"""The largest rank that vLLM supports."""
 
-_PREFIX = "base_model.model."
+_PREFIX, _A, _B = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
 _PLAIN_STARTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
-"""Ways to begin a LoRA's weights that leave the base model's as they are."""
+"""Initializations of a LoRA's weights (`init_lora_weights`) that do not change the base model's."""
+_ENDS = frozenset({"lm_head", "embed_tokens", "embed_out", "wte", "lora_embedding_A", "lora_embedding_B"})
+"""Parts of the names of tensors of a language model's first or last layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """What the files of an adapter say."""
+    """The contents of an adapter's files, without the numbers in its tensors."""
 
     config: Mapping[str, Any]
-    """`adapter_config.json`."""
+    """The contents of `adapter_config.json`."""
     shapes: Mapping[str, tuple[int, ...]]
-    """The shape of each tensor, by PEFT's name for it."""
+    """The shape of each tensor, by its name in PEFT."""
     dtypes: tuple[str, ...]
     """The number types of the tensors, as safetensors writes them: `F32`, `BF16`."""
 
@@ -44,37 +48,34 @@ class Adapter:
 
     @property
     def base(self) -> str | None:
-        """The model that it was trained on, as it was called then: a directory or a hub name."""
+        """The name of the base model at training: a directory or a hub name."""
         name = self.config.get("base_model_name_or_path")
         return str(name) if name else None
 
     @property
     def layers(self) -> dict[str, tuple[int, int, int]]:
-        """Inputs, rank and outputs of each layer that it changes, by the layer's name in the base model."""
-        found = {}
-        for name, shape in self.shapes.items():
-            if name.endswith(".lora_A.weight"):
-                layer = name.removesuffix(".lora_A.weight")
-                outputs = self.shapes.get(f"{layer}.lora_B.weight", (0,))[0]
-                found[layer.removeprefix(_PREFIX)] = (shape[-1], shape[0], outputs)
-        return found
+        """Inputs, rank and outputs of each layer that the adapter changes, by the layer's name in the base model."""
+        layers = [name.removesuffix(_A) for name in self.shapes if name.endswith(_A)]
+        return {
+            layer.removeprefix(_PREFIX): (
+                self.shapes[layer + _A][-1],
+                self.shapes[layer + _A][0],
+                self.shapes.get(layer + _B, (0,))[0],
+            )
+            for layer in layers
+        }
 
     @property
     def parameters(self) -> int:
-        """How many numbers it holds."""
-        total = 0
-        for shape in self.shapes.values():
-            size = 1
-            for side in shape:
-                size *= side
-            total += size
-        return total
+        """The number of parameters."""
+        return sum(map(prod, self.shapes.values()))
 
 
 def read_adapter(directory: str | Path) -> Adapter:
     """The adapter in a directory.
 
-    Raises `GymposiumError` where a file is missing, is not what its name says, or contradicts the other."""
+    Raises `GymposiumError` if a file is missing or cannot be read, if it is not a LoRA, if the config names a module to
+    import, or if the two files contradict each other."""
     from safetensors import SafetensorError, safe_open
 
     directory = Path(directory)
@@ -94,7 +95,7 @@ def read_adapter(directory: str | Path) -> Adapter:
     try:
         config = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
         with safe_open(directory / WEIGHTS, framework="np") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # not a dict
             shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
             dtypes = tuple(sorted({part.get_dtype() for part in slices.values()}))
     except (ValueError, SafetensorError) as error:
@@ -108,25 +109,19 @@ def read_adapter(directory: str | Path) -> Adapter:
             f"which no file may. Remove both from its {CONFIG}."
         )
     adapter = Adapter(config, shapes, dtypes)
-    _check_ranks(adapter, directory)
+    named = {adapter.rank, *map(int, (config.get("rank_pattern") or {}).values())}
+    ranks = {rank for _, rank, _ in adapter.layers.values()}
+    if ranks - named:
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} holds weights of rank {_listed(ranks)}, but its {CONFIG} says "
+            f"{_listed(named)}: the two files are not of one adapter. Save it again, or put them right."
+        )
     return adapter
 
 
-def _check_ranks(adapter: Adapter, directory: Path) -> None:
-    """The ranks of the weights are those that the config names."""
-    named = {adapter.rank, *map(int, (adapter.config.get("rank_pattern") or {}).values())}
-    found = {rank for _, rank, _ in adapter.layers.values()}
-    if found - named:
-        raise GymposiumError(
-            f"The adapter in {str(directory)!r} holds weights of rank {_listed(found)}, but its {CONFIG} says "
-            f"{_listed(named)}: the two files are not of one adapter. Save it again, or put them right."
-        )
-
-
 def changes_more(config: Mapping[str, Any]) -> list[str]:
-    """What a LoRA does besides adding low-rank matrices to the layers of a model that stays as it is, so that it
-    cannot share that model with others; empty where it does nothing else. `config` is what `adapter_config.json`
-    says."""
+    """The things that a LoRA does besides adding low-rank matrices to the layers of an unchanged model. An adapter that
+    does any of them cannot share its base model with others. `config` holds `adapter_config.json`."""
     bias, saved = config.get("bias", "none"), config.get("modules_to_save")
     start = config.get("init_lora_weights", True)
     return _that_hold({
@@ -142,11 +137,12 @@ def changes_more(config: Mapping[str, Any]) -> list[str]:
 
 
 def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]:
-    """Why vLLM would not load a LoRA, or would load it and answer with something else; empty where it serves it.
+    """The reasons why vLLM would refuse a LoRA, or load it and answer with other weights; empty if vLLM can serve it.
 
-    `config` is what `adapter_config.json` says, `tensors` the names in the weights. The list is that of
-    `vllm/lora/peft_helper.py` in 0.32, with what later layers of it drop in silence (vllm-project/vllm#51594)."""
-    ends = sorted(name for name in tensors if _is_end(name))
+    `config` holds `adapter_config.json`, `tensors` the names in the weights. The reasons are those in
+    `vllm/lora/peft_helper.py` of vLLM 0.32, and settings that its later layers ignore without an error
+    (vllm-project/vllm#51594)."""
+    ends = sorted(name for name in tensors if not _ENDS.isdisjoint(name.split(".")))
     return changes_more(config) + _that_hold({
         "it is a DoRA (use_dora)": config.get("use_dora"),
         "its layers have biases (lora_bias)": config.get("lora_bias"),
@@ -161,18 +157,12 @@ def _that_hold(reasons: Mapping[str, object]) -> list[str]:
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def _is_end(name: str) -> bool:
-    """Whether a tensor belongs to the first or last layer of a language model."""
-    ends = {"lm_head", "embed_tokens", "embed_out", "wte", "lora_embedding_A", "lora_embedding_B"}
-    return bool(ends.intersection(name.split(".")))
-
-
 def _listed(values: Collection[Any] | None) -> str:
     return ", ".join(map(str, sorted(values or (), key=str)))
 
 
 def check_target_names(targets: Collection[str], layers: Collection[str]) -> None:
-    """Raises `BadOption` where `targets` are not some of a model's linear layers, by the last part of their names."""
+    """Raises `BadOption` unless `targets` are some of a model's linear layers, by the last part of their names."""
     unknown = sorted(set(targets) - set(layers))
     if unknown or not targets:
         raise BadOption(

@@ -1,4 +1,4 @@
-"""Pushing an adapter or a merged model to a repository on the hub, by the hub's own client."""
+"""Pushing an adapter or a merged model to a repository on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from gymposium_agents.lora.card import model_card, player_settings
 from gymposium_agents.lora.files import CONFIG, read_adapter
 
 _SHARED = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*")
-"""What belongs to an adapter or a model: weights, settings, tokenizer, card. Pickles do not."""
+"""The files of an adapter or a model that are pushed: weights, settings, tokenizer, card. Pickles are not."""
 _CARD = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What was pushed, and where it is now."""
+    """The result of a push."""
 
     url: str
     """The page of the commit."""
     files: tuple[str, ...]
+    """The names of the files that were pushed."""
     left_out: tuple[str, ...]
-    """Files of the directory that were not sent: marks, pickles, folders."""
+    """Names in the directory that were not pushed: marks, pickles, folders."""
 
 
 def push_to_hub(
@@ -43,13 +44,13 @@ def push_to_hub(
     base: str | None = None,
     game: str | None = None,
 ) -> Pushed:
-    """Push the adapter or model in `directory` to the hub repository `repo`, which is made where it is not there yet.
-    All files go in one commit, as they are, on the branch `revision`. A `README.md` of the directory's own is sent;
-    otherwise a card is made of what the files say, and of `base`, the base model's name on the hub, and `game`.
+    """Push the adapter or model in `directory` to the hub repository `repo`, which is created if it does not exist. All
+    files go unchanged into one commit on the branch `revision`. A `README.md` in the directory is pushed too; without
+    one, a card is made from the facts in the files, from `base`, the base model's name on the hub, and from `game`.
 
-    The token is that of `hf auth login` or of HF_TOKEN, and HF_ENDPOINT names a hub of your own.
+    The token comes from `hf auth login` or HF_TOKEN. HF_ENDPOINT names another hub.
 
-    Raises `GymposiumError` with what to do where there is nothing to push, no token, or the hub refuses."""
+    Raises `GymposiumError`, which says what to do, if there is nothing to push or no token, or if the hub refuses."""
     directory = Path(directory)
     files, left_out = _files(directory)
     adapter = read_adapter(directory) if (directory / CONFIG).is_file() else None
@@ -84,16 +85,16 @@ def push_to_hub(
 
 
 def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """The files of a directory that are pushed, and the names of what is not."""
+    """The files of a directory that are pushed, and the names of all others."""
     if not directory.is_dir():
         raise GymposiumError(f"There is nothing at {str(directory)!r} to push: it is not a directory.")
-    found = sorted(directory.iterdir())
-    files = [file for file in found if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
-    return files, tuple(file.name for file in found if file not in files)
+    entries = sorted(directory.iterdir())
+    files = [file for file in entries if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
+    return files, tuple(entry.name for entry in entries if entry not in files)
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, and what to do about it where that is known."""
+    """What went wrong, and what to do about it if that is known."""
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
     advice = {
         401: " The token is not valid: run hf auth login again, or set HF_TOKEN.",

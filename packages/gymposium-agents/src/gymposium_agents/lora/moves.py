@@ -1,9 +1,9 @@
-"""Whether an engine's log-probabilities move as the learner's do, from one published version to a later one.
+"""A check that an engine's log-probabilities move as the learner's do from one published version to a later one.
 
-In 16 bits one update moves single numbers by less than rounding does. But rounding does not grow from version to
-version, while updates add up. So the moves since a version that is known to agree are compared as soon as the
-learner's stand out from rounding: where the updates arrived, the engine's moves correlate with them, and where they
-were lost, they do not.
+In 16 bits, one update changes a log-probability by less than rounding does. Rounding does not grow from version to
+version, but updates add up. The changes since the last version that agreed are therefore compared as soon as the
+learner's exceed rounding. If the updates arrived, the engine's changes correlate with them; if they were lost, they do
+not.
 """
 
 from __future__ import annotations
@@ -15,74 +15,77 @@ import torch
 from torch import Tensor
 
 OUT_OF_ROUNDING = 1.5
-"""The learner's moves are compared when their variance is so many times that of rounding."""
+"""The moves are compared if the variance of the learner's exceeds that of rounding by this factor."""
 ROUNDING_SHARE = 1 / 60
-"""Rounding's standard deviation is taken to be at least this share of the tolerance for single numbers: engine and
-learner may agree to the bit at one version and not at the next. For bfloat16 that is 0.005 nats."""
+"""The standard deviation of rounding is assumed to be at least this share of the tolerance for a log-probability,
+because engine and learner may agree to the bit at one version and not at the next. For bfloat16 that is 0.005 nats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """How far the log-probabilities of the same tokens moved between two versions."""
+    """The change of the log-probabilities of the same tokens between two versions."""
 
     tokens: int
+    """Number of tokens."""
     engine: float
-    """Standard deviation of the engine's moves, in nats."""
+    """Standard deviation of the engine's changes, in nats."""
     learner: float
-    """Of the learner's."""
+    """Standard deviation of the learner's changes, in nats."""
     correlation: float
-    """The larger one of Pearson's and Spearman's: a few tokens whose rounding is large can spoil one of the two."""
+    """The larger one of Pearson's and Spearman's correlation of the two. A few tokens with large rounding can spoil one
+    of them."""
     least: float
-    """Half of what is expected where the update arrived."""
+    """Half of the correlation that is expected if the update arrived."""
 
     @property
     def agrees(self) -> bool:
+        """Whether the correlation is large enough."""
         return self.correlation >= self.least
 
 
 class Moves:
-    """Compares what an engine and a learner say of the same tokens, version after version."""
+    """A comparison of an engine's and a learner's log-probabilities of the same tokens, version after version."""
 
     def __init__(self, tolerance: float) -> None:
-        """`tolerance` is how far single log-probabilities may be apart, in nats."""
+        """`tolerance` is the largest difference of a log-probability that is accepted, in nats."""
         self._rounding = (tolerance * ROUNDING_SHARE) ** 2
-        """The variance of the difference that rounding makes: at least this, and as much as was seen."""
+        """The variance of differences from rounding: the largest one so far, and at least this."""
         self._before: tuple[Tensor, Tensor] | None = None
-        """What both said of the version that is compared with: the last one that agreed."""
+        """The log-probabilities of engine and learner at the last version that agreed."""
 
     def compare(self, engine: Sequence[float], learner: Sequence[float]) -> Move | None:
-        """How both moved since the last version that agreed. None at the first version, which is taken to agree, and
-        where the learner's moves do not stand out from rounding."""
-        said = torch.tensor(engine, dtype=torch.float64), torch.tensor(learner, dtype=torch.float64)
+        """The changes since the last version that agreed. None at the first version, which is assumed to agree, and if
+        the learner's changes do not exceed rounding."""
+        logprobs = torch.tensor(engine, dtype=torch.float64), torch.tensor(learner, dtype=torch.float64)
         if self._before is None:
-            self._agreed(said)
+            self._agreed(logprobs)
             return None
-        theirs, ours = (now - then for now, then in zip(said, self._before, strict=True))
+        theirs, ours = (now - then for now, then in zip(logprobs, self._before, strict=True))
         spread = float(ours.var())
         if spread <= OUT_OF_ROUNDING * self._rounding:
             return None
-        # of the learner's variance, rounding's share is noise, and the engine's moves have as much of their own
+        # rounding is noise in the learner's variance, and the engine's changes have as much noise
         least = (1 - self._rounding / spread) / 2
-        found = max(_correlation(theirs, ours), _correlation(_ranks(theirs), _ranks(ours)))
-        move = Move(len(ours), float(theirs.std()), spread**0.5, found, least)
+        correlation = max(_pearson(theirs, ours), _pearson(_ranks(theirs), _ranks(ours)))
+        move = Move(len(ours), float(theirs.std()), spread**0.5, correlation, least)
         if move.agrees:
-            self._agreed(said)
+            self._agreed(logprobs)
         return move
 
-    def _agreed(self, said: tuple[Tensor, Tensor]) -> None:
-        self._before = said
-        self._rounding = max(self._rounding, float((said[0] - said[1]).var()))
+    def _agreed(self, logprobs: tuple[Tensor, Tensor]) -> None:
+        self._before = logprobs
+        self._rounding = max(self._rounding, float((logprobs[0] - logprobs[1]).var()))
 
 
-def _correlation(theirs: Tensor, ours: Tensor) -> float:
-    """Pearson's; 0 where one of them did not move at all."""
+def _pearson(theirs: Tensor, ours: Tensor) -> float:
+    """Pearson's correlation; 0 if one of the two is constant."""
     theirs, ours = theirs - theirs.mean(), ours - ours.mean()
     size = float(theirs.norm() * ours.norm())
     return float(theirs @ ours) / size if size > 0 else 0.0
 
 
 def _ranks(moves: Tensor) -> Tensor:
-    """The place of each move in their order; equal moves share the mean of their places."""
+    """The rank of each change; equal changes share the mean of their ranks."""
     group: Tensor
     counts: Tensor
     _, group, counts = moves.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Saving an adapter so that PEFT and vLLM both load it."""
+"""Saving an adapter in a form that PEFT and vLLM load."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
 
 def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) -> None:
-    """Write a LoRA of the PEFT model `model`: `adapter_config.json` and `adapter_model.safetensors`, in float32, at
-    the root of `directory`, whatever the adapter is called (PEFT puts any but "default" into a folder below, where
-    vLLM does not look). `adapter` is the one that is active where it is None. Equal adapters give equal files.
+    """Write a LoRA of the PEFT model `model` to `directory`: `adapter_config.json` and `adapter_model.safetensors`, in
+    float32. The files are at the root of the directory for any name of the adapter; PEFT puts adapters not called
+    "default" into a subdirectory, where vLLM does not look. `adapter` is the adapter's name, by default that of the
+    active one. Equal adapters give equal files.
 
-    Raises `GymposiumError`, before anything is written, where vLLM could not serve what was saved."""
+    Raises `GymposiumError`, before anything is written, if vLLM could not serve the adapter."""
     name = adapter if adapter is not None else active_adapter(model)
     config = model.peft_config.get(name)
     if config is None:
@@ -27,7 +28,7 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     if not isinstance(config, LoraConfig):
         raise GymposiumError(f"The adapter {name!r} is of type {config.peft_type}; only a LoRA can be saved.")
     settings = {key: _plain(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
-    settings["inference_mode"] = True  # what is loaded is not trained on unless somebody asks for it
+    settings["inference_mode"] = True  # a loaded adapter is not trained unless the caller asks for it
     tensors = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
     reasons = unservable(settings, tensors)
     if reasons:
@@ -38,7 +39,7 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     weights = {key: value.detach().to("cpu", torch.float32).contiguous() for key, value in sorted(tensors.items())}
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    # `save_file` lets nobody but this user read the file; a server may run as another
+    # not `save_file`, whose file only this user could read: a server may run as another user
     (directory / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
     (directory / CONFIG).write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -54,5 +55,5 @@ def active_adapter(model: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; sets in order, so that equal adapters give equal files."""
+    """A value that JSON can hold. Sets are sorted, so that equal adapters give equal files."""
     return sorted(value) if isinstance(value, set | frozenset) else value

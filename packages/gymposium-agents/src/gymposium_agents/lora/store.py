@@ -1,21 +1,22 @@
-"""A directory of adapters, one for each policy version that was published.
+"""A directory of adapters, one for each published policy version.
 
     adapters/
       learner-v000010/      an adapter: PEFT's two files, marked COMPLETE
       learner-v000012/
-      learner.current       which version is played now, and which one was before it
+      learner.current       the current version, and the one before it
 
-An adapter appears by one rename, so whoever reads the directory sees all of it or nothing, and it never changes
-afterwards: a server or an opponent that holds a version's path may go on reading it. `learner.current` is replaced
-as a whole. It names a new version shortly before that version's directory appears, and until then whoever reads it
-stays with the one before: the rename is the moment at which a version is published, and there is no second one.
-One process writes to a store; any number may read.
+An adapter's directory appears by one rename, so that readers see all of it or nothing. It never changes afterwards: a
+server or an opponent can keep reading a version's path. `learner.current` is replaced atomically. It names a new
+version shortly before that version's directory appears; until then, readers stay with the version before. The rename
+is therefore the only moment at which a version becomes published. One process may write to a store, any number may
+read.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from filecmp import cmpfiles
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +29,9 @@ from gymposium_agents.tokens import Policy
 
 
 class AdapterStore:
-    """The versions of the adapter `name` in `directory`, which is made when the first is published."""
+    """The versions of the adapter `name` in `directory`, which is created with the first version.
+
+    Raises `GymposiumError` for a name that an adapter cannot have."""
 
     def __init__(self, directory: str | Path, name: str = "learner") -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) or name == "base" or "-v" in name:
@@ -42,10 +45,10 @@ class AdapterStore:
 
     def publish(self, model: Any, version: int) -> Policy:
         """Save the active LoRA of the PEFT model `model` as this version and make it the current one. A version that
-        is there already with the same weights, as when a run is resumed, is only made current.
+        exists with the same weights, as in a resumed run, is only made current.
 
-        Raises `GymposiumError` where it is there with other weights, and as `save_lora` does."""
-        from gymposium_agents.lora.saving import save_lora  # PEFT takes seconds to import; a list needs none of it
+        Raises `GymposiumError` if the version exists with other weights, and as `save_lora` does."""
+        from gymposium_agents.lora.saving import save_lora  # PEFT takes seconds to import
 
         policy = Policy(self.name, version)
         target = self._place(policy)
@@ -67,44 +70,46 @@ class AdapterStore:
         return policy
 
     def path(self, policy: Policy) -> Path:
-        """Where a version's files lie. Raises `GymposiumError` where it is not there."""
+        """The directory of a version. Raises `GymposiumError` if the store does not hold it."""
         place = self._place(policy)
         if not (place / MARK).is_file():
-            there = ", ".join(str(one.version) for one in self.list()) or "none"
-            raise GymposiumError(f"{self.directory} holds no {policy}. Versions of {self.name!r} there: {there}.")
+            versions = ", ".join(str(other.version) for other in self.list()) or "none"
+            raise GymposiumError(f"{self.directory} holds no {policy}. Versions of {self.name!r} there: {versions}.")
         return place
 
     def list(self) -> tuple[Policy, ...]:
-        """All versions, lowest first. What is only half written is not among them."""
+        """All complete versions, lowest first."""
         form = re.compile(rf"{re.escape(self.name)}-v(\d+)")
-        found = (form.fullmatch(place.name) for place in self.directory.glob(f"{self.name}-v*"))
-        versions = sorted(int(match[1]) for match in found if match)
-        policies = (Policy(self.name, version) for version in versions)
-        return tuple(policy for policy in policies if (self._place(policy) / MARK).is_file())
+        matches = (form.fullmatch(place.name) for place in self.directory.glob(f"{self.name}-v*"))
+        return tuple(self._complete(sorted(int(match[1]) for match in matches if match)))
 
     def current(self) -> Policy | None:
-        """The version that is played now; None where none was published."""
+        """The current version, or None if none was published."""
         if not self._pointer.is_file():
             return None
         try:
-            named = json.loads(self._pointer.read_text(encoding="utf-8"))
-            versions = [int(version) for version in (named["current"], named["before"]) if version is not None]
+            pointer = json.loads(self._pointer.read_text(encoding="utf-8"))
+            versions = [int(version) for version in (pointer["current"], pointer["before"]) if version is not None]
         except (ValueError, TypeError, KeyError) as error:
             raise GymposiumError(
                 f"{self._pointer} does not say which version is current. Set one with gymposium lora rollback."
             ) from error
+        return next(self._complete(versions), None)
+
+    def _complete(self, versions: Iterable[int]) -> Iterator[Policy]:
+        """Those of the versions that are completely written, in order."""
         policies = (Policy(self.name, version) for version in versions)
-        return next((policy for policy in policies if (self._place(policy) / MARK).is_file()), None)
+        return (policy for policy in policies if (self._place(policy) / MARK).is_file())
 
     def roll_back(self, policy: Policy) -> None:
-        """Make a version that is there the current one. Nothing is removed.
+        """Make a version the current one. Nothing is removed.
 
-        Raises `GymposiumError` where it is not there."""
+        Raises `GymposiumError` if the store does not hold it."""
         self.path(policy)
         self._point(policy, before=None)
 
     def remove(self, policy: Policy) -> None:
-        """Remove a version's files. Raises `GymposiumError` where it is not there, or is the current one."""
+        """Remove a version's files. Raises `GymposiumError` if the store does not hold it, or it is the current one."""
         place = self.path(policy)
         if policy == self.current():
             raise GymposiumError(f"{policy} is the current version of {self.directory}: roll back to another first.")
@@ -122,13 +127,13 @@ class AdapterStore:
 
 
 def stores(directory: Path) -> list[AdapterStore]:
-    """The stores in a directory, one for each name of an adapter, in order.
+    """The stores in a directory, one for each name of an adapter, sorted by name.
 
-    Raises `GymposiumError` where there is none."""
-    found = [AdapterStore(directory, file.name.removesuffix(".current")) for file in directory.glob("*.current")]
-    if not found:
+    Raises `GymposiumError` if there is none."""
+    names = sorted(file.name.removesuffix(".current") for file in directory.glob("*.current"))
+    if not names:
         raise GymposiumError(
             f"{str(directory)!r} holds no published adapters: a directory that does has a file NAME.current and "
             f"directories NAME-v000001 in it."
         )
-    return sorted(found, key=lambda store: store.name)
+    return [AdapterStore(directory, name) for name in names]
