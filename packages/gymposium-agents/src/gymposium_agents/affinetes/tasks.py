@@ -1,8 +1,8 @@
 """affinetes' task ids: `GGGGCCCCCCCC`, the number of a game and the number of its configuration.
 
 The order of games is that of affinetes' code; its README has an older one. Each game has a few variants, which repeat
-over the configurations. A variant sets the same parameters of OpenSpiel as in affinetes. For bridge and oware, affinetes
-writes parameters that OpenSpiel does not have; comments in the table say what replaces them.
+over the configurations. A variant sets the same parameters of OpenSpiel as in affinetes. For bridge and oware,
+affinetes writes parameters that OpenSpiel does not have; comments in the table say what replaces them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""An evaluation as blocks of three measures, which fit a terminal of 80 columns whatever the number of seats."""
+"""The tables of an evaluation: blocks of three measures, which fit a terminal of 80 columns for any number of seats."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rich.table import Column, Table
 
@@ -12,37 +13,37 @@ from gymposium.scores import Estimate, Score
 from gymposium_agents.evaluate import Evaluation
 
 ACROSS = 3
+"""Number of measures in one table."""
 
 Measures = dict[str, Callable[[Score], str]]
 
 
 def blocks(evaluation: Evaluation) -> Iterator[Table]:
-    """One table for each three measures of a kind, with a row over all matches and, where there are several seats, one
-    for each of them."""
+    """One table for each three measures of a kind, with a row for all matches and, if there are several seats, a row
+    for each seat."""
     rows = {"all": evaluation.overall}
     if len(evaluation.by_seat) > 1:
         rows |= {f"seat {seat}": score for seat, score in enumerate(evaluation.by_seat)}
     for corner, measures in _kinds(evaluation.overall):
         headings = list(measures)
         for start in range(0, len(headings), ACROSS):
-            some = headings[start : start + ACROSS]
-            table = Table(Column(corner, min_width=10), box=None, padding=(0, 2, 0, 0), pad_edge=False)
-            for heading in some:
-                table.add_column(heading, min_width=20)
+            block = headings[start : start + ACROSS]
+            columns = [Column(corner, min_width=10), *(Column(heading, min_width=20) for heading in block)]
+            table = Table(*columns, box=None, padding=(0, 2, 0, 0), pad_edge=False)
             for name, score in rows.items():
-                table.add_row(name, *(measures[heading](score) for heading in some))
+                table.add_row(name, *(measures[heading](score) for heading in block))
             yield table
 
 
 def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
-    """Measures by what they are shares or means of."""
+    """The measures, grouped by the unit of which they are shares or means."""
     if "score" not in overall.results:
-        yield "of matches", {result: _result(result) for result in ("win", "draw", "loss")}
-    yield "of replies", {kind: _reading(kind) for kind in ("illegal", "unparsable", "cut off")}
+        yield "of matches", {result: _measure(Score.result_rate, result) for result in ("win", "draw", "loss")}
+    yield "of replies", {kind: _measure(Score.reading_rate, kind) for kind in ("illegal", "unparsable", "cut off")}
     means: Measures = {"mean return": lambda score: with_interval(score.mean_return())}
     if overall.failures["out of context"]:
-        means["out of context"] = lambda score: with_interval(score.failure_rate("out of context"))
-    yield "per match", means | {name.replace("_", " "): _report(name) for name in overall.reports}
+        means["out of context"] = _measure(Score.failure_rate, "out of context")
+    yield "per match", means | {name.replace("_", " "): _measure(Score.mean_report, name) for name in overall.reports}
     usage: Measures = {}
     if overall.completion_tokens:
         usage["prompt tokens"] = lambda score: f"{prompt_tokens_per_move(score):.1f}"
@@ -53,22 +54,15 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
 
 
 def _roughly(estimate: Estimate) -> str:
-    """`151.2 [148.0, 154.4]`: thousandths of a token would only make the table wide."""
+    """An estimate in tokens with one decimal: `151.2 [148.0, 154.4]`."""
     return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("nan", "–")
 
 
 def prompt_tokens_per_move(score: Score) -> float:
-    """How much was read for a reply, over those whose tokens were counted."""
+    """The mean number of prompt tokens of a reply, over replies whose tokens were counted."""
     return score.prompt_tokens / len(score.completion_tokens) if score.completion_tokens else math.nan
 
 
-def _result(result: str) -> Callable[[Score], str]:
-    return lambda score: with_interval(score.result_rate(result))
-
-
-def _reading(kind: str) -> Callable[[Score], str]:
-    return lambda score: with_interval(score.reading_rate(kind))
-
-
-def _report(name: str) -> Callable[[Score], str]:
-    return lambda score: with_interval(score.mean_report(name))
+def _measure(estimate: Callable[[Score, Any], Estimate], name: str) -> Callable[[Score], str]:
+    """The text of `estimate` for this name, with its interval."""
+    return lambda score: with_interval(estimate(score, name))

@@ -1,4 +1,4 @@
-"""`gymposium engine`: set up vLLM, run its servers."""
+"""The command `gymposium engine`: sets up vLLM and runs its servers."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ command = typer.Typer(
 
 @command.callback()
 def _group() -> None:
-    """vLLM as the engine of language-model players: its own virtual environment, its servers."""
+    """vLLM as the engine of language-model players: its virtual environment and its servers."""
 
 
 @command.command("setup")
 def set_up_engine(
     build: Annotated[
-        Literal["auto", "cpu", "cuda"], typer.Option(help="auto takes cuda where there is an NVIDIA GPU.")
+        Literal["auto", "cpu", "cuda"], typer.Option(help="auto takes cuda if there is an NVIDIA GPU.")
     ] = "auto",
     into: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The engine's home, instead of GYMPOSIUM_ENGINE_HOME.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Install vLLM, in a virtual environment of its own.
+    """Install vLLM in a separate virtual environment.
 
-    It goes to --into, or where GYMPOSIUM_ENGINE_HOME says, or to gymposium/engines/vllm in your data directory
-    (~/.local/share). The versions are those that gymposium was tested with. What is there already stays; what was
-    broken off is done again. Set GYMPOSIUM_ENGINE_HOME to use a place that you gave with --into.
+    The place is --into, or else GYMPOSIUM_ENGINE_HOME, or else gymposium/engines/vllm in your data directory
+    (~/.local/share). The versions are those with which gymposium was tested. A complete installation is kept; an
+    incomplete one is made again. To use a place that you gave with --into, set GYMPOSIUM_ENGINE_HOME to it.
 
     Examples:
 
@@ -59,29 +59,29 @@ def set_up_engine(
 def start_server(
     context: typer.Context,
     model: Annotated[str, typer.Option(help="A directory or a hub name.")],
-    lora: Annotated[bool, typer.Option("--lora", help="Take LoRA adapters, up to rank 32.")] = False,
+    lora: Annotated[bool, typer.Option("--lora", help="Accept LoRA adapters, up to rank 32.")] = False,
     lora_rank: Annotated[
-        int | None, typer.Option(min=1, help="Take LoRA adapters up to this rank; says --lora as well.")
+        int | None, typer.Option(min=1, help="Accept LoRA adapters up to this rank; implies --lora.")
     ] = None,
-    max_loras: Annotated[int, typer.Option(min=1, help="Adapters that may answer in one batch.")] = 4,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8123,
+    max_loras: Annotated[int, typer.Option(min=1, help="Largest number of adapters in one batch.")] = 4,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free port.")] = 8123,
     host: Annotated[
-        str, typer.Option(help="Anything but this machine itself needs a key in GYMPOSIUM_ENGINE_KEY.")
+        str, typer.Option(help="Any address but this machine itself needs a key in GYMPOSIUM_ENGINE_KEY.")
     ] = "127.0.0.1",
     dtype: Annotated[str, typer.Option(help="auto: float32 on a CPU, the checkpoint's own type on a GPU.")] = "auto",
     max_model_len: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of prompt and reply together; else the model's limit.")
+        int | None,
+        typer.Option(min=1, help="Limit of prompt and reply together in tokens; the model's limit by default."),
     ] = None,
-    max_num_seqs: Annotated[int, typer.Option(min=1, help="Requests that are worked on at once.")] = 64,
-    kv_cache_gib: Annotated[int, typer.Option(min=1, help="On a CPU: memory for the key-value cache.")] = 2,
+    max_num_seqs: Annotated[int, typer.Option(min=1, help="Largest number of requests that run at once.")] = 64,
+    kv_cache_gib: Annotated[int, typer.Option(min=1, help="Memory for the key-value cache on a CPU.")] = 2,
 ) -> None:
-    """Start a vLLM server and look after it until Ctrl-C.
+    """Start a vLLM server and supervise it until Ctrl-C.
 
-    When it is ready, its address is printed, and how to name a player that asks it. It is started again when it
-    dies, with growing pauses, and ends with this command, however that ends. What stands behind -- is handed on to
-    vLLM as it is.
+    When the server is ready, the name of a player that uses it is printed. If the server dies, it is started again,
+    with growing pauses. It ends when this command ends for any reason. Arguments behind -- are passed to vLLM.
 
-    A key for clients is read from GYMPOSIUM_ENGINE_KEY, here and by every client.
+    The key for clients is read from GYMPOSIUM_ENGINE_KEY, by this command and by every client.
 
     Examples:
 
@@ -127,7 +127,7 @@ def start_server(
         note("Ending the server.")
     finally:
         for number in before:
-            signal.signal(number, signal.SIG_IGN)  # the end is under way
+            signal.signal(number, signal.SIG_IGN)  # the server is being stopped already
         server.stop()
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -139,7 +139,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 @command.command("status")
 def show_servers(as_json: JsonOption = False) -> None:
-    """The installation, and the servers that gymposium engine start looks after.
+    """Show the installation, and the servers that gymposium engine start supervises.
 
     Examples:
 
@@ -162,7 +162,7 @@ def show_servers(as_json: JsonOption = False) -> None:
     version = f"vLLM {installed['version']}, {installed['build']} build" if installed else "nothing is installed"
     out().print(f"{home.root}: {version}", soft_wrap=True)
     if not servers:
-        out().print("No server runs.")
+        out().print("No server is running.")
         return
     table = Table(
         *(Column(heading, overflow="fold") for heading in ("port", "state", "model", "adapters", "log")), box=None
@@ -175,10 +175,10 @@ def show_servers(as_json: JsonOption = False) -> None:
 
 @command.command("stop")
 def stop_servers(
-    port: Annotated[int | None, typer.Option(help="The server to end, where several run.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="End all of them.")] = False,
+    port: Annotated[int | None, typer.Option(help="The port of the server to end, if several are running.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="End all servers.")] = False,
 ) -> None:
-    """End a server that gymposium engine start looks after.
+    """End a server that gymposium engine start supervises.
 
     Examples:
 
@@ -189,14 +189,13 @@ def stop_servers(
     from gymposium_agents.engines.vllm.home import engine_home
     from gymposium_agents.engines.vllm.running import end, running_servers
 
-    servers = running_servers(engine_home())
-    chosen = [running for running in servers if port in (None, running.port)]
+    chosen = [running for running in running_servers(engine_home()) if port in (None, running.port)]
     if not chosen:
         where = f" on port {port}" if port is not None else ""
-        raise BadOption(f"No server runs{where}; gymposium engine status lists those that do.")
+        raise BadOption(f"No server is running{where}; gymposium engine status lists the running ones.")
     if len(chosen) > 1 and not everything:
         ports = ", ".join(str(running.port) for running in chosen)
-        raise BadOption(f"Several servers run (ports {ports}): say which with --port, or --all.")
+        raise BadOption(f"Several servers are running (ports {ports}): choose one with --port, or all with --all.")
     for running in chosen:
         end(running)
         note(f"Ended the server at {running.url}.")

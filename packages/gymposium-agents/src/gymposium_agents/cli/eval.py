@@ -1,15 +1,12 @@
-"""`gymposium eval`."""
+"""The command `gymposium eval`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
@@ -35,7 +32,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.records import recorded
-from gymposium.runs.folder import RunFolder, RunMatches, check_new
+from gymposium.runs.folder import RunFolder, check_new
 from gymposium.seating import MatchPlan, Series, seats_of
 from gymposium.settings import read_settings
 from gymposium_agents.cli.blocks import blocks
@@ -46,14 +43,24 @@ from gymposium_agents.presets import Preset, preset as find_preset, takes_option
 if TYPE_CHECKING:
     from gymposium_agents.cli.exact import ExactFigures
 
-OPPONENTS, MATCHES, SEED, ON_ILLEGAL = "random,mcts-100", 200, 0, "forfeit"
+DEFAULTS = Preset(
+    name="defaults",
+    source="",
+    game="",
+    opponents=("random", "mcts-100"),
+    matches=200,
+    seed=0,
+    on_illegal="forfeit",
+    player={},
+)
+"""The settings of an evaluation without a preset; the game has no default."""
 ALONE = "alone"
-"""What stands for the opponent in a game with one seat."""
+"""The name in place of the opponent's in a game with one seat."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvalSettings:
-    """The options of an evaluation, as they were given."""
+    """The options of an evaluation, as they were given on the command line."""
 
     player: str
     game: tuple[str, ...]
@@ -72,7 +79,7 @@ class EvalSettings:
 def command(
     ctx: typer.Context,
     player: Annotated[
-        str | None, typer.Argument(metavar="PLAYER", help="Who is evaluated, as in gymposium list.")
+        str | None, typer.Argument(metavar="PLAYER", help="The player to evaluate, as in gymposium list.")
     ] = None,
     game: Annotated[
         list[str] | None,
@@ -80,43 +87,44 @@ def command(
     ] = None,
     opponents: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help=f"Against whom; unused with one seat. {OPPONENTS} unless given."),
+        typer.Option(
+            metavar="A,B",
+            help=f"The opponents; unused with one seat. {','.join(DEFAULTS.opponents)} by default.",
+        ),
     ] = None,
     matches: Annotated[
         int | None,
-        typer.Option("-n", "--matches", min=1, help=f"Matches against each opponent. {MATCHES} unless given."),
+        typer.Option("-n", "--matches", min=1, help=f"Matches against each opponent. {DEFAULTS.matches} by default."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help=f"Everything that is drawn follows from it. {SEED} unless given.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help=f"The seed of all random draws. {DEFAULTS.seed} by default.")] = None,
     on_illegal: Annotated[
         str | None,
         typer.Option(
             metavar="POLICY",
             help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k). "
-            f"{ON_ILLEGAL} unless given.",
+            f"{DEFAULTS.on_illegal} by default.",
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A published protocol: ludic. What is given beside it overrides it."),
+        typer.Option(metavar="NAME", help="A published protocol: ludic. Other options override its settings."),
     ] = None,
     exact: Annotated[
         bool,
         typer.Option(
             "--exact",
-            help="Add figures by traversal, for games with two seats in turn that are small enough: against random, "
-            "the best response, exploitability.",
+            help="Add exact figures by traversal of the game tree: against random, the best response, exploitability. "
+            "For small games in which two seats move in turn.",
         ),
     ] = False,
     schedule: ScheduleOption = "rounds",
-    at_once: Annotated[int, typer.Option(min=1, help="How many matches are played at the same time.")] = 512,
+    at_once: Annotated[int, typer.Option(min=1, help="The number of matches that are played at the same time.")] = 512,
     start_server: Annotated[
         bool,
         typer.Option(
             "--start-server",
-            help="Start a vLLM server for the player's model, play through it, and stop it at the end. It needs "
-            "gymposium engine setup once.",
+            help="Start a vLLM server for the player's model, play through it, and stop it at the end. Run gymposium "
+            "engine setup once before.",
         ),
     ] = False,
     server_option: ServerOptions = None,
@@ -127,9 +135,9 @@ def command(
     """Evaluate one player against others, seats swapped, with 95 % intervals.
 
     Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are shares of the player's replies.
-    Every match is in the run's folder as soon as it is over, and --resume goes on with a run that was stopped. A
-    language model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on
-    top; options follow a question mark. Without options it is asked as it was trained to be.
+    Every match is in the run's folder as soon as it is over, and --resume continues a run that was stopped. A language
+    model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; options
+    follow a question mark. Without options it gets the prompts and settings with which it was trained.
 
     Examples:
 
@@ -156,9 +164,7 @@ def command(
     protocol = None if given.preset is None else find_preset(given.preset)
     plan = make_plan(given, protocol)
     session = _Session(plan, given)
-    with ExitStack() as stack:
-        seated = seated_players(plan.players, given.server_option, start_server=given.start_server)
-        players = stack.enter_context(seated)
+    with seated_players(plan.players, given.server_option, start_server=given.start_server) as players:
         if given.exact:
             from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
 
@@ -177,59 +183,46 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be played: the options, and a preset's settings where there are none."""
+    """The matches to play: the settings of the options, of a preset, or the defaults."""
 
     player: str
     games: tuple[Game, ...]
     opponents: tuple[str, ...]
     matches: int
+    """Matches against each opponent."""
     seed: int
     on_illegal: FailurePolicy
 
     @property
-    def pairings(self) -> Iterator[tuple[Game, str]]:
-        """Every game with every opponent in it."""
-        for game in self.games:
-            for opponent in self.opponents if game.seats > 1 else (ALONE,):
-                yield game, opponent
+    def pairings(self) -> list[tuple[Game, str]]:
+        """Every game with each opponent in it."""
+        return [(game, name) for game in self.games for name in (self.opponents if game.seats > 1 else (ALONE,))]
 
     @property
     def players(self) -> list[str]:
-        """All that sit down somewhere, each once."""
+        """The names of all players, each once."""
         return list(dict.fromkeys([self.player, *(name for _, name in self.pairings if name != ALONE)]))
 
-    @property
-    def total(self) -> int:
-        return self.matches * len(list(self.pairings))
-
     def tag(self, game: Game, opponent: str) -> str:
-        """What the ids of a pairing's matches begin with. Equal ids, equal matches: it holds a digest of all that they
-        depend on."""
+        """The beginning of the ids of a pairing's matches. It holds a digest of everything that the matches depend on,
+        so that matches with equal ids are equal."""
         inputs = f"{game.name} {self.player} {opponent} {self.seed} {self.on_illegal}"
         return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
 
 def make_plan(given: EvalSettings, protocol: Preset | None) -> Plan:
-    """The plan of these options. Raises `GymposiumError` for what cannot be played, before anything is."""
-    player, games, opponents, matches = given.player, given.game, given.opponents, given.matches
-    seed, on_illegal = given.seed, given.on_illegal
-    if protocol is None and not games:
+    """The plan of these options and this preset. Raises `GymposiumError` for settings that cannot be played."""
+    if protocol is None and not given.game:
         raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
-    names = tuple(names_of(opponents)) if opponents is not None else None
-    if protocol is not None:
-        games = games or (protocol.game,)
-        names = names or protocol.opponents
-        matches = protocol.matches if matches is None else matches
-        seed = protocol.seed if seed is None else seed
-        on_illegal = on_illegal or protocol.on_illegal
-        player = with_defaults(player, protocol.player) if takes_options(player) else player
+    player, preset = given.player, protocol or DEFAULTS
+    opponents = preset.opponents if given.opponents is None else names_of(given.opponents)
     plan = Plan(
-        player,
-        tuple(load_game(name) for name in dict.fromkeys(games)),
-        tuple(dict.fromkeys(names or OPPONENTS.split(","))),
-        MATCHES if matches is None else matches,
-        SEED if seed is None else seed,
-        FailurePolicy.parse(on_illegal or ON_ILLEGAL),
+        with_defaults(player, protocol.player) if protocol is not None and takes_options(player) else player,
+        tuple(load_game(name) for name in dict.fromkeys(given.game or (preset.game,))),
+        tuple(dict.fromkeys(opponents)),
+        preset.matches if given.matches is None else given.matches,
+        preset.seed if given.seed is None else given.seed,
+        FailurePolicy.parse(given.on_illegal or preset.on_illegal),
     )
     if "human" in plan.players:
         raise BadOption("A person plays one match at a time:  gymposium play GAME")
@@ -239,86 +232,75 @@ def make_plan(given: EvalSettings, protocol: Preset | None) -> Plan:
 
 
 class _Session:
-    """The matches of a plan, and what came of them."""
+    """The matches of a plan, and their results."""
 
     def __init__(self, plan: Plan, given: EvalSettings) -> None:
         self.plan = plan
         self._schedule = read_schedule(given.schedule)
         self._at_once = given.at_once
         self._allow = to_allow(given.game, [given.player, *plan.opponents])
-        self.found = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
+        self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
 
     def play(self, players: dict[str, Player], folder: RunFolder) -> None:
-        """Play what the folder does not hold yet, one pairing after the other, and count all of it."""
+        """Play the matches that the folder does not hold yet, one pairing after the other, and count all matches."""
         plan = self.plan
-        matches = MatchPlan(tuple(self._series(players, game, opponent) for game, opponent, _ in self.found))
+        matches = MatchPlan(tuple(self._series(players, game, opponent) for game, opponent in plan.pairings))
         numbers = matches.numbers()
         with matches_of(folder, matches, self._allow) as (log, bar):
-            for pairing, (game, opponent, _) in enumerate(self.found):
-                self._play(players, game, opponent, pairing * plan.matches, log, bar)
+            for pairing, (game, opponent) in enumerate(plan.pairings):
+                jobs = contest(
+                    players[plan.player],
+                    players.get(opponent),
+                    game,
+                    plan.matches,
+                    seed=plan.seed,
+                    tag=plan.tag(game, opponent),
+                    on_illegal=plan.on_illegal,
+                    first=pairing * plan.matches,
+                )
+                missing = [job for job, _ in jobs if job.id not in log.finished]
+                title = f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}"
+                task = bar.add_task(title, total=plan.matches, completed=plan.matches - len(missing))
+                for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
+                    bar.advance(task)
             for record in log.in_order():
                 pairing, number = divmod(numbers[record.id], plan.matches)
-                game, _, evaluation = self.found[pairing]
+                game, _, evaluation = self.results[pairing]
                 evaluation.add_record(record, game, seats_of(number, game.seats, swap=True).index(0))
 
     def _series(self, players: dict[str, Player], game: Game, opponent: str) -> Series:
         plan = self.plan
-        names = tuple(one.name for one in contestants(players[plan.player], players.get(opponent), game))
+        names = tuple(player.name for player in contestants(players[plan.player], players.get(opponent), game))
         tag, policy = plan.tag(game, opponent), str(plan.on_illegal)
         return Series(tag, game.name, names, plan.matches, plan.seed, swap=True, on_illegal=policy)
 
-    def _play(
-        self, players: dict[str, Player], game: Game, opponent: str, first: int, log: RunMatches, bar: Progress
-    ) -> None:
-        """Play what is missing of one pairing, whose matches are numbered from `first`."""
-        plan = self.plan
-        jobs = contest(
-            players[plan.player],
-            players.get(opponent),
-            game,
-            plan.matches,
-            seed=plan.seed,
-            tag=plan.tag(game, opponent),
-            on_illegal=plan.on_illegal,
-            first=first,
-        )
-        missing = [job for job, _ in jobs if job.id not in log.finished]
-        done = plan.matches - len(missing)
-        task = bar.add_task(f"{game.name} {self._against(opponent)}", total=plan.matches, completed=done)
-        for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
-            bar.advance(task)
-
     def as_data(self) -> list[dict[str, Any]]:
-        """One entry for each game, with what was found against each opponent."""
+        """One entry for each game, with the evaluation against each opponent."""
         return [
             {
                 "game": game.name,
-                "opponents": {name: evaluation.as_dict() for at, name, evaluation in self.found if at is game},
+                "opponents": {name: evaluation.as_dict() for at, name, evaluation in self.results if at is game},
                 **({} if self.exact is None else {"exact": self.exact.as_data(game)}),
             }
             for game in self.plan.games
         ]
 
-    @staticmethod
-    def _against(opponent: str) -> str:
-        return ALONE if opponent == ALONE else f"against {opponent}"
-
 
 def _settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
-    """Every setting as it was played, and the preset whole."""
+    """Every setting as it was played, and all of the preset's settings."""
     return {
         "player": plan.player,
         "matches": plan.matches,
         "seed": plan.seed,
         "on_illegal": str(plan.on_illegal),
         "schedule": schedule,
-        "preset": None if protocol is None else {**protocol.as_dict(), "changed": changed(plan, protocol)},
+        "preset": None if protocol is None else {**asdict(protocol), "changed": changed(plan, protocol)},
     }
 
 
 def changed(plan: Plan, protocol: Preset) -> list[str]:
-    """Which settings of the preset are not played as it says."""
+    """The names of the preset's settings that are played with other values."""
     played = {
         "game": [game.name for game in plan.games] == [protocol.game],
         "opponents": plan.opponents == protocol.opponents,
@@ -342,7 +324,7 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
         console.print()
     elif options:
         console.print(f"{name} with {options.replace('&', ' ')}\n", soft_wrap=True)
-    for number, (game, opponent, evaluation) in enumerate(session.found):
+    for number, (game, opponent, evaluation) in enumerate(session.results):
         if number:
             console.print()
         against = "" if opponent == ALONE else f" against {opponent}"
@@ -357,7 +339,7 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
 
 
 def _explained(plan: Plan, protocol: Preset) -> Table:
-    """Every setting of the preset as it is played, and which of them are not the preset's own."""
+    """A table of every setting of the preset as it is played, and of the changed ones."""
     options = plan.player.partition("?")[2].replace("&", " ")
     rows = {
         "games": ", ".join(game.name for game in plan.games),

@@ -1,4 +1,4 @@
-"""What `gymposium eval --exact` adds: figures by traversal, beside those of matches."""
+"""The figures of `gymposium eval --exact`: exact figures by traversal of the game tree, beside those of matches."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from gymposium.players.protocol import Player
 
 @dataclass(frozen=True, slots=True)
 class ExactFigures:
-    """A player's figures in each game, or why there are none."""
+    """A player's exact figures in each game, or the reason why there are none."""
 
     player: str
-    found: Mapping[Game, Measures | TooLarge]
+    """The player's name, without options."""
+    figures: Mapping[Game, Measures | TooLarge]
 
     @classmethod
     def of(cls, games: Sequence[Game], player: Player, seed: int) -> ExactFigures:
         """The figures in each game that is small enough.
 
-        Raises `GymposiumError` where the player cannot say how likely it plays a move."""
+        Raises `GymposiumError` if the player cannot give the probabilities of its moves."""
         return cls(player.name.partition("?")[0], {game: _measured(game, player, seed) for game in games})
 
     def as_data(self, game: Game) -> dict[str, Any]:
-        """The figures in a game as plain data, or the reason under `refused`."""
-        measured = self.found[game]
+        """The figures in a game as plain data, or the reason why there are none under `refused`."""
+        measured = self.figures[game]
         return {"refused": str(measured)} if isinstance(measured, TooLarge) else measured.as_dict()
 
     def show(self, console: Console) -> None:
-        """The figures as tables that fit 80 columns."""
-        for game, measured in self.found.items():
+        """Print the figures as tables that fit 80 columns."""
+        for game, measured in self.figures.items():
             console.print()
             if isinstance(measured, TooLarge):
                 console.print(f"{self.player} has no exact figures: {measured}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`gymposium lora`: adapters after training. Torch is imported only by the verb that computes with weights."""
+"""The command `gymposium lora`: adapters after training. Only the subcommand `merge` imports torch."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A directory 
 
 @command.callback()
 def _group() -> None:
-    """LoRA adapters after training: what there is, back to an earlier one, into one model, onto the hub."""
+    """LoRA adapters after training: list, roll back, show, merge, push to the hub."""
 
 
 @command.command("list")
 def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None:
-    """The versions in a directory of published adapters, and which of them is current.
+    """List the versions in a directory of published adapters, and mark the current one.
 
-    A version is the count of optimizer steps behind the weights. Each lies in a directory of its own and is an
-    adapter like any other: lm:MODEL@DIR/learner-v000012 plays it.
+    A version is the number of optimizer steps that made the weights. Each version is an ordinary adapter in its own
+    directory: lm:MODEL@DIR/learner-v000012 plays it.
 
     Examples:
 
@@ -41,7 +41,7 @@ def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None
     gymposium lora list adapters
     gymposium lora list adapters --json
     """
-    found = [
+    adapters = [
         {
             "name": store.name,
             "version": policy.version,
@@ -52,23 +52,23 @@ def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None
         for policy in store.list()
     ]
     if as_json:
-        print_json({"directory": str(directory), "adapters": found})
+        print_json({"directory": str(directory), "adapters": adapters})
         return
     table = Table("name", "version", "", Column("path", overflow="fold"), box=None)
-    for one in found:
-        table.add_row(str(one["name"]), str(one["version"]), "current" if one["current"] else "", str(one["path"]))
+    for row in adapters:
+        table.add_row(str(row["name"]), str(row["version"]), "current" if row["current"] else "", str(row["path"]))
     out().print(table)
 
 
 @command.command("rollback")
 def roll_back(
     directory: StoreArgument,
-    version: Annotated[int, typer.Argument(metavar="VERSION", help="As gymposium lora list shows it.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="A version that gymposium lora list shows.")],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Which adapter, where DIR holds several.")
+        str | None, typer.Option("--name", metavar="NAME", help="The adapter, if DIR holds several.")
     ] = None,
 ) -> None:
-    """Make an earlier version the current one. Nothing is deleted, so a later one can be made current again.
+    """Make another version the current one. Nothing is deleted, so a later version can be made current again.
 
     Examples:
 
@@ -76,11 +76,11 @@ def roll_back(
     gymposium lora rollback adapters 10
     gymposium lora rollback adapters 10 --name critic
     """
-    found = [store for store in stores(directory) if name in (None, store.name)]
-    if len(found) != 1:
-        there = ", ".join(store.name for store in stores(directory))
-        raise GymposiumError(f"{directory} holds the adapters {there}: choose one of them with --name.")
-    [store] = found
+    chosen = [store for store in stores(directory) if name in (None, store.name)]
+    if len(chosen) != 1:
+        names = ", ".join(store.name for store in stores(directory))
+        raise GymposiumError(f"{directory} holds the adapters {names}: choose one of them with --name.")
+    [store] = chosen
     store.roll_back(Policy(store.name, version))
     note(f"{store.name}: version {version} is current.")
 
@@ -90,7 +90,8 @@ def show_adapter(
     adapter: Annotated[Path, typer.Argument(metavar="ADAPTER", help="The directory of an adapter.")],
     as_json: JsonOption = False,
 ) -> None:
-    """What an adapter's files say: base model, rank, layers, size, how it is asked, and whether vLLM can serve it.
+    """Show the facts in an adapter's files: base model, rank, layers, size, player settings, and whether vLLM can serve
+    it.
 
     Examples:
 
@@ -101,29 +102,31 @@ def show_adapter(
     from gymposium_agents.lora.card import player_settings
     from gymposium_agents.lora.files import read_adapter, unservable
 
-    found = read_adapter(adapter)
-    reasons = unservable(found.config, found.shapes)
-    facts = {
-        "base": found.base,
-        "rank": found.rank,
-        "alpha": found.alpha,
-        "layers": len(found.layers),
-        "targets": sorted({name.rpartition(".")[2] for name in found.layers}),
-        "parameters": found.parameters,
-        "types": list(found.dtypes),
-        "player": player_settings(adapter),
-        "vllm": not reasons,
-        "vllm_reasons": reasons,
-    }
+    files = read_adapter(adapter)
+    reasons = unservable(files.config, files.shapes)
+    settings = player_settings(adapter)
+    targets = sorted({name.rpartition(".")[2] for name in files.layers})
     if as_json:
-        print_json({"adapter": str(adapter), **facts})
+        print_json({
+            "adapter": str(adapter),
+            "base": files.base,
+            "rank": files.rank,
+            "alpha": files.alpha,
+            "layers": len(files.layers),
+            "targets": targets,
+            "parameters": files.parameters,
+            "types": list(files.dtypes),
+            "player": settings,
+            "vllm": not reasons,
+            "vllm_reasons": reasons,
+        })  # fmt: skip
         return
-    asked = ", ".join(f"{name} {value}" for name, value in player_settings(adapter).items())
+    asked = ", ".join(f"{name} {value}" for name, value in settings.items())
     for line in (
-        f"base model   {found.base or 'not said'}",
-        f"rank         {found.rank}, alpha {found.alpha:g}",
-        f"layers       {facts['layers']}: {', '.join(sorted({name.rpartition('.')[2] for name in found.layers}))}",
-        f"size         {found.parameters:,} parameters, {', '.join(found.dtypes)}",
+        f"base model   {files.base or 'not said'}",
+        f"rank         {files.rank}, alpha {files.alpha:g}",
+        f"layers       {len(files.layers)}: {', '.join(targets)}",
+        f"size         {files.parameters:,} parameters, {', '.join(files.dtypes)}",
         f"asked with   {asked or 'not said (no player.json): as any model is'}",
         f"vLLM         {'no: ' + '; '.join(reasons) if reasons else 'can serve it'}",
     ):
@@ -134,7 +137,7 @@ def show_adapter(
 def merge(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The base model: a directory or a hub name.")],
     adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="The adapter: a directory or a hub name.")],
-    directory: Annotated[Path, typer.Argument(metavar="OUT", help="A directory that is empty or not there yet.")],
+    directory: Annotated[Path, typer.Argument(metavar="OUT", help="A directory that is empty or does not exist.")],
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run Python code that the base model brings, with your rights.")
     ] = False,
@@ -142,10 +145,10 @@ def merge(
         bool, typer.Option("--allow-pickle", help="Read pickled weights (.bin) of the base model.")
     ] = False,
 ) -> None:
-    """Work an adapter into the weights of its base model: one ordinary model, for servers without adapters.
+    """Merge an adapter into the weights of its base model: one ordinary model, for servers that take no adapters.
 
     The sum is made in float32 and saved in the base model's own number type, with its tokenizer and the player.json
-    that says how it is asked. A quantized base is refused, because the merge would round away what was learned.
+    with its settings. A quantized base is refused, because the merge would round away what was learned.
 
     Examples:
 
@@ -165,20 +168,24 @@ def merge(
 def push(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of an adapter or a merged model.")],
     repo: Annotated[str, typer.Argument(metavar="REPO", help="The repository on the hub, as in alice/tic-tac-toe.")],
-    private: Annotated[bool, typer.Option("--private", help="Only for those whom you let in.")] = False,
-    revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="Another branch than main.")] = None,
-    message: Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="Of the commit.")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Create a private repository.")] = False,
+    revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch, if it is not main.")] = None,
+    message: Annotated[
+        str | None, typer.Option("-m", "--message", metavar="TEXT", help="The message of the commit.")
+    ] = None,
     base: Annotated[
         str | None, typer.Option(metavar="REPO", help="The base model's name on the hub, for the card.")
     ] = None,
-    game: Annotated[str | None, typer.Option(metavar="GAME", help="What it was trained to play, for the card.")] = None,
+    game: Annotated[
+        str | None, typer.Option(metavar="GAME", help="The game that it was trained to play, for the card.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Push an adapter or a merged model to the hub, in one commit.
 
-    The repository is made where it is not there yet. A README.md of the directory's own is sent; otherwise a card is
-    made of what the files say and of --base and --game. Log in with hf auth login, or set HF_TOKEN; the token is
-    written nowhere. HF_ENDPOINT names a hub of your own.
+    The repository is created if it does not exist. A README.md in the directory is pushed too; without one, a card is
+    made from the facts in the files, --base and --game. Log in with hf auth login, or set HF_TOKEN; the token is not
+    written to any file. HF_ENDPOINT names another hub.
 
     Examples:
 

@@ -1,5 +1,5 @@
-"""Players for a command, and a server of its own for those that are language models: started before they play, and
-stopped when the command ends, however it does."""
+"""The players of a command, with `--start-server` on a vLLM server that is started before they play and stopped when
+the command ends."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ ServerOptions = Annotated[
 def seated_players(
     texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
 ) -> Iterator[dict[str, Player]]:
-    """The players written so, by their texts; equal ones are one player. With `start_server`, language models (all of
-    one model) play through a server that lives as long as the block, and are called as they were written all the same.
+    """The players with these texts, by their texts; equal texts are one player. With `start_server`, language models
+    play through a server that runs during the block. They must be of one model, and keep their texts as names.
 
-    Raises `GymposiumError` where there is no language model to serve, or vLLM is not installed."""
+    Raises `GymposiumError` if there is no language model to serve, or vLLM is not installed."""
     texts = list(dict.fromkeys(texts))
     if not start_server:
         if options:
@@ -48,7 +48,7 @@ def seated_players(
     if len(models) != 1:
         what = f"{', '.join(models)} would need one each" if models else "no player is written lm:MODEL"
         raise BadOption(f"--start-server starts one server, for one model, but {what}.")
-    # they take a while to import, and few commands need them
+    # imported here because they take a while to import
     from gymposium_agents.engines.registry import engine_spec
     from gymposium_agents.engines.vllm.server import running_server
     from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
@@ -71,7 +71,7 @@ def seated_players(
 
 
 def read_server_options(options: Sequence[str]) -> dict[str, Any]:
-    """`NAME=VALUE` as settings of a server, each of its type. Raises `BadOption` or `UnknownName`."""
+    """The settings of a server from texts `NAME=VALUE`. Raises `BadOption` or `UnknownName`."""
     from gymposium_agents.engines.vllm.settings import ServerSettings
 
     known = {field.name for field in fields(ServerSettings)} - {"model"}
@@ -87,7 +87,7 @@ def read_server_options(options: Sequence[str]) -> dict[str, Any]:
 
 
 def _language_model(text: str) -> Mapping[str, str | None] | None:
-    """The groups of `lm:MODEL@ADAPTER`, or None for any other player and for one that has its engine already."""
+    """The groups of `lm:MODEL@ADAPTER`, or None for any other player and for one with an option `engine`."""
     groups = host().opponents["lm"].parse(text)
     return None if groups is None or "engine" in parse_options(groups["options"]) else groups
 

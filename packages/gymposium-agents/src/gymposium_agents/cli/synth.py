@@ -1,9 +1,9 @@
-"""`gymposium synth`."""
+"""The command `gymposium synth`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b, sha256
 from importlib.metadata import version
@@ -30,7 +30,7 @@ from gymposium.cli.resume import (
 )
 from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
-from gymposium.driver import FORFEIT, MatchJob, play
+from gymposium.driver import FORFEIT, play
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
@@ -50,7 +50,7 @@ FORMAT = "gymposium-synth-2"
 
 @dataclass(frozen=True, slots=True)
 class SynthSettings:
-    """Which matches are played, and what of them becomes data."""
+    """The options of a run: the matches to play, and the selection that becomes data."""
 
     game: str
     players: str
@@ -75,8 +75,8 @@ class SynthSettings:
 
 _NAMES = frozenset(field.name for field in fields(SynthSettings))
 _FIXED = ("game", "players", "seed", "swap", "out_dir")
-"""What decides the matches that are recorded. The rest may be given anew with --resume: more matches, and other data of
-the same ones."""
+"""The options that determine the recorded matches. All other options may be changed with --resume: more matches, and
+other data from the same matches."""
 
 
 def command(
@@ -85,50 +85,53 @@ def command(
         str | None, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")
     ] = None,
     players: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Who plays: one for each seat, as in gymposium list.")
+        str | None, typer.Option(metavar="A,B", help="The players: one for each seat, as in gymposium list.")
     ] = None,
-    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="How many matches are played.")] = 1000,
+    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="The number of matches to play.")] = 1000,
     keep: Annotated[
         str,
         typer.Option(
             metavar="OUTCOME",
-            help="What a seat must have reached: win, draw, loss (several with commas), return>=X, all.",
+            help="The outcomes of a seat that are kept: win, draw, loss (several with commas), return>=X, all.",
         ),
     ] = "win",
-    seats: Annotated[str, typer.Option(metavar="0,1", help="Whose turns are data: some seats, or all.")] = "all",
+    seats: Annotated[str, typer.Option(metavar="0,1", help="The seats whose turns become data, or all.")] = "all",
     by: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="N", help="Whose turns are data: those of the Nth of --players alone, in any seat."
-        ),
+        typer.Option(min=1, metavar="N", help="Take only the turns of the Nth of --players, in any seat."),
     ] = None,
     context: Annotated[
-        str, typer.Option(metavar="CONTEXT", help="What is read of the match so far: state, full, truncated or last-K.")
+        str,
+        typer.Option(
+            metavar="CONTEXT",
+            help="The part of the match so far that the model reads: state, full, truncated or last-K.",
+        ),
     ] = "state",
     reply: Annotated[str, typer.Option(metavar="FORM", help="The form of replies: move, tags or json.")] = "move",
     prompt: Annotated[str, typer.Option(metavar="STYLE", help="The prompt style: full or compact.")] = "compact",
     thinking: Annotated[
-        bool, typer.Option("--thinking", help="Whether the chat template is told that the model may think first.")
+        bool, typer.Option("--thinking", help="Tell the chat template that the model may think first.")
     ] = False,
     per: Annotated[
         str | None,
         typer.Option(
             metavar="match|turn",
-            help="What a line holds. A whole match where the context only grows (full), else one turn, unless given.",
+            help="The content of a line. By default a whole match if the context only grows (full), else one turn.",
         ),
     ] = None,
-    dedupe: Annotated[bool, typer.Option("--dedupe", help="Pass over a chat that is in the data already.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="LINES", help="At most so many lines.")] = None,
+    dedupe: Annotated[bool, typer.Option("--dedupe", help="Leave out chats that are in the data already.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="LINES", help="The largest number of lines.")] = None,
     seed: SeedOption = 0,
     swap: Annotated[
         bool, typer.Option("--swap/--no-swap", help="Whether the players change seats from match to match.")
     ] = True,
     schedule: ScheduleOption = "rounds",
-    at_once: Annotated[int, typer.Option(min=1, help="How many matches are played at the same time.")] = 512,
+    at_once: Annotated[int, typer.Option(min=1, help="The number of matches that are played at the same time.")] = 512,
     start_server: Annotated[
         bool,
         typer.Option(
-            "--start-server", help="Start a vLLM server for the language model among the players, for so long."
+            "--start-server",
+            help="Start a vLLM server for the language model among the players, and stop it at the end.",
         ),
     ] = False,
     server_option: ServerOptions = None,
@@ -137,21 +140,21 @@ def command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Go on with the run in this folder. More matches (-n) and other data of them may be asked for.",
+            help="Continue the run in this folder, with more matches (-n) or other options of the data if given.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make data to imitate: games of any players, kept by outcome, as chats in JSONL.
 
-    Every kept seat is shown exactly as a language model would be asked in its place: the prompts, and the past
-    replies as the context shows them. What a language model wrote in the form asked for stays word for word, its
-    thoughts included; any other player's move becomes the shortest reply that offers it. A reply that is no legal
-    move forfeits; such a seat is left out, and so are its opponents.
+    The chats of a kept seat are exactly what a language model would read in its place: the prompts, and the past
+    replies as the context shows them. The replies of a language model in the requested form are kept word for word,
+    thoughts included. A move of any other player becomes the shortest reply with that move. A reply that is no legal
+    move forfeits the match; the seat and its opponents are left out.
 
-    Whole matches are written as messages, single turns as prompt and completion, the formats of TRL and others. The
-    folder of the run holds them as data.jsonl, beside its matches and a manifest.json. A run that was stopped goes on
-    with --resume; so does one of which more matches or other data are wanted.
+    Whole matches are written as messages, single turns as prompt and completion, which are the formats of TRL and
+    others. The folder of the run holds data.jsonl, the matches and a manifest.json. --resume continues a run that was
+    stopped, or adds matches or makes other data.
 
     Examples:
 
@@ -202,10 +205,10 @@ def command(
 
 
 class _Session:
-    """The matches that data is made from, and what of them is kept."""
+    """The matches of a run, and the selection of their data."""
 
     def __init__(self, given: SynthSettings) -> None:
-        """Raises `GymposiumError` for what cannot be, before anything is played."""
+        """Raises `GymposiumError` for settings that cannot be used."""
         self.given = given
         self.game = load_game(given.game)
         self._schedule = read_schedule(given.schedule)
@@ -225,29 +228,27 @@ class _Session:
         )
         self.wanted.keep.check(self.game)
         check_players(self.texts, given.by, self.game)
-        # equal ids, equal matches: the id holds a digest of all that they depend on
+        # ids hold a digest of everything that the matches depend on, so that matches with equal ids are equal
         inputs = f"{self.game.name} {','.join(self.texts)} {given.seed} {given.swap}"
         self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
         self.counts = Gathered()
 
     def play(self, players: Mapping[str, Player], folder: RunFolder) -> dict[str, Any]:
-        """Play what the folder does not hold yet, and write the data and the manifest, which is given back."""
-        total = self.given.matches
-        names = tuple(players[text].name for text in self.texts)
-        series = Series(self._tag, self.game.name, names, total, self.given.seed, self.given.swap, str(FORFEIT))
+        """Play the matches that the folder does not hold yet, and write the data and the manifest. Returns the
+        manifest."""
+        given, game = self.given, self.game
+        seated = [players[text] for text in self.texts]
+        names = tuple(player.name for player in seated)
+        series = Series(self._tag, game.name, names, given.matches, given.seed, given.swap, str(FORFEIT))
         with matches_of(folder, MatchPlan((series,)), self._allow) as (log, bar):
-            task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
-            missing = (job for job in self._jobs(players) if job.id not in log.finished)
-            for _ in recorded(play(missing, at_once=self.given.at_once, schedule=self._schedule), log.write):
+            task = bar.add_task(game.name, total=given.matches, completed=len(log.finished))
+            jobs = seated_jobs(
+                game, seated, given.matches, seed=given.seed, swap=given.swap, tag=self._tag, on_illegal=FORFEIT
+            )
+            missing = (job for job, _ in jobs if job.id not in log.finished)
+            for _ in recorded(play(missing, at_once=given.at_once, schedule=self._schedule), log.write):
                 bar.advance(task)
             return self._write(players, folder, log)
-
-    def _jobs(self, players: Mapping[str, Player]) -> Iterator[MatchJob]:
-        seated, given = [players[text] for text in self.texts], self.given
-        for job, _ in seated_jobs(
-            self.game, seated, given.matches, seed=given.seed, swap=given.swap, tag=self._tag, on_illegal=FORFEIT
-        ):
-            yield job
 
     def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:
         given, counts = self.given, self.counts
@@ -281,7 +282,7 @@ class _Session:
         return manifest
 
     def print(self, folder: RunFolder) -> None:
-        """What was played, and what became of it."""
+        """Print the counts of matches, seats and lines."""
         counts, wanted = self.counts, self.wanted
         what = "whole matches" if wanted.per == "match" else "single turns"
         data = folder.path / "data.jsonl"
@@ -296,7 +297,7 @@ class _Session:
 
 
 def read_seats(text: str, game: Game) -> tuple[int, ...] | None:
-    """`0,1` as seats, `all` as None. Raises `BadOption` for seats that the game has not."""
+    """`0,1` as seats, `all` as None. Raises `BadOption` for seats that the game does not have."""
     if text == "all":
         return None
     known = [str(seat) for seat in range(game.seats)]
@@ -307,7 +308,7 @@ def read_seats(text: str, game: Game) -> tuple[int, ...] | None:
 
 
 def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
-    """Raises `BadOption` where the seats are not all taken, or by somebody who cannot play many matches."""
+    """Raises `BadOption` unless there is one player for each seat, `by` is one of them, and none is a person."""
     if len(texts) != game.seats:
         seats = "1 player" if game.seats == 1 else f"{game.seats} players"
         raise BadOption(f"--players {','.join(texts)}: {game.name} needs {seats}, not {len(texts)}.")
