@@ -42,11 +42,12 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     ) -> None:
         """Copy the keys and values of several parts of a batch, each behind a gap of padding. With `rows` there is one
         part of one row, which is repeated that many times."""
-        first = parts[0]
-        key = first[0]
+        key, value = parts[0]
         length, batch = gaps[0] + key.shape[2], rows or sum(len(keys) for keys, _ in parts)
         self.dtype, self.device, self.is_initialized = key.dtype, key.device, True
-        self._memory = tuple(part.new_empty(batch, part.shape[1], length + room, part.shape[3]) for part in first)
+        self._memory = tuple(
+            part.new_empty(batch, part.shape[1], length + room, part.shape[3]) for part in (key, value)
+        )
         for memory, states in zip(self._memory, zip(*parts, strict=True), strict=True):
             row = 0
             for gap, part in zip(gaps, states, strict=True):

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from gymposium.players.protocol import Ask
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context, Exchange
-from gymposium_agents.tokens import TurnTokens
-
-Tokens = tuple[int, ...]
+from gymposium_agents.tokens import Tokens, TurnTokens
 
 _NAME = "conversation"
 

@@ -24,9 +24,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context
 from gymposium_agents.conversation import Conversation
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
-
-Tokens = tuple[int, ...]
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 
 AT_ONCE = 4096
 """Largest number of replies that an estimate requests in one call of the engine. Each request holds a random

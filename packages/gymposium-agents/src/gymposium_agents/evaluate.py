@@ -13,7 +13,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 from gymposium.records import Record, recorded
 from gymposium.scores import Score
-from gymposium.seating import seated_jobs
+from gymposium.seating import seated_jobs, seats_of
 
 
 @dataclass(slots=True)
@@ -71,16 +71,11 @@ def evaluate(
     called with every finished match. Match ids begin with `tag`.
 
     Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing."""
-    seat_of: dict[str, int] = {}
-
-    def jobs() -> Iterator[MatchJob]:
-        for job, seat in contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal):
-            seat_of[job.id] = seat
-            yield job
-
+    jobs = contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
     evaluation = Evaluation.of(game)
-    for played in recorded(play(jobs(), at_once=at_once, schedule=schedule), each):
-        evaluation.add(played, seat_of.pop(played.job.id))
+    for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
+        assert played.job.number is not None, "seated_jobs numbers its matches"
+        evaluation.add(played, seat_of(played.job.number, game))
     return evaluation
 
 
@@ -94,15 +89,18 @@ def contest(
     tag: str,
     on_illegal: FailurePolicy = FORFEIT,
     first: int = 0,
-) -> Iterator[tuple[MatchJob, int]]:
-    """The matches of an evaluation, each with the player's seat in it. `first` is the number of the first match in the
-    plan of the run. Raises `BadOption` as `evaluate` does."""
+) -> Iterator[MatchJob]:
+    """The matches of an evaluation. `first` is the number of the first match in the plan of the run. Raises `BadOption`
+    as `evaluate` does."""
     check_share(matches, game)
     players = contestants(player, opponent, game)
-    for job, order in seated_jobs(
-        game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first
-    ):
-        yield job, order.index(0)
+    jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first)
+    return (job for job, _ in jobs)
+
+
+def seat_of(number: int, game: Game) -> int:
+    """The player's seat in the match of this number of an evaluation."""
+    return seats_of(number, game.seats, swap=True).index(0)
 
 
 def contestants(player: Player, opponent: Player | None, game: Game) -> list[Player]:

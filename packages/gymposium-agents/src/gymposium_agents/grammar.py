@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
+from gymposium.players.identity import file_digest
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.settings import NoSettings
@@ -49,7 +50,11 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     Raises `GymposiumError`, which says what to do, for options that do not exist or do not go together, and for a model
     or adapter that is missing or incomplete."""
     values = parse_options(options)
-    directory = _adapter_directory(adapter)
+    directory = None
+    if adapter is not None:
+        from gymposium_agents.lora.attach import adapter_directory  # PEFT takes three seconds to import
+
+        directory = adapter_directory(adapter)
     places = [place for place in (directory, player_directory(model)) if place is not None]
     spec, implied = _engine(values.get("engine"))
     kind = host().settings(spec)
@@ -108,20 +113,10 @@ def policy_of(adapter: str, directory: Path) -> Policy:
 
     Raises `GymposiumError` if the directory holds no adapter."""
     read_adapter(directory)
-    digest = hashlib.sha256()
-    for file in (CONFIG, WEIGHTS):
-        with (directory / file).open("rb") as opened:
-            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    digests = (file_digest(directory / file).removeprefix("sha256:") for file in (CONFIG, WEIGHTS))
+    digest = hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(adapter).resolve().name)
-    return Policy(f"{name}-{digest.hexdigest()[:8]}")
-
-
-def _adapter_directory(adapter: str | None) -> Path | None:
-    if adapter is None:
-        return None
-    from gymposium_agents.lora.attach import adapter_directory  # PEFT takes three seconds to import
-
-    return adapter_directory(adapter)
+    return Policy(f"{name}-{digest[:8]}")
 
 
 def _files(model: str) -> Hashable:

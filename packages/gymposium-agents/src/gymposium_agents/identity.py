@@ -42,7 +42,7 @@ class Origin:
     def facts(self) -> dict[str, Fact]:
         """The other facts of the identity: names, engine, quantization and trust."""
         facts = {"model": self.model, "engine": self.engine, "adapter": self.adapter, "load": self.load}
-        return {name: value for name, value in facts.items() if value is not None} | self.trust.facts()
+        return {**{name: value for name, value in facts.items() if value is not None}, **self.trust.facts()}
 
 
 def _directory(model: str) -> Path | None:

@@ -55,10 +55,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 def preset(name: str) -> Preset:
     """The preset called `name`. Raises `UnknownName`, which lists the presets."""
-    try:
-        return PRESETS[name]
-    except KeyError:
-        raise UnknownName("preset", name, PRESETS) from None
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return PRESETS[name]
 
 
 def takes_options(player: str) -> bool:

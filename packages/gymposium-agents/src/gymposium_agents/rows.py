@@ -38,25 +38,21 @@ def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
     Raises `GymposiumError` for a turn without a prompt, or without one log-probability for each sampled token."""
     rows: list[list[int]] = []  # indices of turns
     for index, turn in enumerate(turns):
-        _check(index, turn)
+        ids, logprobs = turn.completion.ids, turn.completion.logprobs
+        if not turn.prompt:
+            raise GymposiumError(
+                f"Turn {index} has no prompt: the first token of a row must be one that the model was given."
+            )
+        if len(ids) != len(logprobs):
+            raise GymposiumError(
+                f"Turn {index} has {len(ids)} sampled tokens and {len(logprobs)} log-probabilities. Ask the engine for "
+                f"the log-probability of every token that it samples."
+            )
         if rows and _continues(turn, turns[index - 1]):
             rows[-1].append(index)
         else:
             rows.append([index])
     return [_row(turns, indices) for indices in rows]
-
-
-def _check(index: int, turn: TurnTokens) -> None:
-    ids, logprobs = turn.completion.ids, turn.completion.logprobs
-    if not turn.prompt:
-        raise GymposiumError(
-            f"Turn {index} has no prompt: the first token of a row must be one that the model was given."
-        )
-    if len(ids) != len(logprobs):
-        raise GymposiumError(
-            f"Turn {index} has {len(ids)} sampled tokens and {len(logprobs)} log-probabilities. Ask the engine for the "
-            "log-probability of every token that it samples."
-        )
 
 
 def _continues(turn: TurnTokens, before: TurnTokens) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 FinishReason = Literal["stop", "length"]
+Tokens = tuple[int, ...]
+"""A sequence of token ids."""
 Message = Mapping[str, str]
 """One message of a chat: `role` (system, user or assistant) and `content`."""
 

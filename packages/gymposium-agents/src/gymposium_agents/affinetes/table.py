@@ -24,14 +24,6 @@ RETRIES = FailurePolicy("retry", 2)
 """Up to two further replies to one decision, as in affinetes; then the match is lost."""
 
 
-def opponent_named(name: str, task: Task) -> Player:
-    """The opponent with this name: `mcts` with the task's number of simulations, or any player of gymposium."""
-    if name == "mcts":
-        simulations = task.family.simulations
-        name = "random" if simulations is None else f"mcts-{simulations}"
-    return make_player(name)
-
-
 @dataclass(slots=True)
 class Table:
     """A match that is set up. One thread plays it; another thread may give it up."""
@@ -47,9 +39,13 @@ class Table:
 
     @classmethod
     def set_up(cls, task: Task, seed: int, model: Player, opponent: str) -> Table:
-        """The match of a task and a seed. The model's seat is the seed modulo the number of seats."""
+        """The match of a task and a seed. The model's seat is the seed modulo the number of seats. The opponent is
+        `mcts`, with the task's number of simulations, or any player of gymposium."""
         game = task.load()
-        return cls(task, game, seed % game.seats, seed, Watched(model), Watched(opponent_named(opponent, task)))
+        if opponent == "mcts":
+            simulations = task.family.simulations
+            opponent = "random" if simulations is None else f"mcts-{simulations}"
+        return cls(task, game, seed % game.seats, seed, Watched(model), Watched(make_player(opponent)))
 
     def play(self) -> tuple[MatchResult | None, str | None]:
         """Play the match. Returns its result, or None and the error that prevented its end."""

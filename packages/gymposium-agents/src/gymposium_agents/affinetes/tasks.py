@@ -7,7 +7,7 @@ affinetes writes parameters that OpenSpiel does not have; comments in the table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -51,28 +51,28 @@ def _flags(*names: str) -> tuple[Params, ...]:
     return tuple({name: bool(c >> bit & 1) for bit, name in enumerate(names)} for c in range(2 ** len(names)))
 
 
-def _grid(count: int, params: Callable[[int], Params]) -> tuple[Params, ...]:
-    return tuple(params(c) for c in range(count))
-
-
 FAMILIES = (
-    Family("goofspiel", _grid(5, lambda c: {"imp_info": False, "num_cards": 8 + 2 * c})),
+    Family("goofspiel", tuple({"imp_info": False, "num_cards": cards} for cards in (8, 10, 12, 14, 16))),
     Family("liars_dice", _each("numdice", 5), simulations=3000),
     Family("leduc_poker", simulations=3000),
-    Family("gin_rummy", _grid(9, lambda c: {"hand_size": 7 + c // 3, "knock_card": 10 - c % 3}), simulations=500),
+    Family(
+        "gin_rummy",
+        tuple({"hand_size": size, "knock_card": card} for size in (7, 8, 9) for card in (10, 9, 8)),
+        simulations=500,
+    ),
     Family("othello", simulations=1000),
     Family("backgammon", simulations=600),
     Family("hex", _each("board_size", 5, 7, 9, 11), simulations=1000),
-    Family("clobber", _grid(3, lambda c: {"rows": 5 + c, "columns": 5 + c}), simulations=1500),
+    Family("clobber", tuple({"rows": size, "columns": size} for size in (5, 6, 7)), simulations=1500),
     Family("hearts", _flags("pass_cards", "jd_bonus", "avoid_all_tricks_bonus"), simulations=500),
     Family("euchre", _flags("allow_lone_defender", "stick_the_dealer"), simulations=1000),
-    Family("dots_and_boxes", _grid(3, lambda c: {"num_rows": 3 + c, "num_cols": 3 + c}), simulations=1200),
-    Family("go", _grid(2, lambda c: {"board_size": 5 + 2 * c, "komi": 7.5}), simulations=300),
+    Family("dots_and_boxes", tuple({"num_rows": size, "num_cols": size} for size in (3, 4, 5)), simulations=1200),
+    Family("go", tuple({"board_size": size, "komi": 7.5} for size in (5, 7)), simulations=300),
     Family("chess", simulations=200),
     Family("checkers", simulations=500),
     Family(
         "quoridor",
-        _grid(4, lambda c: {"board_size": 7 + 2 * (c // 2), "wall_count": 8 + 2 * (c % 2)}),
+        tuple({"board_size": size, "wall_count": walls} for size in (7, 9) for walls in (8, 10)),
         simulations=800,
     ),
     Family("blackjack"),
@@ -84,7 +84,10 @@ FAMILIES = (
     # is_chicago and is_duplicate are not parameters of OpenSpiel; the deals of such variants differ in vulnerability
     Family(
         "bridge",
-        _grid(3, lambda c: {"use_double_dummy_result": True, "dealer_vul": c > 0, "non_dealer_vul": c > 1}),
+        tuple(
+            {"use_double_dummy_result": True, "dealer_vul": dealer, "non_dealer_vul": other}
+            for dealer, other in ((False, False), (True, False), (True, True))
+        ),
         simulations=20,
     ),
     Family("amazons", _each("board_size", 6, 8, 10), simulations=200),

@@ -33,11 +33,11 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.seating import MatchPlan, Series, seats_of
+from gymposium.seating import MatchPlan, Series
 from gymposium.settings import read_settings
 from gymposium_agents.cli.blocks import blocks
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.evaluate import Evaluation, check_share, contest, contestants
+from gymposium_agents.evaluate import Evaluation, check_share, contest, contestants, seat_of
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
@@ -174,8 +174,8 @@ def command(
             session.play(players, folder)
         note_remarks(players.values())
     if as_json:
-        data = {**_settings(plan, protocol, given.schedule), "games": session.as_data(), "record": str(folder.matches)}
-        print_json(data)
+        settings = _settings(plan, protocol, given.schedule)
+        print_json({**settings, "games": session.as_data(), "record": str(folder.matches)})
     else:
         _print(plan, protocol, session)
     note(f"Recorded in {folder.matches}")
@@ -259,7 +259,7 @@ class _Session:
                     on_illegal=plan.on_illegal,
                     first=pairing * plan.matches,
                 )
-                missing = [job for job, _ in jobs if job.id not in log.finished]
+                missing = [job for job in jobs if job.id not in log.finished]
                 title = f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}"
                 task = bar.add_task(title, total=plan.matches, completed=plan.matches - len(missing))
                 for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
@@ -267,7 +267,7 @@ class _Session:
             for record in log.in_order():
                 pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.results[pairing]
-                evaluation.add_record(record, game, seats_of(number, game.seats, swap=True).index(0))
+                evaluation.add_record(record, game, seat_of(number, game))
 
     def _series(self, players: dict[str, Player], game: Game, opponent: str) -> Series:
         plan = self.plan

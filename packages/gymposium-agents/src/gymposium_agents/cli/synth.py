@@ -262,7 +262,6 @@ class _Session:
                 f"players play."
             )
         replace_text(folder.path / "data.jsonl", data)
-        names = ("gymposium", "gymposium-agents")
         manifest = {
             "format": FORMAT,
             "data": "data.jsonl",
@@ -275,7 +274,10 @@ class _Session:
             "swap": given.swap,
             "wanted": {**asdict(self.wanted), "keep": given.keep},
             "prompt_version": PROMPT_VERSION,
-            "versions": {"python": python_version()} | {name: version(name) for name in names},
+            "versions": {
+                "python": python_version(),
+                **{name: version(name) for name in ("gymposium", "gymposium-agents")},
+            },
             "counts": counts.as_dict(),
         }
         replace_text(folder.path / "manifest.json", json.dumps(manifest, indent=2) + "\n")

@@ -86,7 +86,6 @@ def _pearson(theirs: Tensor, ours: Tensor) -> float:
 
 def _ranks(moves: Tensor) -> Tensor:
     """The rank of each change; equal changes share the mean of their ranks."""
-    group: Tensor
-    counts: Tensor
     _, group, counts = moves.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
-    return (counts.cumsum(0) - (counts - 1) / 2)[group].double()
+    ranks: Tensor = (counts.cumsum(0) - (counts - 1) / 2)[group].double()
+    return ranks
