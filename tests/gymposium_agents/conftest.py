@@ -1,4 +1,4 @@
-"""Tokenizers that behave as those of four families of models, made on the spot, each with its chat template."""
+"""Small tokenizers that behave as those of four model families, each with the family's chat template."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _qwen(*tags: str) -> PreTrainedTokenizerFast:
 
 
 def _llama() -> PreTrainedTokenizerFast:
-    """A post-processor that puts the beginning of text in front, which the template does as well."""
+    """A post-processor that adds the beginning-of-text token, which the template adds as well."""
     tokenizer = _byte_level(whole_words=True)
     names = ["begin_of_text", "end_of_text", "start_header_id", "end_header_id", "eot_id", "reserved_special_token_0"]
     tokenizer.add_special_tokens([f"<|{name}|>" for name in names])
@@ -118,7 +118,7 @@ _MAKERS: dict[str, Callable[[], PreTrainedTokenizerFast]] = {
 
 @pytest.fixture(scope="session")
 def family_tokenizer() -> Make:
-    """A tokenizer by the name of its family, with its chat template; made once, so it is not for changing."""
+    """The tokenizer of a family, with its chat template. It is made once, so tests must not change it."""
 
     @cache
     def make(family: str) -> PreTrainedTokenizerFast:

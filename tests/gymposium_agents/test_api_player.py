@@ -1,4 +1,4 @@
-"""A model behind a chat service in any seat; nothing that is written anywhere holds its key."""
+"""A model behind a chat service in any seat. Its key is never written anywhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RETRY = FailurePolicy.parse("retry(2)")
 
 
 def first_legal(asked: Asked, number: int = 0) -> Answer:
-    """A model that plays the first move that it is told is legal."""
+    """A model that plays the first legal move in its prompt."""
     return completion(first_move(asked.messages[-1]["content"]))
 
 
@@ -158,7 +158,7 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
         first: Future[Reply] = player.submit(MatchContext(game.new(0), "a", 0).ask(0))
         assert here.wait(30)
         second = player.submit(MatchContext(game.new(1), "b", 1).ask(0))
-        assert first.cancel()  # or else the second would wait for its slot
+        assert first.cancel()  # with the default of at_once the second would wait
         assert second.result(30).text == "pass"
         never.set()
     assert player.remarks() == ["1 replies, 10 tokens in and 2 out."]
@@ -277,7 +277,7 @@ def everything_written(directory: Path) -> bytes:
 @pytest.mark.parametrize("verb", ["run", "eval"])
 @pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
 def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_path: Path) -> None:
-    """Files, stdout and stderr, with the library's log at its loudest and a server that repeats what it is sent."""
+    """Files, stdout and stderr, with the library's log at its highest level and a server that repeats its requests."""
 
     def answer(asked: Asked, number: int) -> Answer:
         if fails is not None and number >= 2:

@@ -1,4 +1,4 @@
-"""Prompts are the chat template's, token by token; what others wrote never becomes a control token."""
+"""Prompts are those of the chat template, token by token. Text in messages never becomes a control token."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def by_transformers(chat: Chat, messages: list[dict[str, str]]) -> list[int]:
 
 
 def added(chat: Chat, ids: tuple[int, ...]) -> list[int]:
-    """The added tokens among these ids, but for those of white space, which are text."""
+    """The added tokens among these ids, without those of white space, which are text."""
     tokens = chat.tokenizer.added_tokens_decoder
     return [i for i in ids if i in tokens and tokens[i].content.replace("▁", " ").strip()]
 
 
 def composed(chat: Chat, text: str) -> str:
-    """What is left of `text` behind the tokenizer's own normalization."""
+    """`text` after the tokenizer's own normalization."""
     return unicodedata.normalize("NFC", text) if "qwen" in chat.tokenizer.name_or_path else text
 
 
@@ -182,7 +182,7 @@ def test_a_stream_can_be_shown_token_by_token(chat_of: ChatOf, family: str, text
 @given(ids=st.lists(st.integers(0, 319), max_size=8))
 @settings(max_examples=60)
 def test_rubbish_can_be_shown_token_by_token(tiny: LoadedModel, ids: list[int]) -> None:
-    """A model that has learned little samples bytes that are no character."""
+    """A model with little training samples bytes that are not a character."""
     pieces = tiny.chat.pieces(ids)
     assert len(pieces) == len(ids)
     assert not ids or pieces[-1] or "\ufffd" in "".join(pieces)
@@ -203,7 +203,7 @@ def test_a_text_of_all_private_characters_is_refused(chat_of: ChatOf) -> None:
 
 
 def test_messages_do_not_join_into_a_control_token() -> None:
-    """Even where a template puts nothing between them."""
+    """Even if a template puts nothing between them."""
     tokenizer = make_tokenizer(["b2"], 300)
     tokenizer.chat_template = "<|user|>{% for m in messages %}{{ m.content }}{% endfor %}<|assistant|>"
     chat = Chat(tokenizer)

@@ -1,4 +1,4 @@
-"""`gymposium eval` as a user meets it: what it prints, records, refuses, and does when it is stopped."""
+"""The command `gymposium eval`: its output, its records, what it refuses, and how it stops and resumes."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_the_tables_fit_80_columns(run: Any) -> None:
     assert "per move prompt tokens reply tokens seconds" in text
     assert sum(line.startswith("seat 3") for line in text) == 8  # hearts, two opponents, four blocks
     [two_thousand] = [i for i, line in enumerate(text) if line == "fails at 2048"]
-    assert "of matches" not in text[two_thousand + 3]  # nobody wins alone
+    assert "of matches" not in text[two_thousand + 3]  # a game with one seat has no winner
 
 
 def test_several_games_in_one_command_have_matches_of_their_own(run: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`gymposium synth` as a user meets it: the files it leaves, what it refuses, and how it goes on."""
+"""The command `gymposium synth`: its files, what it refuses, and how it resumes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Pat
     )
     assert not (tmp_path / "stopped" / "k" / "data.jsonl").exists()
     with open(file, "a") as torn:
-        torn.write('{"format": "gymposium-match-1", "id": "synth')  # as a kill leaves it
+        torn.write('{"format": "gymposium-match-1", "id": "synth')  # as after a kill
     again = synth(tmp_path / "stopped", *plugin, "synth", "--resume", "k")
     assert again.returncode == 0, again.stderr
     assert synth(tmp_path / "whole", *plugin, "synth", *options, "--keep", "all").returncode == 0
@@ -155,7 +155,7 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     made("--resume", tmp_path / "a", "--keep", "all", "-n", "14")
     assert len(lines_of(tmp_path / "a" / "data.jsonl")) > len(data.splitlines())
     assert (tmp_path / "a" / "matches.jsonl").read_bytes().startswith(ten)
-    made("--resume", tmp_path / "a")  # nothing is left to be done
+    made("--resume", tmp_path / "a")  # everything is done already
     assert len(lines_of(tmp_path / "a" / "matches.jsonl")) == 14
 
 

@@ -1,4 +1,4 @@
-"""What of a match is told again, and by which context."""
+"""Contexts: the past exchanges that each of them shows."""
 
 from __future__ import annotations
 

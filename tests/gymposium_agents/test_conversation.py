@@ -1,4 +1,4 @@
-"""Each prompt is its own match's history and nothing else, whoever plays beside it."""
+"""Each prompt is the history of its own match and seat, in any mix of matches."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def turns_in_order(played: MatchResult) -> Iterator[tuple[Turn, list[Exchange], 
 
 
 def check_prompts(played: MatchResult, chat: Chat) -> int:
-    """Every prompt of a match says what its seat's conversation says and nothing more. Returns how many there were."""
+    """Checks that every prompt of a match is its seat's conversation, and returns the number of prompts."""
     count = 0
     for turn, past, now in turns_in_order(played):
         player = played.job.players[turn.seat]
@@ -131,7 +131,7 @@ def test_where_history_grows_nothing_sampled_is_tokenized_again(tiny: LoadedMode
 
 
 class Thinker:
-    """An engine that thinks of a secret, a new one each time, and then plays the first legal move that it reads."""
+    """An engine that writes a new secret into its thoughts each time, and plays the first legal move in the prompt."""
 
     policy, context = BASE, 100_000
 
@@ -160,7 +160,7 @@ class Thinker:
 
 
 class ConcurrentThinker(Thinker):
-    """The same, answering from four threads in whatever order they come to it."""
+    """The same engine, which answers from four threads in any order."""
 
     def __init__(self, chat: Chat) -> None:
         super().__init__(chat)
@@ -217,7 +217,7 @@ def test_truncated_thoughts_are_forgotten_by_the_thinker_too(tiny: LoadedModel) 
 
 @pytest.mark.parametrize(("name", "told"), [("full", 2), ("last-1", 2), ("state", 1)])
 def test_a_retry_is_told_why(tiny: LoadedModel, name: str, told: int) -> None:
-    """In a conversation the reason stands in the next message, in a chat of one message in front of it."""
+    """In a conversation the reason is in the next message; in a chat of one message it is in front of it."""
     other = LanguageModelPlayer("lm:t", Thinker(tiny.chat), tiny.chat, sampling=Sampling(1.0, 99), style="full")
     job = MatchJob(
         "m", load_game("tic_tac_toe"), [lm(tiny, name, 3), other], 1, on_illegal=FailurePolicy.parse("retry(1)")

@@ -1,4 +1,4 @@
-"""How likely a model plays each move: against every reply that it could give, and against what it samples."""
+"""Move probabilities, compared with those of all possible replies and with sampled replies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def asks(game: Game, count: int) -> Iterator[Ask]:
 
 @pytest.fixture(scope="module")
 def taught(model_directory: Path) -> LoadedModel:
-    """Taught for a moment to answer with moves, so that legal ones are neither certain nor rare."""
+    """A model trained for a few steps to answer with moves, so that legal moves are neither certain nor rare."""
     loaded = load_model(model_directory)
     chat, how, pairs = loaded.chat, reader("move"), []
     for ask in asks(GAME, 30):

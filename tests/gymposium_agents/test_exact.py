@@ -1,4 +1,4 @@
-"""Exact figures of a language model: its table against what it plays."""
+"""Exact figures of a language model, compared with the matches that it plays."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 @pytest.fixture(scope="module")
 def taught(model_directory: Path) -> LoadedModel:
-    """Taught to play kuhn_poker timidly: it mostly passes, in each of the twelve states."""
+    """A model trained to play kuhn_poker timidly: it mostly passes, in each of the twelve states."""
     loaded, game = load_model(model_directory), load_game("kuhn_poker")
     prompt = prompt_for(game, "compact", reader("move"))
     wanted: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
     for position in graph_of(game).positions:
         if position.seat >= 0:
             text = prompt(game.load(position.events).observe(position.seat, "compact"))
-            passes = 0.7 if position.view.startswith("2") else 0.9  # with the king, and without it
+            passes = 0.7 if position.view.startswith("2") else 0.9  # with and without the king
             for move, share in zip(position.moves, (passes, 1.0 - passes), strict=True):
                 wanted[loaded.chat.prompt(text), loaded.chat.reply(move)] = share
     pairs, shares = [*wanted], torch.tensor([*wanted.values()])
@@ -114,7 +114,7 @@ def test_every_position_is_asked_in_a_few_calls(tiny: LoadedModel) -> None:
 
 
 def test_what_a_greedy_model_that_plays_illegal_moves_is_worth(tiny: LoadedModel) -> None:
-    """It forfeits at once, so a perfect opponent wins, and there is no policy over legal moves alone."""
+    """The player forfeits at once, so a perfect opponent wins, and there is no policy over legal moves."""
     found = measure(load_game("tic_tac_toe"), player_of(tiny, 0.0))
     assert found.restricted is None
     assert found.as_played.response is not None

@@ -1,4 +1,4 @@
-"""Shared work gives what separate work gives: logits, log-probabilities and gradients."""
+"""Shared passes give the logits, log-probabilities and gradients of separate passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pairs_of_ids = st.lists(
 
 
 def plain_logprobs(model: object, prompt: tuple[int, ...], completion: tuple[int, ...]) -> torch.Tensor:
-    """One sequence through the model, with nothing shared."""
+    """The logits of one sequence, with nothing shared."""
     ids = torch.tensor([prompt + completion])
     scores = torch.log_softmax(model(ids).logits[0].float(), dim=-1)  # type: ignore[operator]
     where = range(len(prompt) - 1, len(prompt) + len(completion) - 1)

@@ -1,4 +1,4 @@
-"""Futures made of futures, and many waited for together."""
+"""Futures that are made from futures, and waiting for several."""
 
 from __future__ import annotations
 

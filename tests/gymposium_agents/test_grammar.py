@@ -1,4 +1,4 @@
-"""Players written `lm:MODEL@ADAPTER?options`: what the options do, and that weights are shared and adapters are not."""
+"""Players written `lm:MODEL@ADAPTER?options`: their options, shared weights and separate adapters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def asked_as(player: LanguageModelPlayer) -> PlayerSettings:
 
 @pytest.fixture
 def other_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> Path:
-    """Another adapter in a directory of the same name."""
+    """A second adapter in a directory of the same name."""
     model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
@@ -64,7 +64,7 @@ def other_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path
 def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
     model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a merged model that was pushed there; here from the copy that the hub's client keeps."""
+    """A merged model with a hub name, read from the cache of the hub's client."""
     for name in ("with", "without"):
         kept = tmp_path / f"models--somebody--{name}"
         shutil.copytree(model_directory, kept / "snapshots" / "abc")
@@ -156,7 +156,7 @@ def test_players_of_one_model_share_its_weights_and_play_with_their_own_adapters
 def test_two_adapters_play_against_each_other_over_one_engine(
     model_directory: Path, adapter_directory: Path, other_adapter: Path, schedule: Schedule
 ) -> None:
-    """Also where each is asked in a thread of its own."""
+    """Also if each of them is asked in a separate thread."""
     game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
     players = [seated(f"lm:{model_directory}@{a}?max_tokens=6") for a in (adapter_directory, other_adapter)]
     jobs = [MatchJob(f"m{i}", game, players, i, on_illegal=policy) for i in range(10)]

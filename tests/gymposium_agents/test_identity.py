@@ -1,4 +1,4 @@
-"""Language models on a board: who they are is in their files, and they reply the same when they are asked again."""
+"""Language models on a leaderboard: their files are their identity, and their replies repeat."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUITE = 'name = "lm"\nplayers = ["random"]\ngroups = 2\n[[games]]\nname = "kuhn_
 
 @pytest.fixture(scope="module", autouse=True)
 def allowed() -> Iterator[None]:
-    """The user lets entries name models."""
+    """The user allows entries to name models."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, "lm:*\napi:*")
         yield
@@ -39,13 +39,13 @@ def allowed() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where board, model and adapter lie."""
+    """The directory of board, model and adapter."""
     return tmp_path_factory.mktemp("identity")
 
 
 @pytest.fixture(scope="module")
 def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board:
-    """A board with a model and its adapter that sample, played here."""
+    """A board with a model and its adapter, both sampling."""
     model, adapter = folder / "model", folder / "adapter"
     shutil.copytree(model_directory, model)
     shutil.copytree(adapter_directory, adapter)
@@ -124,7 +124,7 @@ def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, fold
 
 @contextmanager
 def put_back(file: Path) -> Iterator[None]:
-    """Afterwards the file is as it was."""
+    """The file is restored at the end."""
     before = file.read_bytes()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Models from directories: whole or refused with what to do, in full precision or in 4 bits."""
+"""Models from directories: complete ones are loaded, in full precision or in 4 bits, others are refused with advice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROMPTS = ["x . o\n. . .\n. . .", "card K", "b2"]
 
 @pytest.fixture(scope="module")
 def wide(game_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that bitsandbytes can hold in 4 bits: its blocks have 64 numbers."""
+    """A model wide enough for 4 bits in bitsandbytes, whose blocks have 64 numbers."""
     directory = tmp_path_factory.mktemp("models") / "wide"
     size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
     make_small_model(directory, game_texts, seed=1, size=size)
@@ -59,7 +59,7 @@ def test_four_bits_hold_the_weights_and_answer_alike(wide: Path) -> None:
 
 
 def test_a_lora_on_four_bits_learns_after_the_model_has_played(wide: Path) -> None:
-    """What is played is what is learned from, to the engine's own precision, and gradients reach the adapter."""
+    """Engine and learner give the same log-probabilities, to its precision, and gradients reach the adapter."""
     loaded = load_model(wide, load="4bit")
     learning = LoadedModel(attach_lora(loaded.model, rank=4, alpha=8, seed=0), loaded.chat)
     completions = answers(learning)

@@ -1,4 +1,4 @@
-"""Merged models: as base and adapter together, with all that a player needs beside them."""
+"""Merged models answer as base and adapter together, and have all files that a player needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_merged_model_is_base_and_adapter(model_directory: Path, adapter_direc
         expected, found = together.model(IDS).logits, alone.model(IDS).logits
         plain = load_model(model_directory).model(IDS).logits
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-    assert (expected - plain).abs().max() > 0.1  # the adapter does something
+    assert (expected - plain).abs().max() > 0.1  # the adapter changes the model
     assert alone.chat.prompt("x . o") == together.chat.prompt("x . o")
     assert not list(merged.glob("adapter*"))
 
@@ -69,7 +69,7 @@ def test_a_quantized_base_is_refused(model_directory: Path, adapter_directory: P
 
 
 def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
-    """transformers would make up what is missing, and the merged model would be whole and wrong."""
+    """transformers gives missing weights random values, so the merged model would be complete and wrong."""
     base = tmp_path / "base"
     shutil.copytree(model_directory, base)
     tensors = load_file(base / "model.safetensors")

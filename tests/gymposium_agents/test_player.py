@@ -1,4 +1,4 @@
-"""A language model in any seat of any game: records that verify, replies counted, and ends where there is no room."""
+"""A language model in any seat of any game: verified records, counted replies, and matches that end without room."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_same_seed_plays_the_same_match_whatever_else_is_played(player: Lang
 
 
 class Recording(TransformersEngine):
-    """Notes what it is asked."""
+    """An engine that notes its requests."""
 
     asked: list[TokenRequest]
 
@@ -106,7 +106,7 @@ class Recording(TransformersEngine):
 
 @pytest.fixture(scope="module")
 def short(game_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
-    """A model that reads 100 tokens."""
+    """A model with a context of 100 tokens."""
     directory = tmp_path_factory.mktemp("models") / "short"
     size = SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=320, context=100)
     make_small_model(directory, game_texts, seed=1, size=size)
@@ -120,7 +120,7 @@ def recording(loaded: LoadedModel) -> Recording:
 
 
 def test_a_prompt_that_fills_the_context_is_never_sent(short: LoadedModel) -> None:
-    """The rules alone are too long for it: the match ends with that reason, and nobody was asked."""
+    """The rules alone are too long for the model: the match ends for that reason, without a request."""
     engine = recording(short)
     player = LanguageModelPlayer("lm:short", engine, short.chat, sampling=Sampling(1.0, 4), style="full")
     (played,) = play([MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)])
@@ -152,7 +152,7 @@ def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(sho
 
 
 def test_a_reply_ends_with_the_context(short: LoadedModel) -> None:
-    """What is left for a reply is what the model has room for, and that is used to the last token."""
+    """A reply may use the model's context to the last token."""
     player = lm(short, max_tokens=200)
     (played,) = play([MatchJob("m", load_game("kuhn_poker"), [player, make_player("random")], 0)])
     trace = played.turns[0].trace
@@ -172,7 +172,7 @@ def test_only_over_a_concurrent_engine_a_player_takes_asks_one_by_one(tiny: Load
 
 
 class Pool:
-    """The in-process engine behind a thread, as a server is behind its client."""
+    """The in-process engine in a thread, as a server behind its client."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.engine = loaded.engine()

@@ -1,4 +1,4 @@
-"""Presets are whole, and give way to what a player's own text says."""
+"""Presets are complete, and options in a player's text override them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows hold exactly what was read and what was sampled, whether turns merge or not."""
+"""Rows hold exactly the tokens that were read and sampled, merged or not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def turn(prompt: tuple[int, ...], sampled: tuple[int, ...]) -> TurnTokens:
 
 @st.composite
 def trajectories(draw: st.DrawFn) -> tuple[list[TurnTokens], list[bool]]:
-    """Turns, and for each whether it was built to go on where the one before ended."""
+    """Turns, and for each whether it continues the one before."""
     turns: list[TurnTokens] = []
     goes_on: list[bool] = []
     for _ in range(draw(st.integers(1, 6))):
@@ -54,7 +54,7 @@ def test_a_row_is_what_was_read_and_sampled(made: tuple[list[TurnTokens], list[b
         places = [i for i, owner in enumerate(row.turns) if owner == index]
         assert tuple(row.ids[i] for i in places) == given_turn.completion.ids
         assert tuple(row.logprobs[i] for i in places) == given_turn.completion.logprobs
-        if places:  # what stands before the first sampled token is the prompt, whole
+        if places:  # the tokens before the first sampled token are the whole prompt
             assert row.ids[: places[0]] == given_turn.prompt
             assert places == list(range(places[0], places[-1] + 1))
 

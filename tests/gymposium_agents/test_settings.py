@@ -1,4 +1,4 @@
-"""How a model is asked: options, files, and what is refused."""
+"""The settings of a language-model player: options, files, and what is refused."""
 
 from __future__ import annotations
 

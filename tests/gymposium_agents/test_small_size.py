@@ -1,4 +1,4 @@
-"""The counts that a config is told without torch are those of the model that is made."""
+"""The parameter counts without torch are those of the model that is made."""
 
 from __future__ import annotations
 

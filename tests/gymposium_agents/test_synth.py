@@ -1,4 +1,4 @@
-"""Cold-start data looks exactly like what a language model is asked when it plays."""
+"""Imitation data is exactly what a language model reads when it plays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def played(name: str, player: Player, matches: int, opponent: Player | None = No
 
 
 class Asked:
-    """A random player that notes what a model would have been asked at each of its decisions."""
+    """A random player that notes the messages that a model would have read at each of its decisions."""
 
     name, reader, style = "random", RandomPlayer.reader, RandomPlayer.style
 
@@ -69,7 +69,7 @@ def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str)
 
 
 class Told:
-    """A token engine that says what it is told to."""
+    """A token engine that gives prescribed replies."""
 
     policy: Policy = BASE
     context = 1_000_000
@@ -87,7 +87,7 @@ class Told:
 
 
 class Thoughtful(LanguageModelPlayer):
-    """The language-model player, over a model whose every reply is legal and, where it may, a thought."""
+    """A language-model player whose every reply is legal, with a thought if the form allows one."""
 
     engine: Told
 
@@ -124,7 +124,7 @@ def test_a_rendered_sample_is_what_the_player_was_asked(
             template = {"add_generation_prompt": True, **line["chat_template_kwargs"]}
             text = tokenizer.apply_chat_template(line["prompt"], tokenize=False, **template)
             assert text == tokenizer.decode(turn.trace.prompt)
-            if (family, reply) != ("qwen3", "tags"):  # the prompt speaks of <think>, which is a token there
+            if (family, reply) != ("qwen3", "tags"):  # the prompt contains <think>, which is a token there
                 ids = tokenizer.apply_chat_template(line["prompt"], tokenize=True, return_dict=False, **template)
                 assert ids == list(turn.trace.prompt)
             assert line["completion"] == [{"role": "assistant", "content": turn.text}]
@@ -149,7 +149,7 @@ def test_only_an_author_who_answers_in_that_form_is_quoted(family_tokenizer: Any
 
 
 class Clumsy:
-    """A random player that says something else now and then."""
+    """A random player with some unparsable replies."""
 
     name, reader, style = "clumsy", RandomPlayer.reader, RandomPlayer.style
 

@@ -1,4 +1,4 @@
-"""What a model's directory may do: no code of its own and no pickles, unless the user says so by name."""
+"""Trust in a model's directory: its code and its pickles are refused unless the user allows them by name."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def copy(model_directory: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What exists as soon as a model's code has run."""
+    """A file that exists as soon as a model's code has run."""
     monkeypatch.setenv("MARKER", str(tmp_path / "marker"))
     return tmp_path / "marker"
 
 
 @pytest.fixture
 def with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model that brings its own code."""
+    """A model with its own code."""
     name = f"{abs(hash(str(tmp_path))):x}"
     (copy / "own.py").write_text(CODE.format(name=name))
     own = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnModel"}
@@ -73,7 +73,7 @@ def with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 @pytest.fixture
 def with_pickle(copy: Path) -> Path:
-    """A model whose weights are pickled."""
+    """A model with pickled weights."""
     torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
     (copy / "model.safetensors").unlink()
     return copy
@@ -98,7 +98,7 @@ def test_code_of_a_tokenizer_is_not_run(copy: Path, marker: Path) -> None:
     (copy / "own.py").write_text(CODE.format(name="tokenizer"))
     own = {"AutoTokenizer": [None, "own.OwnTokenizer"]}
     change(copy / "tokenizer_config.json", tokenizer_class="OwnTokenizer", auto_map=own)
-    chat = load_chat(copy)  # the class of ours that its files fit
+    chat = load_chat(copy)  # the class of transformers that its files fit
     assert type(chat.tokenizer).__name__ != "OwnTokenizer"
     assert not marker.exists()
 

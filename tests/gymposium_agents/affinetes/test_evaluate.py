@@ -1,4 +1,4 @@
-"""`await evaluate(…)`: affinetes' fields, what they hold, and what happens when something fails."""
+"""`await evaluate(…)`: affinetes' result fields, their contents, and failures of the service or the match."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_same_task_and_seed_give_the_same_match(game: str, opponent: str) ->
 
 
 def test_each_of_several_opponents_has_a_stream_of_its_own() -> None:
-    """Where all drew from one stream, seats that may do the same would do the same."""
+    """If all opponents drew from one stream, seats in equal positions would move alike."""
     with chat_server(first_legal) as server:
         moves: dict[int, list[int]] = {}
         for seed in range(8):
@@ -134,7 +134,7 @@ def test_each_of_several_opponents_has_a_stream_of_its_own() -> None:
 
 
 def test_the_last_observation_is_what_the_models_seat_may_see() -> None:
-    """A seat's prompts and its last observation are equal wherever only the other's hidden dice differ."""
+    """A seat's prompts and its last observation are equal if only the other seat's hidden dice differ."""
     with chat_server(lambda asked, number: completion("<move>liar</move>" if number else nth_legal(asked))) as server:
         result = run(server, "liars_dice(numdice=5)", 0, opponent="random")
     game, extra = load_game("liars_dice(numdice=5)"), result["extra"]
@@ -278,7 +278,7 @@ def test_many_at_once_do_not_disturb_each_other_nor_the_loop() -> None:
 
 
 def test_the_limits_of_a_service_hold_for_all_calls_together() -> None:
-    """Calls that begin at once share one engine, however many threads they come in."""
+    """Calls that begin at once share one engine, in any number of threads."""
     under_way, most = 0, 0
     counting, arrived = threading.Lock(), threading.Semaphore(0)
 
@@ -288,7 +288,7 @@ def test_the_limits_of_a_service_hold_for_all_calls_together() -> None:
             under_way += 1
             most = max(most, under_way)
         arrived.release()
-        if number < AT_ONCE:  # the first ones wait for each other, so that as many are here as may be
+        if number < AT_ONCE:  # the first requests wait for each other, so that the allowed number is reached
             all_here.wait(30)
         with counting:
             under_way -= 1
@@ -327,7 +327,7 @@ def test_a_directory_with_a_model_plays_in_this_process(
 
     one, other = asyncio.run(twice())
     assert "error" not in one
-    assert one["score"] == 0.0  # it knows nothing, so nobody can read it
+    assert one["score"] == 0.0  # the model is untrained, so its replies are unparsable
     assert one["extra"]["usage"]["completion_tokens"] >= 3
     assert [message["role"] for message in one["extra"]["conversation"]] == ["user", "assistant"] * 3
     assert one["extra"] == other["extra"]

@@ -1,4 +1,4 @@
-"""affinetes' score rule, by cases worked out by hand."""
+"""affinetes' formula of the score, with cases computed by hand."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gymposium_agents.affinetes.scores import score
         ((0, 0), 1, "zero_sum", -1, 1, 0.5),
         ((-1, 1), 1, "zero_sum", -13, 13, 14 / 26),  # leduc: a small win is little more than a draw
         ((19, -19), 0, "zero_sum", -123, 123, 142 / 246),  # gin rummy
-        ((-2, 2, -2, 2), 2, "zero_sum", -4, 4, 0.25),  # euchre: by the range, however many seats
+        ((-2, 2, -2, 2), 2, "zero_sum", -4, 4, 0.25),  # euchre: by the range, with any number of seats
         ((12, 26, 22, 18), 1, "general_sum", 0, 26, 1.0),  # hearts: by rank
         ((12, 26, 22, 18), 2, "general_sum", 0, 26, 2 / 3),
         ((12, 26, 22, 18), 0, "general_sum", 0, 26, 0.0),
-        ((26, 0, 0, 0), 3, "general_sum", 0, 26, 2 / 3),  # those who tie share the better place
+        ((26, 0, 0, 0), 3, "general_sum", 0, 26, 2 / 3),  # seats that tie share the better place
         ((20, 20, 20, 5), 1, "general_sum", 0, 26, 1.0),
         ((3, 5), 0, "general_sum", 0, 10, 0.0),
         ((5, 3), 0, "general_sum", 0, 10, 1.0),

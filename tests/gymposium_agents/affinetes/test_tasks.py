@@ -1,4 +1,4 @@
-"""affinetes' task ids: 22 games in its order, each variant a game that can be played, no id that wraps round."""
+"""affinetes' task ids: 22 games in its order, variants that can be played, and no ids that wrap around."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_every_variant_is_played_to_its_end(index: int, config: int) -> None:
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f.simulations], ids=lambda f: f.name)
 def test_search_plays_where_it_is_said_to(family: object) -> None:
-    """With few simulations: whether search can, not how well."""
+    """Few simulations suffice to test that search can play the game."""
     task = decode([f is family for f in FAMILIES].index(True) * CONFIGS)
     game = task.load()
     searcher, random = make_player("mcts-2"), make_player("random")
@@ -129,7 +129,7 @@ def test_search_plays_where_it_is_said_to(family: object) -> None:
 
 def test_scores_go_by_the_range_that_openspiel_says() -> None:
     assert decode(encode("2048")).utility_range == (0.0, 20480.0)
-    assert decode(encode("gin_rummy(hand_size=7)")).utility_range == (-123.0, 123.0)  # whatever the hand
+    assert decode(encode("gin_rummy(hand_size=7)")).utility_range == (-123.0, 123.0)  # with any hand
 
 
 def test_bids_are_shown_as_in_affinetes() -> None:

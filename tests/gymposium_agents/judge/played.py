@@ -1,4 +1,4 @@
-"""Matches to be judged."""
+"""Matches for tests of the judge."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gymposium.trajectories import Trajectory
 
 @dataclass
 class Says:
-    """Gives these replies in order, then legal moves; None for one that finds no room. It notes what it is told."""
+    """A player that gives these replies in order, then legal moves; None is a reply without room. It notes what it reads."""
 
     texts: Sequence[str | None] = ()
     fails: float = 0.0
-    """How often it says nonsense after that."""
+    """Share of nonsense replies after that."""
     told: list[str] = field(default_factory=list)
     name: str = "says"
     reader = READERS["move"]
@@ -48,7 +48,7 @@ def trajectory(
     player_seed: int = 0,
     on_illegal: str = "forfeit",
 ) -> Trajectory:
-    """That of `player`, against `others`, or else against players at random."""
+    """The trajectory of `player` against `others`, by default random players."""
     loaded = load_game(game)
     rest = list(others) or [make_player("random")] * (loaded.seats - 1)
     players = [*rest[:seat], player, *rest[seat:]]
@@ -57,6 +57,6 @@ def trajectory(
 
 
 def group(size: int = 4) -> list[Trajectory]:
-    """All different, though they begin alike: seat 1 of tic-tac-toe against an opponent that plays along."""
+    """Different trajectories with a common beginning: seat 1 of tic-tac-toe against an opponent with fixed moves."""
     moves = ["b1", "b2", "b3", "c1", "c2", "c3"][:size]
     return [trajectory(Says([move]), Says(["a1"]), seat=1, player_seed=number) for number, move in enumerate(moves)]

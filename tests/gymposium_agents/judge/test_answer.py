@@ -1,4 +1,4 @@
-"""Answers of judges: scores that are exactly those asked for, or none."""
+"""The reader of a judge's answer: exactly the requested scores, or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOOD = scores(("2", 0.25), ("1", 1))
         f"```json\n{GOOD}\n```",
         f"```\n{GOOD}\n```\n",
         f"<think>2 is worse. {{}}</think>\n{GOOD}",
-        f"2 is worse.</think>```json\n{GOOD}```",  # the template had opened the thoughts for it
+        f"2 is worse.</think>```json\n{GOOD}```",  # the template had opened the thoughts
         GOOD.replace("well", "it wrote </think> and ```"),
         GOOD.replace('"1"', "1"),
         '{"scores": [{"id": "1", "score": 1.0}, {"id": "2", "score": 0.25}], "winner": "1"}',

@@ -1,4 +1,4 @@
-"""What a judge reads: each thing once, in tags that hold whatever stands in them."""
+"""The messages to a judge: each part once, in tags that no text inside can close."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbered(*transcripts: Transcript) -> Attempts:
 
 
 def read_back(content: str) -> tuple[str, list[Said], Attempts]:
-    """Rules, what is common, and the rest of each attempt, from the tags alone."""
+    """The rules, the common beginning, and the rest of each attempt, parsed from the tags."""
     rules = ""
     common: list[Said] = []
     attempts: dict[str, list[Said]] = {}
@@ -54,7 +54,7 @@ def read_back(content: str) -> tuple[str, list[Said], Attempts]:
 
 
 def shape(attempts: Attempts, alike: int) -> list[str]:
-    """The tags that there must be, and no others."""
+    """The expected tags, and no others."""
 
     def around(said: Said) -> list[str]:
         return [f"<{said.part}>", f"</{said.part}>"]
@@ -91,7 +91,7 @@ def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be
     assert user["content"].count("<") == user["content"].count(">") == len(shape(shown, alike))
     usual = judge_messages(rules, shown)[0]["content"]
     assert TAG.findall(system["content"]) == TAG.findall(usual)
-    user["content"].encode()  # what is sent is valid
+    user["content"].encode()  # the request is valid UTF-8
     _, common, rest = read_back(user["content"])
     for name, one in shown.items():
         whole = [Said(part.part, part.text.encode("utf-8", "backslashreplace").decode()) for part in one]

@@ -1,4 +1,4 @@
-"""The judge over a service: what it is asked, what its answers are worth, and what becomes of a group without one."""
+"""The judge over a service: its requests, the rewards of its answers, and groups without scores."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def scored(scores: dict[str, float]) -> str:
 
 
 def judge(asked: Asked, number: int = 0) -> Answer:
-    """A judge that keeps to what it is asked."""
+    """A judge that answers in the requested form."""
     return completion(scored({name: WORTH.get(reply[:2], 0.0) for name, reply in shown(asked).items()}))
 
 
@@ -76,7 +76,7 @@ def totals(rewards: list[Reward]) -> list[float]:
     return [reward.total for reward in rewards]
 
 
-# a judge that does as it is told
+# a judge that answers in the requested form
 
 
 def test_each_trajectory_gets_the_score_of_its_id() -> None:
@@ -117,7 +117,7 @@ def test_several_groups_are_judged_at_once() -> None:
     here = threading.Barrier(3)
 
     def answer(asked: Asked, number: int) -> Answer:
-        here.wait(30)  # none of them has an answer before all of them have asked
+        here.wait(30)  # no request is answered before all of them have arrived
         return judge(asked)
 
     with ruler(answer) as (rate, _):
@@ -140,7 +140,7 @@ def test_to_give_a_group_up_gives_its_request_up() -> None:
         first: Future[list[Reward]] = rate.submit(group(2))
         assert here.wait(30)
         second = rate.submit(group(2))
-        assert first.cancel()  # or else the second would wait for its slot
+        assert first.cancel()  # with the default of at_once the second would wait
         assert totals(second.result(30)) == [0.1, 0.9]
         never.set()
     assert rate.account.rated == 1
@@ -194,7 +194,7 @@ def test_a_group_without_scores_is_told_why_and_counted(given: Answer, reason: s
     assert why.reason == reason
     assert says in str(why)
     assert (rate.account.unrated, rate.account.rated) == ({reason: 1}, 0)
-    assert len(server.asked) == (2 if given.status in (429, 500) else 1)  # the engine's retries, and none beside them
+    assert len(server.asked) == (2 if given.status in (429, 500) else 1)  # the engine's retries, and no others
 
 
 def test_one_failure_is_one_groups() -> None:
@@ -222,7 +222,7 @@ def test_seats_are_not_mixed() -> None:
         rate([group(2)[0], trajectory(Says())])
 
 
-# trajectories that would like to judge
+# trajectories with instructions to the judge
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_words_of_a_trajectory_stay_its_own(words: str) -> None:
 def test_a_model_in_this_process_can_be_asked(
     context: int, reason: str, game_texts: list[str], tiny_size: SmallModel, tmp_path: Path
 ) -> None:
-    """One with random weights, which talks and talks."""
+    """A model with random weights, whose answers do not end."""
     make_small_model(tmp_path, game_texts, seed=1, size=replace(tiny_size, context=context))
     model = load_model(tmp_path)
     rate = Ruler(TokenChatEngine(model.engine(), model.chat), max_tokens=4)

@@ -1,4 +1,4 @@
-"""Transcripts: what the seat was told and said, and how it ended, whatever was played."""
+"""Transcripts: the positions and replies of the seat, and the ending, for any match."""
 
 from __future__ import annotations
 

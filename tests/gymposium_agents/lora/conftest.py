@@ -1,4 +1,4 @@
-"""A stand-in for the hub: so much of its HTTP API, on loopback, as its own client asks for."""
+"""A stand-in for the hub on loopback, with the part of its HTTP API that its own client uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 TOKEN = "hf_" + "canary" * 5
-"""What may write to the stand-in. It must appear nowhere but in the Authorization header of requests to it."""
+"""The token with write access to the stand-in. It may appear only in the Authorization header of requests to it."""
 
 
 @dataclass
@@ -40,26 +40,26 @@ class Repository:
 
 @dataclass
 class Hub:
-    """The stand-in's state, and what was asked of it."""
+    """The stand-in's state, and the requests to it."""
 
     url: str = ""
     repositories: dict[str, Repository] = field(default_factory=dict)
     objects: dict[str, bytes] = field(default_factory=dict)
     """Large files by SHA-256."""
     asked: list[tuple[str, str, bool]] = field(default_factory=list)
-    """Method, path, and whether the token came along."""
+    """Method, path, and whether the request had the token."""
     forbidden: set[str] = field(default_factory=set)
     """Names to which the token may not write."""
 
     def environment(self, home: Path, token: str | None = TOKEN) -> dict[str, str]:
-        """For a process that takes this for the hub."""
+        """The environment of a process for which this server is the hub."""
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
         mine = {"HF_ENDPOINT": self.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "NO_PROXY": "127.0.0.1"}
         return {**keep, **mine, **({"HF_TOKEN": token} if token else {}), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request."""
+    """The handler of one request."""
 
     protocol_version = "HTTP/1.1"
     hub: Hub
@@ -192,7 +192,7 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def log_message(self, *arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

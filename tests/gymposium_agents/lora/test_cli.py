@@ -1,4 +1,4 @@
-"""`gymposium lora`, as it is typed."""
+"""The command `gymposium lora`."""
 
 from __future__ import annotations
 

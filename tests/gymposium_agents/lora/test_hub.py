@@ -1,4 +1,4 @@
-"""Pushing to the hub by its real client, to a stand-in of its HTTP API; and fetching what was pushed."""
+"""Pushing with the hub's real client to a stand-in of its HTTP API, and fetching the pushed files."""
 
 from __future__ import annotations
 

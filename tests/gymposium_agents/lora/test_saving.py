@@ -1,4 +1,4 @@
-"""Saved adapters: PEFT's two files at the root, equal to the bit when loaded, and nothing that vLLM cannot serve."""
+"""Saved adapters: two files of PEFT at the root, equal to the bit when loaded, and refusals of what vLLM cannot serve."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shaken(model: Any, seed: int = 0) -> Any:
 
 
 def peft(model: Any, name: str = "default", **settings: Any) -> Any:
-    """As somebody attaches an adapter who knows PEFT and not gymposium."""
+    """An adapter attached with PEFT alone."""
     config = LoraConfig(task_type="CAUSAL_LM", **{"target_modules": LINEAR, "r": 4, **settings})
     with without_pefts_warning():
         return get_peft_model(model, config, adapter_name=name)
@@ -85,7 +85,7 @@ def test_equal_adapters_give_equal_files_that_others_may_read(model_directory: P
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
         modes = {stat.S_IMODE((tmp_path / "0" / file).stat().st_mode) for file in (name, "adapter_config.json")}
-        assert len(modes) == 1  # as the umask says, for weights as for settings
+        assert len(modes) == 1  # the umask holds for weights and settings
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Stores of published adapters: versions come and go whole, whenever the process that writes them dies."""
+"""Stores of published adapters: versions appear and disappear atomically, even if the writing process is killed."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def test_a_version_is_published_once(model: Any, tmp_path: Path) -> None:
 
 
 def test_the_same_weights_are_the_same_version(model: Any, tmp_path: Path) -> None:
-    """A run that was interrupted learns its last versions again."""
+    """A resumed run publishes its last versions again."""
     store = AdapterStore(tmp_path)
     store.publish(filled(model, 1.0), 10)
     store.publish(filled(model, 2.0), 12)
     assert store.publish(filled(model, 1.0), 10) == TEN == store.current()
     assert store.list() == (TEN, TWELVE)
     (store.path(TEN) / "COMPLETE").unlink()
-    with pytest.raises(GymposiumError, match="holds learner-v10 already"):  # half of something is no version
+    with pytest.raises(GymposiumError, match="holds learner-v10 already"):  # an incomplete directory is no version
         store.publish(filled(model, 1.0), 10)
 
 
@@ -98,7 +98,7 @@ def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:
     assert store.list() == (TWELVE,)
     with pytest.raises(GymposiumError, match=r"holds no learner-v10\. Versions of 'learner' there: 12"):
         store.path(TEN)
-    store.publish(model, 10)  # its number is free again
+    store.publish(model, 10)  # its number can be used again
     assert store.current() == TEN
 
 
@@ -153,7 +153,7 @@ def test_a_broken_pointer_says_how_to_mend_it(model: Any, tmp_path: Path) -> Non
 
 
 def test_readers_never_see_half_an_adapter(model: Any, tmp_path: Path) -> None:
-    """A reader that follows the current version all the while finds each one whole and of one piece."""
+    """A reader that follows the current version always finds a complete version with weights of one version."""
     store, last = AdapterStore(tmp_path), 40
     seen: list[set[float]] = []
     store.publish(filled(model, 0.0), 0)
