@@ -59,7 +59,7 @@ def test_four_bits_hold_the_weights_and_answer_alike(wide: Path) -> None:
 
 
 def test_a_lora_on_four_bits_learns_after_the_model_has_played(wide: Path) -> None:
-    """Engine and learner give the same log-probabilities, to its precision, and gradients reach the adapter."""
+    """Engine and learner give equal log-probabilities, to the precision of the engine; gradients reach the adapter."""
     loaded = load_model(wide, load="4bit")
     learning = LoadedModel(attach_lora(loaded.model, rank=4, alpha=8, seed=0), loaded.chat)
     completions = answers(learning)

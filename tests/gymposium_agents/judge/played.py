@@ -15,7 +15,7 @@ from gymposium.trajectories import Trajectory
 
 @dataclass
 class Says:
-    """A player that gives these replies in order, then legal moves; None is a reply without room. It notes what it reads."""
+    """A player that gives these replies in order (None: no room), then legal moves; it notes its prompts."""
 
     texts: Sequence[str | None] = ()
     fails: float = 0.0

@@ -1,4 +1,4 @@
-"""Saved adapters: two files of PEFT at the root, equal to the bit when loaded, and refusals of what vLLM cannot serve."""
+"""Saved adapters: PEFT's two files at the root, equal to the bit when loaded, and refused if vLLM cannot serve them."""
 
 from __future__ import annotations
 
