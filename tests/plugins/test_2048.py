@@ -1,4 +1,4 @@
-"""2048 as a plugin: the words against the engine, and that installing it is all there is to do."""
+"""2048 as a plugin: its words agree with the engine, and the installed package needs no configuration."""
 
 import itertools
 import json
@@ -28,14 +28,14 @@ STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 
 
 def board_in(prompt: str) -> list[list[int]]:
-    """The board as a reader of the prompt sees it: four lines of four tiles."""
+    """Return the board that a prompt shows: four lines of four tiles."""
     rows = re.findall(r"^ *(\d+|\.)" + r" +(\d+|\.)" * 3 + "$", prompt, re.MULTILINE)
     assert len(rows) == 4
     return [[0 if tile == "." else int(tile) for tile in row] for row in rows]
 
 
 def slide(board: list[list[int]], move: str) -> tuple[list[list[int]], int]:
-    """The rules as the prompt tells them, done by hand: the board after the slide, and what it scores."""
+    """Return the board after a slide and its score, by the rules in the prompt."""
     down, right = STEPS[move]
     lines = [[(i, j) for j in range(4)] for i in range(4)] if right else [[(i, j) for i in range(4)] for j in range(4)]
     result, scored = [[0] * 4 for _ in range(4)], 0
@@ -96,7 +96,7 @@ def test_the_prompt_tells_all_that_the_engine_does(seed: int, power: int) -> Non
 
 @pytest.mark.parametrize("max_tile", [8, 16, 2048])
 def test_it_is_the_engines_game(max_tile: int) -> None:
-    """The same moves and the same chance, given to the bare engine, make the same match."""
+    """The same moves and the same chance on the bare engine make the same match."""
     game = load_game("2048", max_tile=max_tile)
     for played in play([MatchJob(f"m{seed}", game, [make_player("random")], seed) for seed in range(5)]):
         state = pyspiel.load_game("2048", {"max_tile": max_tile}).new_initial_state()
@@ -109,7 +109,7 @@ def test_it_is_the_engines_game(max_tile: int) -> None:
 
 
 def test_a_move_that_the_engine_forgets_is_legal_and_played() -> None:
-    """The engine's list leaves out a move that does no more than merge into a tile made in the move before."""
+    """The engine's list omits a move that only merges into a tile made by the move before."""
     game = load_game("2048", max_tile=64)
     forgotten = 0
     for seed in range(20):
@@ -129,7 +129,7 @@ def test_a_move_that_the_engine_forgets_is_legal_and_played() -> None:
 
 @pytest.mark.parametrize("max_tile", [8, 16])
 def test_a_match_ends_at_the_number_of_moves_that_is_told(max_tile: int) -> None:
-    """A player who never makes the greatest tile where another move is left."""
+    """The player avoids the greatest tile whenever another move is legal."""
     game = load_game("2048", max_tile=max_tile)
     longest = 0
     for seed in range(400):
@@ -164,7 +164,7 @@ def test_the_chances_that_the_rules_tell() -> None:
 
 
 def test_no_return_goes_beyond_the_range_and_no_match_beyond_its_length() -> None:
-    """The engine's own bound is too low, which the game sets right."""
+    """The engine's own bound is too low, which the game corrects."""
     game = load_game("2048", max_tile=8)
     jobs = [MatchJob(f"m{seed}", game, [make_player("random")], seed) for seed in range(300)]
     matches = list(play(jobs))
@@ -174,7 +174,7 @@ def test_no_return_goes_beyond_the_range_and_no_match_beyond_its_length() -> Non
 
 
 def test_a_score_is_known_and_so_part_of_the_view() -> None:
-    """Boards alike, scores not: a spawned 4 costs nothing, a merged one scores."""
+    """Two equal boards have different scores: a spawned 4 scores nothing, a merged one scores."""
     game = load_game("2048")
     views: dict[str, set[str]] = {}
     for seed in range(60):
@@ -197,7 +197,7 @@ def test_a_tile_that_is_no_power_of_two_is_refused(wrong: str) -> None:
 
 
 def test_golden_transcript() -> None:
-    """To write it anew: `GOLDEN.write_text(transcript(load_game("2048", max_tile=16)))`."""
+    """To write it again, run `GOLDEN.write_text(transcript(load_game("2048", max_tile=16)))`."""
     assert transcript(load_game("2048", max_tile=16)) == GOLDEN.read_text(encoding="utf-8")
 
 
@@ -230,7 +230,7 @@ print(json.dumps({
 
 
 def shown(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
-    """Where 2048 appears in a process of its own: in the library, in `list`, and whether `run` plays it."""
+    """Return where 2048 appears in a new process: in the library, in `list`, and whether `run` plays it."""
     env = {**os.environ, "COLUMNS": "200", **environment}
     command = [sys.executable, "-m", "gymposium.cli.main"]
 
@@ -244,7 +244,7 @@ def shown(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
 
 
 def test_it_appears_everywhere_by_being_there_and_goes_as_it_came(tmp_path: Path) -> None:
-    """Its metadata and modules on the path, in a folder of their own, and nothing else."""
+    """Only its metadata and modules are on the path, in a separate folder."""
     source = Path(__file__).parents[2] / "plugins" / "gymposium-2048"
     (tmp_path / "gymposium_2048").symlink_to(source / "src" / "gymposium_2048")
     project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -1,4 +1,4 @@
-"""`expectimax-D` for 2048: its tables and its search against plain accounts of them, and how it plays."""
+"""`expectimax-D` for 2048: its tables and search against plain implementations, and how it plays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tables() -> Rows:
 
 @cache
 def slide(line: Line) -> Line:
-    """Towards the first square; two of rank 15 make one of rank 15."""
+    """Slide a line towards its first square. Two tiles of rank 15 merge into one of rank 15."""
     tiles, merged = [rank for rank in line if rank], []
     while tiles:
         rank = tiles.pop(0)
@@ -68,7 +68,7 @@ def moved(board: Board, move: str) -> Board:
 
 
 def brute_force(board: Board, moves: int, last: int) -> list[float]:
-    """What each move is worth; every chance looked at, however unlikely."""
+    """Return the value of each move, with all new tiles, however unlikely."""
     return [
         after_worth(after, moves - 1, last) if (after := moved(board, move)) != board else -np.inf for move in MOVES
     ]
@@ -142,7 +142,7 @@ def test_the_last_tile_is_made_at_once_where_it_can_be(tables: Rows) -> None:
 
 
 class Position:
-    """A match of 2048 that stands at a board of tiles. No match comes as far as some of these in a test's time."""
+    """Match of 2048 at a given board. Some of these boards take too long to reach by playing."""
 
     def __init__(self, tiles: list[list[int]], max_tile: int = 2048) -> None:
         self.game: Game = load_game("2048", max_tile=max_tile)
@@ -164,7 +164,7 @@ def ask(position: Position) -> Ask:
 
 
 def test_its_moves_are_legal_up_to_the_greatest_tiles() -> None:
-    """65536 beside 32768 looks like a pair to the search, and is none."""
+    """65536 beside 32768 looks like a pair to the search, but is none."""
     rng, player = random.Random(5), ExpectimaxPlayer(2)
     asks = [
         ask(Position([[2**rank if rank else 0 for rank in row] for row in board], 131072))

@@ -1,7 +1,6 @@
-"""The loggers against the libraries themselves, offline: what they wrote is read back as their makers read it.
-
-Each tells the same story: a run logs steps 0 to 2, its process ends without a word, another resumes it from step 2 and
-ends. Where a library is not installed its tests are skipped; `tox run -e loggers` has them all."""
+"""The loggers against the libraries themselves, offline: what they write is read back with the tools of the libraries.
+Each test plays the same story: a run logs steps 0 to 2, its process ends abruptly, and another process resumes the
+run at step 2 and ends. If a library is not installed, its tests are skipped; `tox run -e loggers` has all libraries."""
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ STEPS: list[dict[str, float | int | str]] = [
 
 @pytest.fixture(scope="module", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keys that are no keys, and folders of their own for whatever a library writes outside the run's directory. Some
-    read their variables when they are imported."""
+    """Set fake keys, and folders for what a library writes outside the run's directory. Some libraries read these
+    variables when they are imported."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("WANDB_API_KEY", "HF_TOKEN", "MLFLOW_TRACKING_TOKEN", "TRACKIO_WRITE_TOKEN"):
@@ -88,7 +87,7 @@ for step, metrics in enumerate(told["steps"]):
 
 
 def begin(directory: Path, **tables: dict[str, Any]) -> None:
-    """The first process of a run."""
+    """Run the first process of a run."""
     told = {"directory": str(directory), "config": CONFIG, "tables": tables, "steps": STEPS[:3]}
     done = subprocess.run(
         [sys.executable, "-c", FIRST_PROCESS], input=json.dumps(told), capture_output=True, text=True, check=False
@@ -97,7 +96,7 @@ def begin(directory: Path, **tables: dict[str, Any]) -> None:
 
 
 def go_on(directory: Path, **tables: dict[str, Any]) -> None:
-    """The second process: it goes on at step 2, keeps a report and ends."""
+    """Run the second process, which resumes at step 2, stores a report and ends."""
     loggers = make_loggers(tables, start(directory, resumed=True, step=2))
     log(loggers, 2, 3)
     report = directory / "report.html"
@@ -147,8 +146,8 @@ def test_tensorboard_has_stored_a_step_when_the_call_returns(tmp_path: Path) -> 
 
 
 def wandb_records(file: Path) -> Iterator[Any]:
-    """The records of a run that W&B kept for later: protocol buffers in a log of LevelDB's form, blocks of 32 KiB with
-    a header of seven bytes, and before each part its checksum, length and kind (whole, or first, middle, last)."""
+    """Return the records of a run that W&B stored: protocol buffers in a log in LevelDB's format, in blocks of 32 KiB.
+    Each part has a header of seven bytes with checksum, length and kind (complete, first, middle or last)."""
     from wandb.proto.wandb_internal_pb2 import Record
 
     data, at, whole = file.read_bytes(), 7, b""
@@ -267,7 +266,7 @@ def test_mlflow(tmp_path: Path) -> None:
 
 @dataclass
 class Stand:
-    """What a stand-in of Langfuse was sent, and what it answers."""
+    """Stand-in for Langfuse: what it was sent, and what it answers."""
 
     url: str = ""
     sent: list[tuple[str, Any]] = field(default_factory=list)
@@ -276,7 +275,7 @@ class Stand:
 
 @pytest.fixture
 def langfuse() -> Iterator[Stand]:
-    """Langfuse's HTTP endpoints on loopback: who am I, traces by OTLP, scores."""
+    """Serve Langfuse's HTTP endpoints on loopback: projects, traces by OTLP, and scores."""
     library("langfuse")
     project = {"id": "p", "name": "games", "organization": {"id": "o", "name": "us"}, "metadata": {}}
     stand = Stand()
@@ -307,7 +306,7 @@ def langfuse() -> Iterator[Stand]:
             self.wfile.write(data)
 
         def log_message(self, *args: Any) -> None:
-            """Quiet."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         stand.url = f"http://127.0.0.1:{server.server_port}"
@@ -319,7 +318,7 @@ def langfuse() -> Iterator[Stand]:
 
 
 def spans(stand: Stand) -> list[tuple[str, str, dict[str, str]]]:
-    """Trace id, name and attributes of every span."""
+    """Return trace id, name and attributes of every span."""
     found = []
     for path, body in stand.sent:
         if path.endswith("/traces"):

@@ -1,5 +1,5 @@
-"""stable-baselines3 as a plugin: what is trained is saved, loads without unpickling, and plays as its makers' own
-`predict` does."""
+"""stable-baselines3 as a plugin: trained policies are saved, loaded without unpickling, and play like
+stable-baselines3's own `predict`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FRAMES = 4096
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A policy for tic-tac-toe, trained for a moment by the real command's own function."""
+    """Train a policy for tic-tac-toe briefly, with the function of the real command."""
     path = tmp_path_factory.mktemp("sb3") / "ttt.zip"
     told: list[tuple[int, float]] = []
     assert train(Settings(game="tic_tac_toe", frames=FRAMES), path, lambda *now: told.append(now)) == FRAMES
@@ -50,7 +50,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def saved(path: Path, game: str = "tic_tac_toe", **policy: object) -> MaskablePPO:
-    """A model as a user's own script saves it: not trained, which is the same to whoever reads it."""
+    """Save a model as a user's own script does. It is untrained, which makes no difference here."""
     env = gymnasium.make(load_game(game).spec.env_id, observation="tensor", **load_game(game).params)
     model = MaskablePPO("MlpPolicy", env, n_steps=64, seed=3, device="cpu", policy_kwargs=policy or None)
     model.save(path)
@@ -58,7 +58,7 @@ def saved(path: Path, game: str = "tic_tac_toe", **policy: object) -> MaskablePP
 
 
 def asks_of(game: Game, matches: int = 10) -> list[Ask]:
-    """Asks at every decision of random matches, each of a match that stays as it is."""
+    """Return asks at every decision of random matches, each with a copy of its match."""
     rng, found = random.Random(1), []
     for seed in range(matches):
         match = game.new(seed)
@@ -192,7 +192,7 @@ def test_asks_of_several_games_at_once_are_all_checked(trained: Path) -> None:
 
 
 def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
-    """Its pickles are never read: not those in `data`, and weights that are anything else are refused."""
+    """Pickles in `data` are never read, and weights that are anything but weights are refused."""
     import cloudpickle
 
     class Bomb:
@@ -240,7 +240,7 @@ def test_files_that_are_no_policies_say_so(tmp_path: Path) -> None:
 
 
 class Counting:
-    """A player that passes on what it is asked and notes how many asks came at once."""
+    """Player that forwards asks and counts how many come in one call."""
 
     def __init__(self, player: Player) -> None:
         self._player, self.calls = player, list[int]()

@@ -61,7 +61,7 @@ def played(game: Game, seed: int, reply: str, reader: str = "move") -> MatchResu
 
 
 class TestTrace(GameConformance):
-    """The kit, with little of everything: each match runs a program."""
+    """The conformance kit with few matches, because each match runs a program."""
 
     game = "trace"
     effort = Effort("small", decisions=4, events=10, draws=1, matches=3)
@@ -95,7 +95,7 @@ def test_seeds_give_other_truths() -> None:
 
 
 def test_grades_bring_what_they_say() -> None:
-    """Each grade has something that none below it has, and none of what comes above it."""
+    """Each grade has a construct that lower grades lack, and none of higher grades."""
     signs = {2: "while ", 3: "for key, value in", 4: "except ", 5: "yield "}
     for grade in GRADES:
         texts = "\n".join(program(grade, stream_draw(seed)) for seed in range(150))
@@ -192,7 +192,7 @@ def test_white_space_and_case_count(answer: str, right: int, nearly: int) -> Non
 
 @pytest.mark.parametrize("silence", ["", " ", "\n", "\t\r\n", "\u2003\u00a0"])
 def test_silence_never_scores(silence: str) -> None:
-    """Not even against a truth that is as silent, which no record can hold."""
+    """It does not score even against an empty truth, which no record can hold."""
     assert not exact(silence, silence)
     assert not ignoring_white_space(silence, silence)
     with pytest.raises(BadRecord, match="prints nothing"):
@@ -260,7 +260,7 @@ def test_the_game_can_be_sent_to_another_process() -> None:
 
 @pytest.mark.parametrize("name", ["trace", "trace(difficulty=5)"])
 def test_golden_transcript(name: str) -> None:
-    """To write them anew: `python -m gymposium.testing.golden` does it for a plugin's games as for gymposium's own, or
+    """`python -m gymposium.testing.golden` writes them for a plugin's games too, as does
     `path.write_text(transcript(load_game(name)))`."""
     path = GOLDEN / (name.replace("(", "-").replace(")", "") + ".txt")
     assert transcript(load_game(name)) == path.read_text(encoding="utf-8")
@@ -294,7 +294,7 @@ BAD = [
 
 
 def walled() -> bool:
-    """Whether this machine can run programs that are not ours."""
+    """Return whether this machine can run programs from a file."""
     try:
         for_untrusted()
     except NoIsolation:
@@ -310,7 +310,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that do not count are skipped, told, and counted."""
+    """Programs that do not count are skipped, reported and counted."""
     game = trace(source=str(programs), prints=2)
     assert load_game(game.name) is game
     if not walled():
@@ -355,7 +355,7 @@ def test_every_bad_program_is_told_with_its_reason(programs: Path) -> None:
 
 
 def test_without_walls_nothing_of_a_file_is_run(programs: Path) -> None:
-    """As on a machine without bubblewrap, in a process of its own; our own programs run all the same."""
+    """Runs a process as on a machine without bubblewrap. Generated programs still run there."""
     env = {**os.environ, "PATH": "", "COLUMNS": "300"}
     command = [sys.executable, "-m", "gymposium.cli.main", "trace"]
     checked = subprocess.run([*command, "check", str(programs)], capture_output=True, text=True, check=False, env=env)
@@ -395,7 +395,7 @@ def test_a_file_without_a_program_that_counts(tmp_path: Path) -> None:
 
 
 def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same loading as from a hub, of a data set that lies here."""
+    """Loads a local data set in the same way as one of a hub."""
     datasets = pytest.importorskip("datasets")
     folder = tmp_path / "set"
     folder.mkdir()

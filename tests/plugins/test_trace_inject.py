@@ -1,8 +1,6 @@
-"""Debug prints harm no program: they go in only where names are bound, and change nothing else.
-
-Programs are run here, in this process, with and without them: what both print must be the same but for the lines of
-debug prints. That the subprocess does the same is tested in `test_trace_running.py`.
-"""
+"""Debug prints do not change programs: they are inserted only where names are bound. These tests run programs in this
+process, with and without debug prints, and compare the output without the lines of debug prints.
+`test_trace_running.py` tests that the subprocess does the same."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ DEBUG = (Path(gymposium_trace.__file__).parent / "dbg.py").read_text(encoding="u
 
 
 def printed_by(text: str) -> str:
-    """What a program prints, with `dbg` to be imported as in the subprocess. Raises what the program raises."""
+    """Return what a program prints, with `dbg` importable as in the subprocess. Raises what the program raises."""
     out = io.StringIO()
     before = sys.modules.get("dbg")
     with contextlib.redirect_stdout(out):
@@ -49,7 +47,7 @@ def without_marks(printed: str) -> list[str]:
 
 
 def assert_harmless(text: str, seed: int, count: int) -> str:
-    """The program with debug prints does what it did. Returns it."""
+    """Check that the program with debug prints behaves as before. Returns it."""
     changed = inject(text, count, Draw(stream(seed, "prints")))
     assert without_marks(printed_by(changed)) == without_marks(printed_by(text)), changed
     return changed
@@ -437,7 +435,8 @@ def test_generated_programs_do_what_they_did(grade: int) -> None:
 
 
 class Tangle:
-    """Programs of nothing but control flow: names bound and unbound in every kind of block, ways drawn by lot."""
+    """Generator of programs with nothing but control flow: names bound and unbound in every kind of block, with random
+    branches."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw, self.lines, self.functions = draw, ["state = 12345", FLIP], 0
@@ -457,7 +456,8 @@ class Tangle:
             self.statement(indent, loop=loop, inside=inside, depth=depth, here=here)
 
     def statement(self, indent: int, *, loop: bool, inside: bool, depth: int, here: list[str]) -> None:
-        """`loop`: a break has somewhere to go. `inside`: of a function. `here`: what is caught around it."""
+        """Write a statement. `loop`: a `break` is allowed. `inside`: in a function. `here`: the exceptions caught
+        around it."""
         draw, add = self.draw, self.add
         deeper = (
             ["if", "ifelse", "for", "while", "try", "with", "match", "def", "class", "forever"] if depth < 3 else []
@@ -557,12 +557,12 @@ def test_no_way_through_a_program_meets_an_unbound_name(seed: int, prints: int) 
 
 
 def bound_after(text: str) -> dict[int, frozenset[str]]:
-    """What is bound after the statements that end on each line."""
+    """Return the names bound after the statements that end on each line."""
     return {point.statement.end_lineno or 0: point.bound for point in points(ast.parse(text)) if point.after}
 
 
 def test_careful_is_not_blind() -> None:
-    """What is bound on every way is known to be."""
+    """Names that are bound on every path are found."""
     found = bound_after(
         "if p():\n    a = 1\nelse:\n    a = 2\n"  # 4
         "while True:\n    b = 1\n    if p():\n        break\n"  # 8

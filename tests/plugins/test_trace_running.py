@@ -1,4 +1,4 @@
-"""Programs in their subprocess: the limits hold, the truth is CPython's, and what holds a program in is tried out."""
+"""Programs in their subprocess: limits hold, outputs are CPython's, and isolation is tested."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made(text: str, inputs: str = "", limits: Limits = SOME) -> Task:
 
 
 def test_the_truth_is_what_python_prints() -> None:
-    """Against this interpreter, run plainly on the file."""
+    """Compares with this interpreter, run directly on the file."""
     for grade in GRADES:
         text = program(grade, Draw(stream(grade, "program")))
         plain = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
@@ -115,7 +115,7 @@ def test_who_ran_a_program_that_is_not_ours_is_told() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
 def test_a_way_of_running_is_what_its_probe_says(backend: Backend) -> None:
-    """Where it works it gives the same truth as any other, and stops what has to be stopped; where not, it says why."""
+    """A way that works gives the same output as others and enforces the limits. A way that does not work says why."""
     found = probe(backend)
     if not found.works:
         assert found.reason
@@ -153,7 +153,7 @@ ESCAPES: dict[str, Callable[[Path], str]] = {
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
-    """Where this machine has them. Where it has none, there is nothing that runs such programs."""
+    """If this machine has no isolation, such programs are not run at all."""
     (tmp_path / "secret").write_text("secret", encoding="utf-8")
     escape = ESCAPES[name](tmp_path)
     if not any(probe(backend).isolates for backend in BACKENDS):
@@ -171,7 +171,7 @@ def test_our_own_programs_take_the_quick_way() -> None:
 
 
 def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without bwrap, for real: nothing on its path."""
+    """Simulates a machine without bwrap by an empty path."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("gymposium_trace.running.probe.BACKENDS", (Rlimits(), Bubblewrap()))
     with pytest.raises(NoIsolation, match="install bubblewrap") as caught:
@@ -204,7 +204,7 @@ def test_the_doctor_says_what_is_so() -> None:
 
 
 def test_the_benchmark_makes_what_it_says(tmp_path: Path) -> None:
-    """How fast, is no matter here."""
+    """Its speed does not matter here."""
     command = [sys.executable, "-m", "benchmarks.trace_speed", "--programs", "20", "--out", str(tmp_path)]
     subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)
     found = json.loads((tmp_path / "trace_speed.json").read_text(encoding="utf-8"))

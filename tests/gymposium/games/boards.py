@@ -1,4 +1,4 @@
-"""Helpers of the tests of board games: their boards as text, and random matches beside the engine."""
+"""Helpers for tests of board games: boards as text, and random matches compared with the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AROUND = tuple(step for step in itertools.product((-1, 0, 1), repeat=2) if step 
 
 
 def draw_board(match: Match, seat: int) -> Board:
-    """The board as the full text draws it. Its rows and columns are labelled."""
+    """Return the board as the full text draws it, with labelled rows and columns."""
     *_, drawn = match.observe(seat).text.partition("The board:\n")
     lines = [line.split() for line in drawn.splitlines()]
     columns = next(line for line in lines if line[0] == "a")
@@ -57,7 +57,7 @@ def squares(columns: int, rows: int) -> list[str]:
 
 
 def examples(name: str, *corners: str) -> list[OpenSpielGame]:
-    """The examples of a game, and games with parameters at the ends of their ranges."""
+    """Return the examples of a game, and games with parameters at the ends of their ranges."""
     games = [load_game(name, **example) for example in host().game(name).examples]
     return [*games, *map(load_game, corners)]  # type: ignore[list-item]
 
@@ -72,8 +72,8 @@ def check_ranges(name: str, ranges: dict[str, tuple[int | None, int | None]]) ->
 
 
 def beside_engine(game: OpenSpielGame, seed: int) -> Iterator[tuple[OpenSpielMatch, pyspiel.State, int]]:
-    """A random match beside a state of the engine's own that is given the same actions by number; the seat to
-    move with each position, -1 at the end."""
+    """Play a random match, and the same actions by number on a state of the engine. Yields both and the seat to move at
+    each position, which is -1 at the end."""
     rng = random.Random(seed)
     match, state = game.new(seed), game.engine.new_initial_state()
     seen = 0
@@ -161,7 +161,7 @@ def check_refused(name: str, illegal: list[str], unparsable: list[str]) -> None:
 
 
 def check_forks(name: str) -> None:
-    """Check that forks continue independently, with chance of their own."""
+    """Check that forks continue independently, with their own chance."""
     match = load_game(name).new(0)
     before = match.view(0)
     ends = set()

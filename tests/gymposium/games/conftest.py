@@ -1,4 +1,4 @@
-"""What the tests of worlds, of all games that hide something, hold them against."""
+"""Fixtures for the tests of worlds, in games with hidden information."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium.games.protocol import Match
 
 @pytest.fixture(scope="session")
 def story() -> Callable[[Match, int], list[str]]:
-    """Every change of a seat's view, and its own moves. All that was done was legal."""
+    """Return all changes of a seat's view and its own moves. Fails if a move was illegal."""
 
     def told(match: Match, seat: int) -> list[str]:
         assert isinstance(match, OpenSpielMatch)

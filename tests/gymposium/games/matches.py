@@ -1,4 +1,4 @@
-"""Helpers of the tests of games: random matches, and what their prompts say."""
+"""Helpers for tests of games: random matches and their prompts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def engine(match: Match) -> pyspiel.State:
 
 
 def lines_of(text: str) -> dict[str, str]:
-    """`card J` → {"card": "J"}."""
+    """Return the lines of a text by their first words: `card J` → {"card": "J"}."""
     return {key: rest for key, _, rest in (line.partition(" ") for line in text.splitlines())}
 
 
 def walk(game: Game, seed: int) -> Iterator[Match]:
-    """A random match, at each decision and at its end."""
+    """Play a random match. Yields it at each decision and at its end."""
     match, rng = game.new(seed), random.Random(seed)
     while True:
         yield match
@@ -41,7 +41,7 @@ def walk(game: Game, seed: int) -> Iterator[Match]:
 
 
 def moves_of(match: Match, seat: int) -> list[str]:
-    """The seat's legal moves, each checked: unique, and of the game's form; and listed by the compact prompt."""
+    """Return the seat's legal moves, after a check that they are unique and can be read."""
     legal = match.legal_moves(seat) or []
     assert len(set(legal)) == len(legal) == len(engine(match).legal_actions(seat))
     for move in legal:

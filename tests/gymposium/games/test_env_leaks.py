@@ -1,4 +1,4 @@
-"""What environments hand out while a match goes on depends on the seat's view and on nothing else."""
+"""What environments return during a match depends only on the seat's view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
 
 
 def plain(value: Any) -> Any:
-    """Arrays as lists, so that observations compare."""
+    """Return arrays as lists, so that observations can be compared."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value.tolist() if hasattr(value, "tolist") else value

@@ -1,5 +1,5 @@
-"""Transcripts beside the tests, word for word: of every game of our own and of our plugins, with every example.
-Written anew by `python -m gymposium.testing.golden`, and read by somebody before they are kept."""
+"""Golden transcripts of all built-in games and the games of our plugins, with all examples. `python -m
+gymposium.testing.golden` writes them; read the changes before you keep them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOW = "Run  python -m gymposium.testing.golden FOLDER [PLUGIN]  and read what ch
 
 
 def of_plugins() -> dict[str, list[Game]]:
-    """The games of the distributions in `plugins/`, by plugin."""
+    """Return the games of the distributions in `plugins/`, by plugin."""
     names = [
         name
         for project in sorted((ROOT / "plugins").glob("*/pyproject.toml"))

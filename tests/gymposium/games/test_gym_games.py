@@ -1,4 +1,4 @@
-"""Gymnasium's text environments as games, by id: played, recorded, played again, refused with the reason."""
+"""Gymnasium's text environments as games, by id: playing, recording, replaying and refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gymposium.records import RecordWriter, verify_file
 
 
 class Corridor(gymnasium.Env[str, Any]):
-    """A walker on 0 … size - 1 is to reach the end; with `wind`, it is now and then blown back."""
+    """A walker on the squares 0 to size - 1 tries to reach the end. `wind` sometimes blows it back."""
 
     def __init__(self, size: int = 4, wind: float = 0.0, names: bool = True, prize: float = 1.0) -> None:
         self.observation_space = Text(200)
@@ -52,7 +52,7 @@ class Corridor(gymnasium.Env[str, Any]):
 
 
 class Echo(gymnasium.Env[str, str]):
-    """Free text: one point for saying the word that is shown, in three tries."""
+    """Free text: one point for repeating the word that is shown, in three tries."""
 
     observation_space = UnicodeText()
     action_space = UnicodeText()
@@ -68,7 +68,7 @@ class Echo(gymnasium.Env[str, str]):
 
 
 class Restless(Corridor):
-    """It draws its chance from nowhere."""
+    """Draws chance that does not follow from its seed."""
 
     count = 0
 

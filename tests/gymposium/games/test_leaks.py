@@ -52,7 +52,7 @@ Spy = Callable[[pyspiel.State, int], str]
 
 
 def hidden(state: pyspiel.State, seat: int) -> int | None:
-    """One thing that the seat may not know: the other's card, or the other's last bid."""
+    """Return one thing that the seat may not know: the other seat's card, or its last bid."""
     history = [(step.player, step.action) for step in state.full_history()]
     if state.get_game().get_type().short_name == "goofspiel":
         bids = [action for player, action in history if player == 1 - seat]
@@ -69,7 +69,7 @@ def one_card(state: pyspiel.State, seat: int) -> str:
 
 
 def one_bit(state: pyspiel.State, seat: int) -> str:
-    """The parity of the hidden card; for Leduc that is its suit alone, so the rank's is taken."""
+    """Return the parity of the hidden card. In Leduc poker, where it is only the suit, return that of its rank."""
     card = hidden(state, seat)
     if card is None:
         return ""
@@ -78,7 +78,7 @@ def one_bit(state: pyspiel.State, seat: int) -> str:
 
 
 def telling(name: str, spy: Spy, styles: tuple[Style, ...] = ("full", "compact")) -> OpenSpielGame:
-    """The game with a wording that adds what the spy tells."""
+    """Return the game with words that add what the spy reveals."""
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
     wording = copy(game.wording)
@@ -111,7 +111,7 @@ def test_a_leak_in_one_style_alone_is_caught(name: str) -> None:
 
 
 class LeakyMatch(OpenSpielMatch):
-    """Leaks in whatever its game is told to, but not in the text."""
+    """Match that leaks in the place that its game names, but not in the text."""
 
     __slots__ = ()
 
@@ -149,7 +149,7 @@ class LeakyMatch(OpenSpielMatch):
 
 
 class LeakyGame(OpenSpielGame):
-    """An engine game whose matches leak in one place."""
+    """Game of the engine whose matches leak in one place."""
 
     where = ""
 
@@ -183,7 +183,7 @@ def test_leaks_outside_the_text_are_caught(name: str, where: str, caught: str) -
 
 
 def test_the_number_of_hidden_moves_is_caught_by_worlds_from_scratch() -> None:
-    """Re-drawing events keeps their number; in phantom tic-tac-toe a failed try is a hidden event."""
+    """Resampling events keeps their number. In phantom tic-tac-toe a failed try is a hidden event."""
     game = load_game("openspiel:phantom_ttt")
     assert isinstance(game, OpenSpielGame)
     wording = type(game.wording)("Phantom", game.seats, use_board=False)
@@ -223,7 +223,7 @@ def test_a_text_that_leaves_something_out_is_caught(name: str, forgotten: str) -
 
 
 class Keyhole(OpenSpielGame):
-    """A game whose view is less than what its text tells."""
+    """Game whose view holds less than its text tells."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return str(super().view_of(state, seat).count("x"))
@@ -237,7 +237,7 @@ def test_a_view_that_holds_less_than_the_text_is_named_as_such() -> None:
 
 
 class Glass(OpenSpielGame):
-    """A game whose view shows the true state, so that no two worlds look alike."""
+    """Game whose view shows the true state, so that no two worlds look alike."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state}"

@@ -1,4 +1,4 @@
-"""Matches against pyspiel played side by side, and all that can be done to a match."""
+"""Matches compared with pyspiel, and all operations on a match."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def play_out(match: Match, rng: random.Random, decisions: int = 10**6) -> Match:
 
 
 def looks(match: Match) -> list[object]:
-    """All there is to see of a match."""
+    """Return everything that a match shows."""
     seats = range(match.game.seats)
     return [
         list(match.events),
@@ -220,7 +220,7 @@ def test_different_seeds_deal_differently() -> None:
 
 
 def test_chance_is_fair() -> None:
-    """All 6 deals of Kuhn poker, 100 times each, within what 5 degrees of freedom allow at 1 in 10,000."""
+    """Draws all 6 deals of Kuhn poker about 100 times each, within the 1 in 10,000 bound for 5 degrees of freedom."""
     counts: dict[object, int] = {}
     for seed in range(600):
         deal = tuple(load_game("kuhn_poker").new(seed).events)
@@ -317,7 +317,7 @@ def test_a_fork_is_the_same_position_and_goes_its_own_way(name: str, seed: int, 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "goofspiel"])
 def test_a_forks_chance_is_fresh(name: str) -> None:
-    """Nobody can foresee the true match's chance from forks of it: they differ among themselves."""
+    """Forks differ among themselves, so they do not reveal the chance of the true match."""
     match = load_game(name).new(3)
     later = set()
     for seed in range(20):
@@ -353,7 +353,7 @@ def test_resampled_worlds_look_the_same_to_the_seat_and_replay(name: str) -> Non
 
 
 def test_resampling_is_even_over_the_hidden_cards() -> None:
-    """With the queen in hand, the other has the jack as often as the king."""
+    """If a seat holds the queen, the other seat has the jack as often as the king."""
     game = load_game("kuhn_poker")
     match = game.load([Event(CHANCE, "Deal:1"), Event(CHANCE, "Deal:0")])
     rng = random.Random(0)
@@ -363,7 +363,7 @@ def test_resampling_is_even_over_the_hidden_cards() -> None:
 
 
 def test_three_at_the_engines_poker_have_no_sampler() -> None:
-    """The engine's ends the process."""
+    """The engine's sampler would end the process."""
     three = (
         "numPlayers=3,stack=12 12 12,blind=1 1 1,firstPlayer=1 1,numRounds=2,numSuits=4,numRanks=6,numHoleCards=1,"
         "numBoardCards=0 1"
@@ -409,8 +409,8 @@ def test_refused_moves_leave_the_match_as_it_was(name: str, seed: int, decisions
 
 @pytest.mark.parametrize("name", ["backgammon", "breakthrough", "gin_rummy", "openspiel:phantom_go"])
 def test_moves_that_were_listed_once_are_not_legal_ever_after(name: str) -> None:
-    """Where moves are named by the position: neither what was legal before, nor for another seat, nor what somebody
-    writes into the list. Listing them or not makes no difference to what is played."""
+    """In games that name moves by position, moves that were legal before or for another seat, or that a caller writes
+    into the list, are illegal. Listing moves does not change what is played."""
     match, unseen = load_game(name).new(3), load_game(name).new(3)
     past = {"nonsense"}
     rng = random.Random(3)

@@ -1,4 +1,4 @@
-"""Pictures of boards show what the words say, on every square."""
+"""Pictures of boards agree with the words on every square."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def pieces(picture: str) -> list[list[str]]:
-    """What is drawn on each square, row by row from the top; empty text where nothing is."""
+    """Return the drawing on each square, row by row from the top, or "" for an empty square."""
     markup = picture[picture.index("<svg ") :].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     root = ET.fromstring(markup)
     looks = {f"#{one.get('id')}": ET.tostring(one[0], encoding="unicode") for one in root.iter(f"{SVG}symbol")}
@@ -28,7 +28,7 @@ def pieces(picture: str) -> list[list[str]]:
 
 
 def words(match: Match, seat: int, squares: str) -> list[list[str]]:
-    """The board in the text: the lines of nothing but squares, behind the names of rows."""
+    """Return the board in the text: the lines that hold only squares, after the names of rows."""
     lines = [line.split() for line in match.observe(seat).text.split("\n")]
     cells = [[cell for cell in line if cell in squares and len(cell) == 1] for line in lines]
     return [row for row, line in zip(cells, lines) if row and len(line) - len(row) <= 1]

@@ -1,5 +1,5 @@
-"""Games made of one class of rules: the same game as the engine's, a match as good as any other, and every mistake
-of an author named."""
+"""Games made from a class of rules: they agree with the engine's, their matches follow the protocol, and errors name
+every mistake of an author."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def play_out(match: Match, rng: random.Random) -> Match:
 
 
 def looks(match: Match) -> list[object]:
-    """All there is to see of a match."""
+    """Return everything that a match shows."""
     return [
         match.events.copy(),
         match.to_move(),
@@ -66,7 +66,7 @@ def looks(match: Match) -> list[object]:
 
 
 class TicTacToe:
-    """Squares by the engine's numbers; the position is what was played."""
+    """Rules with squares by the engine's numbers. The position is the sequence of moves."""
 
     moves = tuple(f"{column}{row}" for row in "321" for column in "abc")
     utility_range, max_decisions = (-1.0, 1.0), 9
@@ -101,7 +101,7 @@ class TicTacToe:
 
 
 class Kuhn:
-    """Kuhn poker, its outcomes and moves named as the engine names them."""
+    """Rules of Kuhn poker with the engine's names of outcomes and moves."""
 
     moves = ("Pass", "Bet")
     utility_range, max_decisions = (-2.0, 2.0), 3
@@ -174,7 +174,7 @@ def test_it_is_the_engines_game(seed: int, pair: tuple[str, RulesGame[Any]]) -> 
 
 
 def test_the_views_are_the_engines_information_states() -> None:
-    """Where the engine tells two positions apart for a seat, so do the views, and the other way round."""
+    """Views distinguish the same positions as the engine's information states."""
     pairs = set()
     for seed in range(200):
         match, state = KUHN.new(seed), pyspiel.load_game("kuhn_poker").new_initial_state()
@@ -220,7 +220,7 @@ def test_a_match_is_its_events(host: Host, data: st.DataObject, seed: int) -> No
 
 
 class Dice:
-    """Five throws of a die; whoever throws may go on or stop."""
+    """Rules of five throws of a die, after each of which the player may continue or stop."""
 
     moves = ("throw", "stop")
     utility_range, max_decisions = (0.0, 30.0), 5
@@ -289,7 +289,8 @@ def test_without_its_seed_a_match_cannot_go_on_at_chance() -> None:
 
 
 class Coin(Dice):
-    """Heads three times as often as tails, and never the edge; the weights come in two orders."""
+    """Rules of a coin that shows heads three times as often as tails, and never the edge. The weights come in two
+    orders."""
 
     def __init__(self, backwards: bool) -> None:
         weights = {"heads": 3, "tails": 1, "edge": 0}
@@ -424,7 +425,7 @@ def test_a_leaking_position_is_seen_through_the_layer() -> None:
 
 
 class Echo:
-    """Say the word that was drawn."""
+    """Rules of repeating a word that chance draws."""
 
     moves, utility_range, max_decisions = None, (0.0, 1.0), 1
 
@@ -598,7 +599,7 @@ def test_a_mistake_met_in_play_surfaces_with_the_match_so_far() -> None:
 
 
 def test_games_and_environments_of_a_file_can_be_stored() -> None:
-    """In a process of its own: the file is loaded for the whole of it."""
+    """Runs in a separate process, because the file stays loaded."""
     code = (
         "import pickle, sys, gymnasium\n"
         "from gymposium import load_game\n"

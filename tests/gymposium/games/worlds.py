@@ -1,4 +1,4 @@
-"""Helpers of the tests of games with hidden information: worlds and leaks."""
+"""Helpers for tests of games with hidden information: worlds and leaks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lively(match: Match, rng: random.Random) -> str:
 
 
 def chi_square(counts: Counter[str], kinds: int) -> float:
-    """Distance from evenness, in standard deviations of the chi-square distribution."""
+    """Return the distance from evenness, in standard deviations of the chi-square distribution."""
     total = sum(counts.values())
     distance = sum((n - total / kinds) ** 2 for n in counts.values()) / (total / kinds)
     distance += (kinds - len(counts)) * total / kinds
@@ -67,7 +67,7 @@ def check_nothing_leaks(name: str, matches: int) -> None:
 
 
 class Telling:
-    """The words of a game, and a hint at something that the seat may not know."""
+    """Words of a game that add a hint about something that the seat may not know."""
 
     def __init__(self, wording: Wording, hint: Callable[[pyspiel.State, int], object]) -> None:
         self._wording, self._hint = wording, hint
@@ -82,7 +82,7 @@ class Telling:
 def check_hint_is_found(
     name: str, matches: int, hint: Callable[[pyspiel.State, int], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check that a bit of what is hidden is found as a leak if prompts tell it."""
+    """Check that the leak check finds a hint in the prompts."""
     telling = load_game(name)  # one for everybody: a copy would be the same
     monkeypatch.setattr(telling, "wording", Telling(telling.wording, hint))  # type: ignore[attr-defined]
     leaks = check_leaks(telling, matches=matches).leaks

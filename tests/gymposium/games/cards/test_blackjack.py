@@ -1,4 +1,4 @@
-"""Blackjack: what the prompts say is what the engine does, and the dealer's hidden card is drawn evenly."""
+"""Blackjack: prompts agree with the engine, and the dealer's hidden card is drawn evenly."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Crazy eights: what the prompts say is what the engine does. A second account of the hand, kept from the rules' words
-alone, agrees with every prompt, legal move and result."""
+"""Crazy eights against an independent model of its rules, written from the words alone."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def lines_of(match: Match, seat: int) -> dict[str, str]:
 
 
 def cards_of(match: Match) -> list[str]:
-    """What came from the deck, in order."""
+    """Return the cards that came from the deck, in order."""
     return [move[-1] + move[-2].lower() for seat, move in match.events[1:] if seat == CHANCE]
 
 
@@ -50,7 +49,7 @@ def points(card: str) -> int:
 
 
 class Told:
-    """The hand as the rules tell it."""
+    """Model of a hand, by the rules in the prompt."""
 
     def __init__(self, game: Game, match: Match) -> None:
         self.params, self.n = game.params, game.seats
@@ -78,7 +77,7 @@ class Told:
         return self.pile[-1]
 
     def follow(self, card: str) -> None:
-        """What comes after a card that is not an eight."""
+        """Apply the effects of a card that is not an eight."""
         if self.params["use_special_cards"]:
             if card[0] == "A":
                 self.way = -self.way
@@ -121,7 +120,7 @@ class Told:
         self.drawn = 0
 
     def play(self, move: str, match: Match) -> None:
-        """`match` is already past the move."""
+        """Apply a move, which `match` has applied already."""
         if self.naming:
             self.named, self.naming = move, False
             self.past[-1] += f" {move}"
@@ -188,7 +187,7 @@ def check_prompts(match: Match, told: Told) -> None:
 
 
 def play_beside(game: Game, seed: int, idle: float) -> Told:
-    """A random match, with the account of it kept beside it. `idle` is how often nothing is played that need not be."""
+    """Play a random match beside the model. `idle` is the rate of drawing or passing when a card could be played."""
     match, rng = game.new(seed), random.Random(seed)
     told = Told(game, match)
     while not told.finished:
@@ -218,7 +217,8 @@ def test_a_hand_as_the_rules_tell_it(params: dict[str, int], seed: int, idle: fl
 
 
 def test_all_that_the_rules_tell_happens() -> None:
-    """Each way to end, an eight put back, a first card that counts, a stock renewed, drawing for several twos."""
+    """Covers each kind of end, an eight put back, a first card with an effect, a renewed stock, and drawing for several
+    twos."""
     seen: Counter[str] = Counter()
     special = load_game("crazy_eights", players=3, use_special_cards=True, reshuffle=True)
     plain = load_game("crazy_eights", max_turns=60)
@@ -236,7 +236,7 @@ def test_all_that_the_rules_tell_happens() -> None:
 
 
 def test_drawing_the_last_cards_for_twos_is_a_pass() -> None:
-    """Then two more passes end the hand of two players, where three would have to follow each other."""
+    """After it, two more passes end a hand of two players, which otherwise takes three passes in a row."""
     game = load_game("crazy_eights", use_special_cards=True, max_draw_cards=1)
     for seed in range(200):
         match = game.new(seed)
@@ -304,7 +304,8 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 
 
 def begun(*moves: str, hands: tuple[list[str], list[str]], up: list[str], drawn: list[str]) -> Match:
-    """Two players, P0 deals and P1 begins; `moves` in turn, cards drawn from `drawn`."""
+    """Start a hand of two players in which P0 deals and P1 begins. `moves` are played in turn, and cards come from
+    `drawn`."""
     game = load_game("crazy_eights", reshuffle=True)
     deal = [card for pair in zip(hands[1], hands[0], strict=True) for card in pair]
     events = [Event(CHANCE, "Decide Player 0 to be the dealer"), *map(came, [*deal, *up])]
@@ -322,7 +323,7 @@ def came(card: str) -> Event:
 
 
 def hidden(world: Match) -> list[str]:
-    """What P1 was dealt and drew, in order."""
+    """Return the cards that P1 was dealt and drew, in order."""
     cards = [event.move for event in world.events[1:15:2]]
     drew = False
     for event in world.events[15:]:
@@ -333,7 +334,7 @@ def hidden(world: Match) -> list[str]:
 
 
 def chi_square(counts: Counter[str], kinds: int) -> float:
-    """Distance from evenness, in standard deviations of the chi-square distribution."""
+    """Return the distance from evenness, in standard deviations of the chi-square distribution."""
     total = sum(counts.values())
     distance = sum((n - total / kinds) ** 2 for n in counts.values()) / (total / kinds)
     distance += (kinds - len(counts)) * total / kinds
@@ -353,7 +354,7 @@ def test_every_unseen_card_is_as_likely_but_an_eight_that_was_put_back() -> None
 
 
 def test_a_card_that_was_played_came_from_any_hidden_place_before() -> None:
-    """P1 drew twice and played Tc; P0 followed; P1 drew once more and played 5c's neighbour 2d."""
+    """P1 draws twice and plays Tc, P0 follows, and P1 draws once more and plays 2d, the neighbour of 5c."""
     match = begun(
         *("draw", "draw", "Tc", "2c", "draw", "2d"), hands=(MINE, THEIRS), up=["Jc"], drawn=["Kd", "Kh", "Ks"]
     )

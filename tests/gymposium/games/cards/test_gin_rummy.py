@@ -1,4 +1,4 @@
-"""Gin rummy: what the prompts say is what the engine does, how hands end, and worlds are even among all that fit."""
+"""Gin rummy: prompts agree with the engine, hands end by the rules, and worlds are even among all that fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CARDS = [rank + suit for suit in "scdh" for rank in RANKS]
 
 
 def value(card: str) -> int:
-    """What the rules say that a card counts."""
+    """Return the points of a card, by the rules."""
     return min(10, RANKS.index(card[0]) + 1)
 
 
@@ -35,7 +35,7 @@ def seen_by_engine(match: Match) -> dict[str, object]:
 
 
 def choose(match: Match, rng: random.Random) -> str:
-    """Random, but given to melding, knocking and laying off."""
+    """Draw a random move, with a preference for melding, knocking and laying off."""
     [seat] = match.to_move()
     legal = match.legal_moves(seat) or []
     lively = [move for move in legal if move.startswith(("knock", "meld", "lay off"))]
@@ -100,7 +100,7 @@ def test_prompts_and_results(params: dict[str, object], seed: int) -> None:
 
 
 def check(match: Match, seat: int, seen: dict[str, object]) -> None:
-    """The text against the engine's account of itself, and against a plain retelling of the events."""
+    """Compare the text with the engine's state, and with a plain replay of the events."""
     game, other = match.game, 1 - seat
     full, told = match.observe(seat).text.splitlines(), lines_of(match.observe(seat, "compact").text)
     hands, deadwood = seen["hands"], seen["deadwood"]
@@ -154,7 +154,7 @@ def check(match: Match, seat: int, seen: dict[str, object]) -> None:
 
 
 def retold(match: Match, size: int) -> tuple[list[str], list[set[str]]]:
-    """The turns up to a knock, and which cards from the pile each seat still holds."""
+    """Return the turns up to a knock, and the cards from the pile that each seat still holds."""
     turns: list[str] = []
     taken: list[set[str]] = [set(), set()]
     upcard, knocked = match.events[2 * size].move.split()[-1], False
@@ -187,7 +187,7 @@ def retold(match: Match, size: int) -> tuple[list[str], list[set[str]]]:
 
 
 def check_result(match: Match) -> str:
-    """The result as the rules tell it, from the cards that are left in the hands; which kind of end it was."""
+    """Check the result by the rules, from the cards left in the hands. Returns the kind of end."""
     seen, params = seen_by_engine(match), match.game.params
     knocked, hands = seen["knocked"], seen["hands"]
     assert isinstance(knocked, list)
@@ -248,7 +248,7 @@ def test_nothing_is_laid_off_on_gin() -> None:
 
 @pytest.mark.parametrize(("left", "kind", "points"), [("3c", "undercut", -30), ("8c", "equal", 0), ("9d", "knock", 1)])
 def test_who_has_less_left_over_gets_the_points(left: str, kind: str, points: int) -> None:
-    """The knocker keeps 8h, the other `left`."""
+    """The knocker keeps 8h, the other player keeps `left`."""
     mine, theirs = ["2s", "3s", "4s", "4c", "4d", "4h", "8h"], ["5s", "6s", "7s", "Tc", "Jc", "Qc", left]
     match = play(dealt(mine, theirs, "Kd"), "draw upcard", "knock", "discard Kd", "meld 2s 3s 4s", "meld 4c 4d 4h")
     play(match, "pass", "pass", "meld 5s 6s 7s", "meld Tc Jc Qc", "pass")
@@ -305,7 +305,7 @@ def test_the_end_of_the_stock(first: list[str]) -> None:
 
 
 def test_a_knock_at_the_end_of_the_stock_takes_the_upcard() -> None:
-    """Hands of three: knocking is legal early, so both only wait."""
+    """With hands of three, knocking is legal early, so both players only wait."""
     for seed in range(40):
         match = play(load_game("gin_rummy", hand_size=3).new(seed), "pass", "pass")
         while match.to_move():
@@ -352,13 +352,13 @@ def test_oklahoma_takes_the_limit_from_the_upcard() -> None:
 
 
 def gin(size: int, *cards: str, moves: Sequence[str] = ()) -> Match:
-    """A hand from its deal on."""
+    """Start a hand with this deal."""
     game = load_game("gin_rummy", hand_size=size)
     return more(game.load([Event(CHANCE, f"Chance outcome: {card}") for card in cards]), *moves)
 
 
 def more(match: Match, *moves: str) -> Match:
-    """The match, played on; a move that is a card is one drawn from the stock."""
+    """Play a match on. A move that is a card is drawn from the stock."""
     events = list(match.events)
     for move in moves:
         if move in CARDS:
@@ -370,7 +370,7 @@ def more(match: Match, *moves: str) -> Match:
 
 
 def hidden(world: Match, size: int) -> list[str]:
-    """What seat 1 was dealt and drew from the stock, in order."""
+    """Return the cards that seat 1 was dealt and drew from the stock, in order."""
     cards = [event.move.split()[-1] for event in world.events[size : 2 * size]]
     drew = False
     for event in world.events[2 * size + 1 :]:
@@ -390,8 +390,8 @@ def test_every_unseen_card_is_as_likely_in_the_other_hand() -> None:
 
 
 def test_a_discard_came_from_any_hidden_draw() -> None:
-    """Seat 1 drew from the stock twice and discarded 9c, then 2c: 9c was dealt or the first draw, evenly, and 2c
-    any of those that are left; the card taken from the pile is known all along."""
+    """Seat 1 draws from the stock twice and discards 9c, then 2c. 9c was dealt or drawn first, evenly, and 2c comes
+    evenly from the remaining draws. The card taken from the pile stays known."""
     mine, theirs = ["As", "2s", "3s"], ["9c", "5d", "6d"]
     match = gin(3, *mine, *theirs, "Kd", moves=["pass", "pass", "draw stock", "Qh", "discard Qh"])
     for moves in (
@@ -430,7 +430,7 @@ def test_a_card_taken_from_the_pile_stays_where_it_was_seen() -> None:
 
 
 def test_what_a_knocker_keeps_is_any_deadwood_within_the_limit() -> None:
-    """Seat 1 knocked with the meld 5c 5d 5h and two more cards: every pair that counts ten or less is as likely."""
+    """Seat 1 knocks with the meld 5c 5d 5h and two more cards: all pairs that count ten or less are equally likely."""
     mine, theirs = ["Ks", "Qs", "9s", "8c", "7d"], ["5c", "5d", "5h", "Ac", "3d"]
     moves = ["draw upcard", "knock", "discard Kd", "meld 5c 5d 5h", "pass"]
     match = gin(5, *mine, *theirs, "Kd", moves=["pass", *moves])

@@ -1,4 +1,4 @@
-"""Goofspiel with hidden bids and with shown ones, against second accounts of the rounds."""
+"""Goofspiel with hidden and with public bids, against independent models of its rounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Hanabi: what the prompts say is what the engine does. A second account of the match, kept from the rules' words
-alone, agrees with every prompt, legal move and result."""
+"""Hanabi against an independent model of its rules, written from the words alone: prompts, legal moves, results."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def dealt(match: Match) -> list[str]:
 
 
 class Told:
-    """The match as the rules tell it."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self, game: Game, match: Match) -> None:
         params = game.params
@@ -80,7 +79,7 @@ class Told:
         return moves
 
     def play(self, move: str, match: Match) -> None:
-        """`match` is already past the move."""
+        """Apply a move, which `match` has applied already."""
         what, where, *kind = move.split()
         if self.more is not None:
             self.more -= 1
@@ -154,7 +153,7 @@ def check_prompts(match: Match, told: Told) -> None:
 
 
 def careful(told: Told, moves: list[str], rng: random.Random) -> str:
-    """Now and then any move; otherwise none that loses a life."""
+    """Draw a move that loses no life, or sometimes any move."""
     fits = [f"play {i}" for i, (c, n) in enumerate(told.hands[told.seat], start=1) if told.stacks[c] == int(n) - 1]
     safe = fits or [move for move in moves if not move.startswith("play")] or moves
     return rng.choice(safe if rng.random() < 0.95 else moves)
@@ -256,7 +255,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 
 
 def begun(own: list[str], theirs: list[str], *moves: str) -> Match:
-    """Two players with hands of two; P0 begins. After a card has gone, the next of `drawn` comes."""
+    """Start a match of two players with hands of two. P0 begins, and cards that have gone are replaced from `drawn`."""
     game = load_game("hanabi", colors=2, ranks=3, hand_size=2)
     events = [Event(CHANCE, f"(Deal {card})") for card in [*own, *theirs]]
     for move in moves:
@@ -268,13 +267,13 @@ def begun(own: list[str], theirs: list[str], *moves: str) -> Match:
 
 
 def held(world: Match) -> str:
-    """P0's hand, read from P1's prompt."""
+    """Return P0's hand, read from P1's prompt."""
     lines = dict(line.split(" ", 1) for line in world.observe(1, "compact").text.splitlines())
     return " ".join(re.findall(r"(\w\d):", lines["P0"]))
 
 
 def chi_square(counts: Counter[str], expected: dict[str, float]) -> float:
-    """Distance from what is expected, in standard deviations of the chi-square distribution."""
+    """Return the distance from the expected counts, in standard deviations of the chi-square distribution."""
     total = sum(counts.values())
     whole = sum(expected.values())
     distance = sum((counts[key] - total * n / whole) ** 2 / (total * n / whole) for key, n in expected.items())
@@ -282,8 +281,8 @@ def chi_square(counts: Counter[str], expected: dict[str, float]) -> float:
 
 
 def test_a_hand_is_any_that_the_hints_allow() -> None:
-    """P0 holds R1 and Y2, P1 Y1 and R3. P1 has shown that the second card is all of P0's 2s, P0 has played R1 and
-    drawn another card, and P1 has shown the red ones."""
+    """P0 holds R1 and Y2, P1 Y1 and R3. P1 hints that the second card is P0's only 2, P0 plays R1 and draws a card, and
+    P1 hints the red cards."""
     moves = ["hint P1 3", "hint P0 2", "play 1", "Y1", "hint P0 yellow"]
     match = begun(["R1", "Y2"], ["Y1", "R3"], *moves, "hint P1 red", "hint P0 1")
     assert match.to_move() == (0,)

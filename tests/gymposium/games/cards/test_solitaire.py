@@ -1,5 +1,5 @@
-"""Klondike solitaire: what the prompts say is what the engine does. A second account of the match, kept from the rules'
-words alone, agrees with every prompt, legal move and result."""
+"""Klondike solitaire against an independent model of its rules, written from the words alone: prompts, legal moves,
+results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def goes_behind(card: str, last: str) -> bool:
 
 
 class Told:
-    """The match as the rules tell it. A card that lies face down is ?."""
+    """Model of a match, by the rules in the prompt. A face-down card is ?."""
 
     def __init__(self, match: Match) -> None:
         self.limit = match.game.params["depth_limit"]
@@ -65,7 +65,7 @@ class Told:
         return moves or {"end"}
 
     def play(self, move: str, match: Match) -> None:
-        """`match` is already past the move."""
+        """Apply a move, which `match` has applied already."""
         self.steps += 1
         if move == "end":
             self.ended = True
@@ -118,7 +118,7 @@ def check_prompts(match: Match, told: Told) -> None:
 
 
 def greedy(moves: list[str], rng: random.Random) -> str:
-    """Mostly to a foundation, seldom back from one and on to where it was."""
+    """Draw a move that mostly goes to a foundation, and seldom back from one."""
     up = [move for move in moves if move.endswith("foundation")]
     return rng.choice(up if up and rng.random() < 0.9 else moves)
 
@@ -166,7 +166,7 @@ def reveal(card: str) -> Event:
 
 
 def test_a_solved_match_has_all_points_and_ends_with_end() -> None:
-    """The cards are dealt and turned up as they are wanted, so that each goes up at once."""
+    """The deal lets each card go to its foundation as soon as it is turned up."""
     game = load_game("solitaire", depth_limit=1000)
     ends = ["As", "Ah", "Ac", "Ad", "2s", "2h", "2c"]
     high = [rank + suit for rank in "89TJQK" for suit in "shcd"]
@@ -219,7 +219,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 
 
 def test_a_card_is_turned_up_only_when_it_must_and_any_is_as_likely() -> None:
-    """Forks of a match turn up other cards, and none that was seen."""
+    """Forks of a match turn up different cards, none of which was seen before."""
     match = load_game("solitaire").new(1)
     rng = random.Random(0)
     while True:

@@ -1,5 +1,4 @@
-"""What havannah's prompts say is what happens: a second account, kept from the words alone, agrees with every position,
-legal move and result, for both seats."""
+"""Havannah against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -22,21 +21,22 @@ Cells = set[str]
 
 
 def rows_of(size: int) -> list[list[str]]:
-    """The cells of a hexagon of hexagons, row by row, named as the rules say."""
+    """Return the cells of a hexagon of hexagons row by row, named by the rules."""
     last = 2 * size - 1
     spans = [(max(0, row - size), min(last, size + row - 1)) for row in range(1, last + 1)]
     return [[f"{LETTERS[i]}{row}" for i in range(*span)] for row, span in enumerate(spans, start=1)]
 
 
 def around(cell: str) -> Cells:
-    """Beside it; above with its own letter and the one before; below with its own letter and the one after."""
+    """Return the neighbours: beside it, above with its own letter and the one before, below with its own letter and the
+    one after."""
     column, row = LETTERS.index(cell[0]), int(cell[1:])
     places = [(-1, 0), (1, 0), (0, -1), (-1, -1), (0, 1), (1, 1)]
     return {f"{LETTERS[column + right]}{row + down}" for right, down in places if 0 <= column + right < len(LETTERS)}
 
 
 def reached(start: Iterable[str], allowed: Cells) -> Cells:
-    """The cells joined to these by a chain of allowed ones."""
+    """Return the cells that a chain of allowed cells joins to these."""
     seen = set(start) & allowed
     edge = list(seen)
     while edge:
@@ -47,7 +47,7 @@ def reached(start: Iterable[str], allowed: Cells) -> Cells:
 
 
 class Account:
-    """The board and what wins on it."""
+    """Model of the board, and of what wins on it."""
 
     def __init__(self, size: int) -> None:
         self.rows = rows_of(size)
@@ -61,7 +61,7 @@ class Account:
         self.board = dict.fromkeys(self.cells, ".")
 
     def wins(self, mark: str, last: str) -> str:
-        """What the stone put last has made."""
+        """Return what the last stone has formed."""
         mine = {cell for cell in self.cells if self.board[cell] == mark}
         chain = reached([last], mine)
         if len(chain & self.corners) >= 2:
@@ -75,7 +75,8 @@ class Account:
 
 
 def full(account: Account) -> str:
-    """Each row between the names of its first and last cell, with a cell's centre above the gap between two."""
+    """Draw each row between the names of its first and last cell, with each cell centred above the gap between two
+    others."""
     longest = max(len(row) for row in account.rows)
     width = max(len(row[0]) for row in account.rows)
     lines = [

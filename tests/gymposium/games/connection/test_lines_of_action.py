@@ -1,5 +1,4 @@
-"""What the prompts of Lines of Action say is what happens: a second account, kept from the words alone, agrees with
-every position, legal move and result, for both seats."""
+"""Lines of Action against an independent model of its rules, written from the words alone."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ def beginning() -> Board:
 
 
 def run(square: str, right: int, up: int) -> list[str]:
-    """The squares from this one to the edge."""
+    """Return the squares from this one to the edge."""
     found = []
     while (square := at(square, right, up)) in SQUARES:
         found.append(square)
@@ -73,7 +72,7 @@ def whole(board: Board) -> str:
 
 
 def check(match: Match, board: Board, moves: int, seat: int | None, drawing: list[str]) -> None:
-    """The texts for both seats; `seat` is the one to move, and `drawing` are its moves that repeat a position."""
+    """Check the texts of both seats. `seat` is to move, and `drawing` holds its moves that repeat a position."""
     most = match.game.params["max_game_length"]
     rows = [[board[f"{column}{row}"] for column in "abcdefgh"] for row in range(8, 0, -1)]
     for who, mark in enumerate("xo"):
@@ -97,8 +96,8 @@ def check(match: Match, board: Board, moves: int, seat: int | None, drawing: lis
 
 
 def as_told(match: Match, rng: random.Random, restless: float) -> str:
-    """Play beside a board of our own, and say how it ended; the more restless, the more captures and the fewer moves
-    that go back."""
+    """Play beside the model, and return how the match ends. A higher `restless` means more captures and fewer moves
+    back."""
     most = match.game.params["max_game_length"]
     board, seat, moves = beginning(), 0, 0
     seen = {whole(board)}
@@ -154,7 +153,7 @@ def played(moves: str, **params: int) -> Match:
 
 
 def test_a_position_comes_back_no_matter_whose_turn_it_then_was() -> None:
-    """x comes back in three moves, o in two: the position is that of the beginning, and o would be to move."""
+    """x returns in three moves, o in two: the position is that of the start, with o to move."""
     match = played("d8d6 h6f4 d6b6 f4h6")
     assert match.to_move() == (0,)
     assert "A draw at once, by an earlier position: b6d8.\n" in match.observe(0).text
@@ -164,7 +163,7 @@ def test_a_position_comes_back_no_matter_whose_turn_it_then_was() -> None:
 
 
 def winning(seed: int) -> list[Event]:
-    """A match of random players that ends with a win."""
+    """Return a match of random players that ends with a win."""
     while True:
         match, rng = load_game("lines_of_action").new(0), random.Random(seed)
         while seats := match.to_move():

@@ -1,5 +1,4 @@
-"""What the prompts of Y say is what happens: a second account, kept from the words alone, agrees with every position,
-legal move and result, for both seats."""
+"""Y against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -20,12 +19,13 @@ Board = dict[str, str]
 
 
 def rows_of(size: int) -> list[list[str]]:
-    """Row 1 is as long as the board, each row one shorter than the one above."""
+    """Return the rows of cells. Row 1 is as long as the board, and each row is one cell shorter than the one above."""
     return [[f"{LETTERS[i]}{row}" for i in range(size + 1 - row)] for row in range(1, size + 1)]
 
 
 def around(cell: str) -> set[str]:
-    """Beside it; above with its own letter and the one after; below with its own letter and the one before."""
+    """Return the neighbours: beside it, above with its own letter and the one after, below with its own letter and the
+    one before."""
     column, row = LETTERS.index(cell[0]), int(cell[1:])
     places = [(-1, 0), (1, 0), (0, -1), (1, -1), (0, 1), (-1, 1)]
     return {f"{LETTERS[column + right]}{row + down}" for right, down in places if 0 <= column + right < len(LETTERS)}

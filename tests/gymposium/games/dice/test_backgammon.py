@@ -1,4 +1,4 @@
-"""Backgammon: a second account of the rules, in each player's own numbers, agrees with the game and the engine."""
+"""Backgammon against an independent model of its rules, in each player's own numbers, and against the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BAR, OFF = 25, 0
 
 @dataclass
 class Side:
-    """One player's checkers, by that player's own numbers."""
+    """Checkers of one player, by that player's own numbers."""
 
     on: dict[int, int] = field(default_factory=lambda: dict(START))
 
@@ -43,7 +43,7 @@ class Side:
 
 
 def steps(mine: Side, theirs: Side, die: int) -> list[int]:
-    """From where one checker may be moved by this number."""
+    """Return the places from which a checker may move by this number."""
     found = []
     for start in range(BAR, 0, -1):
         if not mine.count(start) or (mine.count(BAR) and start != BAR):
@@ -74,8 +74,8 @@ def step_name(start: int, end: int) -> str:
 
 
 def legal_plays(mine: Side, theirs: Side, dice: tuple[int, int]) -> list[str]:
-    """Both numbers in either order if that can be; else the larger one that can; else pass. Sorted, with a
-    play as often as there are orders of the dice that allow it."""
+    """Return the legal plays, sorted: both numbers in either order if possible, else the larger number that is
+    possible, else pass. A play is listed once for each order of the dice that allows it."""
     pairs, singles = [], {}
     for first, second in dict.fromkeys([dice, dice[::-1]]):
         for start in steps(mine, theirs, first):
@@ -131,7 +131,7 @@ def same(found: tuple[Side, Side], expected: tuple[Side, Side]) -> bool:
 
 
 def rolled(event: Event) -> tuple[int, int]:
-    """Two numbers of a roll such as `chance outcome 15 O starts, (roll: 52)`."""
+    """Return the two numbers of a roll such as `chance outcome 15 O starts, (roll: 52)`."""
     found = re.search(r"\(roll: (\d)(\d)\)", event.move)
     assert found is not None
     return int(found[1]), int(found[2])
@@ -144,7 +144,7 @@ def told_dice(match: Match, seat: int) -> tuple[int, int]:
 
 
 def play(match: Match, rng: random.Random, racing: bool) -> tuple[list[Side], int | None, set[str]]:
-    """Play to the end beside the second account. The two sides, who won (None: nobody) and what was met."""
+    """Play to the end beside the model. Returns both sides, the winner or None, and the events that occurred."""
     sides, met, turns = [Side(), Side()], set(), 1
     begins = match.events[0].move
     [seat] = match.to_move()

@@ -1,4 +1,4 @@
-"""Liar's dice: what the prompts say is what the engine does."""
+"""Liar's dice: prompts, legal moves and results agree with the rules and the engine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_liars_dice_prompts_and_results(params: dict[str, object], seed: int) ->
 
 
 def raises(bids: list[str], quantity: int, face: int, rule: str) -> bool:
-    """Whether a bid may follow, by the rule as the prompt tells it."""
+    """Return whether a bid may follow, by the rule in the prompt."""
     if not bids:
         return True
     last_quantity, last_face = map(int, bids[-1].split("x"))

@@ -1,4 +1,4 @@
-"""Pig: a second account of the rules, made from the words alone, agrees with the game and the engine."""
+"""Pig against an independent model of its rules, written from the words alone, and against the engine."""
 
 from __future__ import annotations
 

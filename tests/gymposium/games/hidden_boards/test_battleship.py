@@ -1,5 +1,5 @@
-"""Battleship as its prompts tell it: a second account of the game, kept from the words alone, agrees with what each
-seat is shown, with the legal moves and with the result; and fleets are drawn evenly for search."""
+"""Battleship against an independent model of its rules, written from the words alone. Fleets for search are drawn
+evenly."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fits(params: dict[str, Any]) -> bool:
 
 @dataclass
 class Side:
-    """What one player has done, from above."""
+    """Model of what one player has done."""
 
     ships: list[tuple[str, list[str]]] = field(default_factory=list)
     """Where each was said to lie, and its squares."""
@@ -51,14 +51,14 @@ class Side:
 
 
 def squares_of(move: str, size: int) -> list[str]:
-    """The squares of a ship, from the words for placing it."""
+    """Return the squares of a ship, from the words that place it."""
     first, way = move.split()
     row, column = ord(first[0]), int(first[1:])
     return [f"{chr(row + i)}{column}" if way == "down" else f"{chr(row)}{column + i}" for i in range(size)]
 
 
 def boards_of(text: str) -> list[list[str]]:
-    """The rows of both boards of a full prompt, without their labels."""
+    """Return the rows of both boards of a full prompt, without their labels."""
     rows = [line.split()[1:] for line in text.splitlines() if re.fullmatch(r"[A-J]( [.*#X1-5])+", line)]
     return [["".join(row) for row in rows[: len(rows) // 2]], ["".join(row) for row in rows[len(rows) // 2 :]]]
 
@@ -217,7 +217,7 @@ WIDTH, HEIGHT = 4, 3
 
 
 def told(fleet: tuple[tuple[int, ...], ...], squares: tuple[int, ...]) -> list[tuple[int, str]]:
-    """What shots at these squares would be told of this fleet."""
+    """Return the results of shots at these squares of this fleet."""
     out = []
     for number, square in enumerate(squares):
         ship = next((ship for ship in fleet if square in ship), ())
@@ -237,7 +237,7 @@ def all_fleets(sizes: list[int]) -> list[tuple[tuple[int, ...], ...]]:
     [([2, 2], ()), ([3, 2], (5,)), ([2, 1, 1], (5, 6, 0)), ([2, 2], (5, 6, 9, 5)), ([3, 2], (1, 5, 9, 2, 6))],
 )
 def test_fleets_are_drawn_evenly(sizes: list[int], squares: tuple[int, ...]) -> None:
-    """Against the list of all fleets of which the shots would be told the same."""
+    """Compares with the list of all fleets that give the same results."""
     rng = random.Random(0)
     everything = all_fleets(sizes)
     for true in rng.sample(everything, 3):

@@ -1,5 +1,5 @@
-"""Dark hex as its prompts tell it: a second account of the game, kept from the words alone, agrees with what each
-seat is shown, with the legal moves and with the result."""
+"""Dark hex against an independent model of its rules, written from the words alone. Worlds have the right
+probabilities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AROUND = ((0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1))
 
 @dataclass
 class Account:
-    """The game as the rules tell it, from above."""
+    """Model of a match, by the rules in the prompt."""
 
     rows: int
     columns: int
@@ -72,7 +72,7 @@ class Account:
 
 
 def drawn(text: str) -> dict[str, str]:
-    """What a drawn board, full or compact, has on each cell."""
+    """Return what a drawn board, full or compact, shows on each cell."""
     lines = [line.replace(" ", "") for line in text.splitlines()]
     [columns] = [line for line in lines if re.fullmatch("abc?d?e?f?g?h?i?j?k?", line)]
     rows = [found for line in lines if (found := re.fullmatch(r"(\d+)([.xo]+)", line))]
@@ -80,7 +80,7 @@ def drawn(text: str) -> dict[str, str]:
 
 
 def check(match: Match, account: Account, obstype: str) -> None:
-    """What both seats are shown."""
+    """Check what both seats are shown."""
     for seat in (0, 1):
         full, compact = match.observe(seat).text, match.observe(seat, "compact").text
         board = {cell: "." if (who := account.known[seat].get(cell)) is None else "xo"[who] for cell in account.cells()}
@@ -155,7 +155,7 @@ def test_rules_tell_what_happens_on_a_taken_cell() -> None:
 
 
 def test_nobody_is_told_how_often_the_other_tried() -> None:
-    """The engine counts both players' tries in what it shows to each."""
+    """The engine's views count the tries of both players."""
     straight = [Event(0, "b2"), Event(1, "a1"), Event(0, "c3"), Event(1, "a2")]
     detour = [Event(0, "b2"), Event(1, "b2"), Event(1, "a1"), Event(0, "c3"), Event(1, "c3"), Event(1, "a2")]
     for obstype, same in [("reveal-nothing", True), ("reveal-numturns", False)]:
@@ -176,8 +176,8 @@ def test_nothing_leaks(params: dict[str, Any]) -> None:
 def histories(
     match: Match, seat: int, views: list[str], own: list[str], chance: float = 1.0
 ) -> dict[tuple[Event, ...], float]:
-    """All ways to go on in which a seat sees these at its decisions and moves so, up to the decision after; and how
-    likely random play of the other makes them."""
+    """Return all continuations, up to the next decision, in which a seat sees and plays this, with the probabilities
+    under random play of the other seat."""
     if not match.to_move():
         return {}
     if match.to_move() != (seat,):
@@ -200,7 +200,7 @@ def histories(
 @pytest.mark.parametrize("obstype", ["reveal-nothing", "reveal-numturns"])
 @pytest.mark.parametrize("version", ["cdh", "adh"])
 def test_worlds_are_as_likely_as_random_play_makes_them(version: str, obstype: str) -> None:
-    """Against the list of all histories in which a seat has seen and done the same."""
+    """Compares with the list of all histories in which a seat has seen and done the same."""
     game, rng = load_game("dark_hex", num_cols=2, obstype=obstype, gameversion=version), random.Random(1)
     looked = 0
     for seed in range(8):
@@ -227,8 +227,8 @@ def test_worlds_are_as_likely_as_random_play_makes_them(version: str, obstype: s
 
 
 def test_unseen_tries_that_cost_a_turn_are_drawn_evenly() -> None:
-    """Seat 0 put stones on cells 0, 1 and 2, then found the other on 3, and put one more on 4: after each of its five
-    tries the other tried one cell of seven."""
+    """Seat 0 puts stones on cells 0, 1 and 2, finds a stone on 3, and puts one more on 4. After each of its five tries
+    the other seat has tried one of seven cells."""
     tries, rng = [(0, True), (1, True), (2, True), (3, False), (4, True)], random.Random(0)
     possible = [
         cells

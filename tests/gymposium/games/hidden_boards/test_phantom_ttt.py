@@ -1,4 +1,4 @@
-"""Phantom tic-tac-toe: what the prompts say is what the engine does."""
+"""Phantom tic-tac-toe: prompts, legal moves and results agree with the rules and the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connect Four: the board as drawn is the board, square by square."""
+"""Connect Four: the drawn board agrees with the moves, square by square."""
 
 from __future__ import annotations
 

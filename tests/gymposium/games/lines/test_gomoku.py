@@ -1,5 +1,4 @@
-"""What gomoku's prompts say is what happens: a second account, kept from the words alone, agrees with every position,
-legal move and result, for both seats."""
+"""Gomoku against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ def name_of(column: int, row: int) -> str:
 
 
 def drawing(board: Board, size: int, *, spaced: bool) -> str:
-    """Rows from the top, row 1 at the bottom, with labels."""
+    """Draw the rows from the top, with row 1 at the bottom, with labels."""
     gap, width = " " if spaced else "", len(str(size))
     rows = [
         str(row + 1).rjust(width) + gap + gap.join(board[column, row] for column in range(size))
@@ -36,7 +35,7 @@ def drawing(board: Board, size: int, *, spaced: bool) -> str:
 
 
 def longest(board: Board, point: tuple[int, int], size: int, *, wrap: bool) -> int:
-    """The longest unbroken line of one player's stones through a point."""
+    """Return the length of the longest unbroken line of one player's stones through a point."""
     best = 0
     for step in ((1, 0), (0, 1), (1, 1), (1, -1)):
         line = {point}
@@ -53,7 +52,7 @@ def longest(board: Board, point: tuple[int, int], size: int, *, wrap: bool) -> i
 
 
 def as_told(match: Match, rng: random.Random) -> tuple[float, float]:
-    """Play at random beside a board of our own; the result that the rules give."""
+    """Play at random beside the model, and return the result by the rules."""
     size, connect, anti, wrap = (match.game.params[name] for name in ("size", "connect", "anti", "wrap"))
     board: Board = dict.fromkeys(itertools.product(range(size), repeat=2), ".")
     for turn in range(size * size):
@@ -127,7 +126,7 @@ def test_the_rules_name_what_was_chosen(params: dict[str, int | bool], seat: int
 
 
 def line_of(moves: str, **params: bool) -> tuple[float, ...]:
-    """The result of a match that ends with the last of these moves, and not before."""
+    """Return the result of a match that ends with the last of these moves, and not before."""
     events = [Event(i % 2, move) for i, move in enumerate(moves.split())]
     game = load_game("gomoku", **params)
     assert game.load(events[:-1]).to_move() != ()

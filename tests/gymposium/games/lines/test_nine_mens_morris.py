@@ -1,5 +1,4 @@
-"""What the prompts of nine men's morris say is what happens: a second account of the game, kept from the words and the
-picture alone, agrees with every position, the legal moves and the result, for both seats."""
+"""Nine men's morris against an independent model of its rules, written from the words and the picture alone."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ Picture = dict[tuple[int, int], str]
 
 
 def picture(match: OpenSpielMatch, seat: int) -> tuple[Picture, dict[str, tuple[int, int]]]:
-    """The board as drawn, and where its points are."""
+    """Return the board as drawn, and the places of its points."""
     *lines, columns = match.observe(seat).text.partition("The board:\n")[2].splitlines()
     drawn = {(y, x): mark for y, line in enumerate(lines) for x, mark in enumerate(line) if x > 1}
     points = {
@@ -36,7 +35,7 @@ NAMES = {place: point for point, place in POINTS.items()}
 
 
 def follow(point: str, down: int, right: int) -> str:
-    """The next point along a line of the picture, or ""."""
+    """Return the next point along a line of the picture, or ""."""
     stroke, (y, x) = "|" if down else "-", POINTS[point]
     y, x = y + down, x + right
     length = 0
@@ -50,7 +49,7 @@ MILLS = [{p, q, r} for p in POINTS for way in ((1, 0), (0, 1)) if (q := follow(p
 
 
 class Account:
-    """Nine men's morris as the rules tell it."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self) -> None:
         self.men: tuple[set[str], set[str]] = (set(), set())
@@ -131,7 +130,7 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
 
 
 def play(rng: random.Random, *, kind: float, every: int) -> str:
-    """A random match beside the account, with mills closed as often as `kind` says; how it ended."""
+    """Play a random match beside the model, closing mills at the rate of `kind`. Returns how it ended."""
     match: OpenSpielMatch = MORRIS.new(0)
     account, limit = Account(), told_limit()
     while account.loser() is None and account.turns < limit:
@@ -174,7 +173,7 @@ def test_nine_mens_morris_as_the_rules_tell_it() -> None:
 
 
 def load(moves: str) -> OpenSpielMatch:
-    """The match with these moves; its seats follow from the rules."""
+    """Load the match with these moves. Their seats follow from the rules."""
     account, events = Account(), []
     for move in moves.split():
         events.append(Event(account.seat, move))

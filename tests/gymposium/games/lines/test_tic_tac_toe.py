@@ -1,4 +1,4 @@
-"""Tic-tac-toe: the board as drawn is the board, square by square."""
+"""Tic-tac-toe: the drawn board agrees with the moves, square by square."""
 
 from __future__ import annotations
 

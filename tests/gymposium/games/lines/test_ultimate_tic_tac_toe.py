@@ -1,5 +1,4 @@
-"""What the prompts of ultimate tic-tac-toe say is what happens: a second account, kept from the words alone, agrees
-with every position, legal move and result, for both seats."""
+"""Ultimate tic-tac-toe against an independent model of its rules, written from the words alone."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ HEAD = re.compile(r"You are ([xo])(.*)\. Boards won: ([1-9 ]+|none) by x, ([1-9 
 
 
 class Account:
-    """The game as the rules tell it."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self) -> None:
         self.marks = {board: dict.fromkeys(NUMBERS, ".") for board in NUMBERS}
@@ -62,7 +61,7 @@ class Account:
 
 
 def drawn_boards(text: str) -> Iterator[tuple[int, dict[int, str]]]:
-    """The boards as the full text draws them, by the number above each."""
+    """Return the boards as the full text draws them, by the number above each."""
     bands = text.split("------+-------+------\n")
     assert len(bands) == 3
     for band in bands:

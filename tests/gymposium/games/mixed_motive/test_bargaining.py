@@ -1,5 +1,4 @@
-"""Bargaining as its prompts tell it: a second account, kept from the words alone, agrees with what each seat is shown,
-with the legal moves and with the result."""
+"""Bargaining against an independent model of its rules, written from the words alone."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ ITEMS = ("book", "hat", "basketball")
 
 
 def told(match: Match, seat: int) -> tuple[list[int], list[int]]:
-    """The pool, and what each thing is worth to the seat."""
+    """Return the pool, and the value of each item to the seat."""
     line = match.observe(seat).text.partition("\n")[0]
     found = re.findall(r"(\w+): (\d+), worth (\d+) each to you", line)
     assert tuple(item for item, _, _ in found) == ITEMS
@@ -156,7 +155,7 @@ def test_the_deal_is_one_line_of_the_record() -> None:
 
 
 def test_worlds_are_all_deals_that_look_the_same_each_as_likely() -> None:
-    """With chance nodes between the offers, where the engine's own sampler fails."""
+    """Has chance nodes between the offers, with which the engine's own sampler fails."""
     game, rng = load_game("bargaining", prob_end=0.1), random.Random(0)
     engine = pyspiel.load_game("bargaining")
     for seed in range(6):

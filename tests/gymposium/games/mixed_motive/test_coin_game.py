@@ -1,5 +1,4 @@
-"""The coin game as its prompts tell it: a second account, kept from the words and the first drawing alone, agrees with
-every position and with the result."""
+"""The coin game against an independent model of its rules, written from the words and the first drawing alone."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ def items(params: dict[str, Any]) -> int:
 
 
 def drawn(text: str, rows: int, full: bool) -> Board:
-    """What stands on each square, rows from the top."""
+    """Return the content of each square, rows from the top."""
     lines = text.splitlines()[1 : 1 + rows]
     cells = [line.split(" ") if full else list(line) for line in lines]
     return {(r, c): cell for r, row in enumerate(cells) for c, cell in enumerate(row)}

@@ -1,4 +1,4 @@
-"""Negotiation: what it says is what happens, and it goes on as OpenSpiel's engine does from the same draw."""
+"""Negotiation: prompts agree with the rules, and matches agree with OpenSpiel's engine after the same draw."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ params_sets = st.fixed_dictionaries(
 
 
 def told(match: Match, seat: int) -> tuple[list[int], list[int]]:
-    """The pool and the seat's values."""
+    """Return the pool and the seat's values."""
     found = re.match(r"The pool: ([\d ]+)\. One of each kind is worth to you: ([\d ]+)\.\n", match.observe(seat).text)
     assert found is not None
     assert match.observe(seat, "compact").text.startswith(f"pool {found[1]}, values {found[2]}\n")
@@ -108,7 +108,7 @@ def test_negotiation_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ra
 
 
 def drawn_as(state: pyspiel.State) -> list[Event]:
-    """Our events for what the engine drew inside its one chance action."""
+    """Return our events for what the engine drew inside its single chance action."""
     lines = str(state).split("\n")
     turns, pool, *values = [line.partition(": ")[2].split() for line in lines[:4]]
     events = [Event(CHANCE, f"turns {turns[0]}")]

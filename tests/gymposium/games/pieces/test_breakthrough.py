@@ -1,4 +1,4 @@
-"""Breakthrough: a second account of the rules, made from the words alone, agrees with the game and the engine."""
+"""Breakthrough against an independent model of its rules, written from the words alone, and against the engine."""
 
 from __future__ import annotations
 

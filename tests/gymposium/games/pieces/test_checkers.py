@@ -1,5 +1,4 @@
-"""What the prompts of checkers say is what happens: a second account of the game, kept from the words alone, agrees
-with every position, the legal moves and the result, for both seats."""
+"""Checkers against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ def halves(move: str) -> tuple[str, str]:
 
 
 class Account:
-    """Checkers as the rules tell it, from the board as it is drawn at the start."""
+    """Model of a match, by the rules in the prompt, starting from the board drawn at the start."""
 
     def __init__(self, board: Board, rows: int, draw: int) -> None:
         self.board, self.rows, self.draw = board, rows, draw
@@ -108,7 +107,7 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
 
 
 def play(rows: int, columns: int, rng: random.Random, every: int) -> set[str]:
-    """A random match beside the account, and what happened in it."""
+    """Play a random match beside the model. Returns what happened in it."""
     match: OpenSpielMatch = load_game("checkers", rows=rows, columns=columns).new(0)  # type: ignore[assignment]
     rules = [match.game.rules(seat) for seat in (0, 1)]
     limit = re.search(
@@ -212,7 +211,7 @@ def test_the_ranges_are_those_on_offer() -> None:
 
 
 def test_the_engine_still_fails_on_wide_boards() -> None:
-    """The reason for the least height and the greatest width on offer."""
+    """This is why the ranges have a least height and a greatest width."""
     engine = pyspiel.load_game("checkers", {"rows": 8, "columns": 10})
 
     def play_much() -> None:

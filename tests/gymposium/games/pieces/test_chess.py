@@ -1,5 +1,4 @@
-"""What the prompts of chess say is what happens: a second account of the game, kept from the words alone, agrees with
-every position, the legal moves and the result, for both seats."""
+"""Chess against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ Board = dict[str, str]
 
 
 def beside(square: str, right: int, up: int) -> str:
-    """The square so far away, or "" where the board ends."""
+    """Return the square at this distance, or "" beyond the board."""
     name = chr(ord(square[0]) + right) + chr(ord(square[1]) + up)
     return name if "a" <= name[0] <= "h" and "1" <= name[1] <= "8" else ""
 
@@ -43,7 +42,7 @@ def owner(piece: str) -> int:
 
 
 class Account:
-    """Chess as the rules tell it. White is seat 1."""
+    """Model of a match, by the rules in the prompt. White is seat 1."""
 
     def __init__(self) -> None:
         self.board: Board = {}
@@ -58,7 +57,7 @@ class Account:
         return frozenset(self.board.items()), self.seat, frozenset(self.rights), self.passed
 
     def reach(self, board: Board, square: str) -> Iterator[str]:
-        """The squares that a piece attacks."""
+        """Return the squares that a piece attacks."""
         piece = board[square]
         if piece in "Pp":
             yield from (beside(square, right, 1 if piece == "P" else -1) for right in (-1, 1))
@@ -84,7 +83,7 @@ class Account:
         return board
 
     def ideas(self) -> Iterator[str]:
-        """Moves, whether or not they leave the king in check."""
+        """Return moves, including those that leave the king in check."""
         for square, piece in self.board.items():
             if owner(piece) != self.seat:
                 continue
@@ -129,7 +128,7 @@ class Account:
         return [piece for piece, _ in rest] == ["n"]
 
     def drawn(self) -> str:
-        """Why the game is a draw, where it is one whatever the legal moves."""
+        """Return why the game is a draw whatever the legal moves, if it is."""
         if self.too_little():
             return "too little left"
         if self.seen[self.position()] == TIMES:
@@ -189,7 +188,7 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
 
 
 def play(seed: int, *, captures: bool, every: int) -> tuple[str, OpenSpielMatch]:
-    """A random match beside the account, which judges how it ends. Legal moves are worked out at some positions."""
+    """Play a random match beside the model, which decides its end. Legal moves are compared at some positions."""
     rng = random.Random(f"{'greedy' if captures else 'any'}{seed}")
     match, account = CHESS.new(0), Account()
     while match.to_move():
@@ -285,7 +284,7 @@ def test_castling_moves_the_rook_too_and_its_right_does_not_come_back() -> None:
 
 
 def position(fen: str) -> tuple[bool, list[str], list[float]]:
-    """Whether the game is over there, the legal moves and the returns."""
+    """Return whether the game is over, the legal moves and the returns."""
     state = CHESS.engine.new_initial_state(fen)
     seat = "bw".index(fen.split()[1])
     return state.is_terminal(), CHESS.name_moves(state, seat, state.legal_actions()), state.returns()
@@ -362,7 +361,7 @@ def test_views_differ_where_only_what_occurred_before_does() -> None:
 
 
 def test_no_match_is_as_long_as_promised() -> None:
-    """The bound rests on the limits that the prompt names: 118 captures and pawn moves, 100 moves for each."""
+    """The bound rests on the limits in the prompt: 118 captures and pawn moves, with 100 moves for each."""
     assert CHESS.max_decisions == 118 * 100
 
 

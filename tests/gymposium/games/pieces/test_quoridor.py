@@ -1,5 +1,4 @@
-"""What the prompts of quoridor say is what happens: a second account of the game, kept from the words alone, agrees
-with every position, the legal moves and the result, for both seats."""
+"""Quoridor against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ def beside(square: str, right: int, up: int) -> str:
 
 
 class Account:
-    """Quoridor as the rules tell it."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self, size: int, walls: int) -> None:
         self.size = size
@@ -40,7 +39,7 @@ class Account:
         return (self.size, 1)[seat]
 
     def open(self, start: str, way: tuple[int, int], walls: set[str]) -> bool:
-        """Whether a pawn may pass between the two squares."""
+        """Return whether a pawn may pass between the two squares."""
         end = beside(start, *way)
         if end not in self.squares:
             return False
@@ -99,7 +98,7 @@ class Account:
         self.moves += 1
 
     def drawn(self) -> list[str]:
-        """The board, line by line, without labels."""
+        """Return the board line by line, without labels."""
         size = self.size
         grid = [[" "] * (4 * size + 1) for _ in range(2 * size - 1)]
 
@@ -139,7 +138,7 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
 
 
 def begin(size: int, walls: int) -> tuple[OpenSpielMatch, Account, int]:
-    """A match, the account of it, and the moves that the prompt says make a draw."""
+    """Return a match, its model, and the number of moves that makes a draw by the prompt."""
     match: OpenSpielMatch = load_game("quoridor", board_size=size, wall_count=walls).new(0)  # type: ignore[assignment]
     told = re.search(r"After (\d+) moves, counting both players', the game is a draw", match.game.rules(0))
     assert told is not None
@@ -147,7 +146,7 @@ def begin(size: int, walls: int) -> tuple[OpenSpielMatch, Account, int]:
 
 
 def play(size: int, walls: int, rng: random.Random, *, hasty: bool, every: int) -> str:
-    """A random match beside the account; who wins, x, o or neither."""
+    """Play a random match beside the model. Returns the winner: x, o or neither."""
     match, account, limit = begin(size, walls)
     assert limit == match.game.max_decisions
     winner = ""

@@ -1,4 +1,4 @@
-"""Kuhn poker, all of it."""
+"""Kuhn poker: all deals and all sequences of moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEALS = list(itertools.permutations("JQK", 2))
 
 
 def kuhn(deal: tuple[str, str], *moves: str) -> Match:
-    """The match with these cards and moves."""
+    """Return the match with these cards and moves."""
     chance = [Event(CHANCE, f"Deal:{'JQK'.index(card)}") for card in deal]
     turns = [Event(i % 2, move) for i, move in enumerate(moves)]
     return load_game("kuhn_poker").load([*chance, *turns])

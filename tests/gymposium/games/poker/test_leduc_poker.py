@@ -1,4 +1,4 @@
-"""Leduc poker, all of it, against a second account of the betting."""
+"""Leduc poker: all positions of some deals, against an independent model of the betting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..matches import lines_of
 
 
 def leduc_positions(match: OpenSpielMatch) -> list[OpenSpielMatch]:
-    """Every position in which somebody acts, and every end, of one deal and public card."""
+    """Return every decision and every end of one deal and public card."""
     found = [match]
     for seat in match.to_move():
         for move in match.legal_moves(seat):

@@ -1,5 +1,4 @@
-"""Texas hold'em: what the prompts say is what the engine does. A second account of the table, kept from the rules'
-words alone, agrees with every prompt, legal move and result."""
+"""Texas hold'em against an independent model of its rules, written from the words alone."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ seeds = st.integers(0, 2**31)
 
 
 def worth(five: tuple[str, ...]) -> tuple[int, list[int]]:
-    """The kind of five cards, and their ranks in the order in which they decide."""
+    """Return the kind of five cards, and their ranks in the order in which they decide."""
     ranks = sorted([RANKS.index(card[0]) for card in five], reverse=True)
     if ranks == [12, 3, 2, 1, 0]:
         ranks = [3, 2, 1, 0, -1]
@@ -60,7 +59,7 @@ def best(cards: list[str]) -> tuple[int, list[int]]:
 
 
 class Told:
-    """The table as the rules tell it."""
+    """Model of the table, by the rules in the prompt."""
 
     def __init__(self, game: Game) -> None:
         params = game.params
@@ -88,7 +87,7 @@ class Told:
         return max(self.paid.values()) - self.paid[name]
 
     def costs(self, name: str) -> dict[str, int]:
-        """Chips that each move takes; the legal ones."""
+        """Return the chips that each move costs, and the legal moves."""
         lacks = self.lacks(name)
         moves = {"fold": 0, "call": lacks} if lacks else {"check": 0}
         left = self.stack - self.paid[name]
@@ -137,7 +136,7 @@ class Told:
 
 
 def dealt(match: Match) -> tuple[dict[str, list[str]], list[str]]:
-    """Who holds what, and the board, as the record has it."""
+    """Return the cards of each seat and the board, from the record."""
     cards = [event.move.split()[-1] for event in match.events if event.seat == CHANCE]
     names = ORDERS[match.game.seats]
     return {name: cards[2 * s : 2 * s + 2] for s, name in enumerate(names)}, cards[2 * len(names) :]
@@ -226,7 +225,7 @@ def test_a_hand_as_the_rules_tell_it(params: dict[str, int], seed: int) -> None:
 
 
 def test_who_wins_with_what() -> None:
-    """The order of hands, each against the next, with the deck set."""
+    """Plays each kind of hand against the next, with a prepared deck."""
     board = ["9h", "8h", "7h", "2c", "2s"]
     holdings = [["Jh", "Th"], ["2d", "2h"], ["9c", "9d"], ["Ah", "3h"], ["Jc", "Tc"], ["Ac", "2d"], ["9c", "Ad"]]
     holdings += [["Ac", "Kd"], ["As", "Qd"]]
@@ -251,7 +250,7 @@ def showdown(one: list[str], other: list[str], board: list[str]) -> tuple[float,
 
 
 def test_a_fraction_of_a_chip() -> None:
-    """Two of three share what the third left: the small blind of 1."""
+    """Two of three players share the small blind of 1 that the third has left."""
     game = load_game("universal_poker", players=3)
     deal = ["2c", "7d", "Ac", "Kd", "Ah", "Ks", "3s", "4s", "9d", "Jd", "Jc"]
     events = [Event(CHANCE, f"player=-1 move=Deal {card}") for card in deal]
@@ -320,7 +319,7 @@ def test_what_cannot_be_played_is_refused(params: dict[str, object], why: str) -
     ],
 )
 def test_the_corners_can_be_played_to_any_length(params: dict[str, object]) -> None:
-    """Hands in which everybody raises wherever they can have a tensor all along."""
+    """Hands in which all players raise whenever they can have a tensor throughout."""
     assert {p.name for p in host().game("universal_poker").parameters} >= set(params)
     game = load_game("universal_poker", **params)
     for seed in range(20):

@@ -1,5 +1,4 @@
-"""What the prompts of mancala say is what happens: a second account, kept from the words alone, agrees with every
-position, legal move and result, for both seats."""
+"""Mancala against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ LIMIT = 1001
 
 
 class Account:
-    """The game by its rules."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self) -> None:
         self.seeds = dict.fromkeys(PLACES, 4) | dict.fromkeys(SEATS, 0)

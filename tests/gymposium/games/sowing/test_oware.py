@@ -1,5 +1,4 @@
-"""What oware's prompts say is what happens: a second account, kept from the words alone, agrees with every position,
-legal move and result, for both seats."""
+"""Oware against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ LIMIT = 400
 
 @dataclass
 class Account:
-    """The game by its rules. Houses and stores by name: `A` and `South`."""
+    """Model of a match, by the rules in the prompt. Houses and stores go by name: `A` and `South`."""
 
     houses: int
     each: int
@@ -49,7 +48,7 @@ class Account:
         return "North" if self.mover == "South" else "South"
 
     def sow(self, house: str) -> list[str]:
-        """The houses that get a seed, in order."""
+        """Return the houses that get a seed, in order."""
         order = [name for name in self.ring * 9 if name != house]
         start = self.ring.index(house)
         return order[start : start + self.seeds[house]]
@@ -98,7 +97,7 @@ class Account:
         return other
 
     def repeating(self) -> list[str]:
-        """The moves after which a position is as it was."""
+        """Return the moves that repeat a position."""
         return [house for house in self.legal() if (end := self.after(house)).past[-1] in end.past[:-1]]
 
 
@@ -135,7 +134,7 @@ def at_random(rng: random.Random) -> Callable[[Account], str]:
 
 
 def play_out(match: Match, account: Account, choose: Callable[[Account], str], every: int = 1) -> Account:
-    """Play to the end that the account sees, and hold the match against it at every so many moves."""
+    """Play to the end by the model, and compare the match with it at regular intervals."""
     while not account.over:
         assert match.to_move() == (("South", "North").index(account.mover),)
         if account.moves % every == 0:
@@ -183,7 +182,7 @@ def test_matches_end_in_every_way_that_the_rules_tell() -> None:
 
 def test_a_long_match_ends_before_the_engine_fails() -> None:
     def keep(now: Account) -> str:
-        """A move that captures nothing and ends nothing."""
+        """Return a move that captures nothing and does not end the game."""
         rng = random.Random(now.moves)
         moves = rng.sample(now.legal(), len(now.legal()))
         return next((m for m in moves if not ((end := now.after(m)).captured or end.over)), moves[0])

@@ -1,5 +1,4 @@
-"""What the prompts of Amazons say is what happens: a second account, kept from the words alone, agrees with every
-position, legal move and result, for both seats."""
+"""Amazons against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ SIZES = (6, 8, 10)
 
 
 def reach(board: Board, start: str) -> set[str]:
-    """Where a queen may go."""
+    """Return the squares that a queen can reach."""
     found = set()
     for right, up in WAYS:
         at = start
@@ -32,7 +31,7 @@ def reach(board: Board, start: str) -> set[str]:
 
 
 def start_of(match: Match, size: int) -> Board:
-    """The board that the rules tell of."""
+    """Return the first board, by the rules."""
     rules = match.game.rules(0)
     assert f"a board of {size} by {size} squares" in rules
     found = re.search(r"X has amazons on ([^.]*), and O on ([^.]*)\.", rules)
@@ -72,7 +71,7 @@ def check(match: Match, board: Board, mover: int | None, chosen: list[str], expe
 
 
 def as_told(match: Match, rng: random.Random) -> int:
-    """Play at random beside a board of our own; who loses."""
+    """Play at random beside the model, and return the loser."""
     board, seat = start_of(match, match.game.params["board_size"]), 0
     while free := {square for square in board if board[square] == "XO"[seat] and reach(board, square)}:
         assert match.to_move() == (seat,)
@@ -141,7 +140,7 @@ def test_the_tensor_tells_what_was_chosen_and_which_side_is_the_seats_own() -> N
     match = load_game("amazons(board_size=6)").new(0)
 
     def planes(seat: int) -> list[list[str]]:
-        """The squares that are 1 in each plane."""
+        """Return the squares that are 1 in each plane."""
         tensor = match.tensor(seat)
         assert tensor.shape == match.game.tensor_shape == (6, 6, 6)
         return [[f"{'abcdef'[c]}{6 - r}" for r, c in zip(*plane.nonzero(), strict=True)] for plane in tensor]

@@ -1,5 +1,4 @@
-"""What the prompts of dots and boxes say is what happens: a second account, kept from the words alone, agrees with
-every position, legal move and result, for both seats."""
+"""Dots and boxes against an independent model of its rules, written from the words alone: positions, moves, results."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ def line(one: Dot, other: Dot) -> str:
 
 
 class Account:
-    """The game by its rules."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
@@ -43,7 +42,7 @@ class Account:
         return {line((c, r), (x, r)), line((c, y), (x, y)), line((c, r), (c, y)), line((x, r), (x, y))}
 
     def draw(self, move: str, mark: str) -> int:
-        """How many boxes the line completes."""
+        """Return the number of boxes that the line completes."""
         self.free.remove(move)
         boxes = [(c, r) for c in range(self.columns) for r in range(self.rows)]
         closed = [box for box in boxes if move in self.sides(box) and not self.sides(box) & self.free]
@@ -51,7 +50,7 @@ class Account:
         return len(closed)
 
     def drawing(self, wide: int) -> str:
-        """The board, with `wide` characters for each line that leads across."""
+        """Draw the board, with `wide` characters for each horizontal line."""
         width, lines = len(str(self.rows + 1)), []
         for row in range(self.rows + 1):
             edges = [line((c, row), (c + 1, row)) in self.free for c in range(self.columns)]

@@ -1,5 +1,4 @@
-"""What go's prompts say is what happens: a second account, kept from the words alone, agrees with every position, legal
-move and result, for both seats."""
+"""Go against an independent model of its rules, written from the words alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def around(board: Board, point: Point) -> Iterator[Point]:
 
 
 def chain(board: Board, point: Point) -> tuple[set[Point], set[Point]]:
-    """All points joined to this one that hold the same, and what else they are next to."""
+    """Return all points that are joined to this one and hold the same, and the contents of their neighbours."""
     seen, rim, todo = {point}, set[Point](), [point]
     while todo:
         for at in around(board, todo.pop()):
@@ -50,7 +49,7 @@ def liberties(board: Board, point: Point) -> set[Point]:
 
 
 def placed(board: Board, point: Point, mark: str) -> tuple[Board, set[Point]]:
-    """The board after a stone, and what it captures."""
+    """Return the board after a stone, and the stones that it captures."""
     after = board | {point: mark}
     taken = {
         stone
@@ -62,7 +61,7 @@ def placed(board: Board, point: Point, mark: str) -> tuple[Board, set[Point]]:
 
 
 class Account:
-    """The game by its rules."""
+    """Model of a match, by the rules in the prompt."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -135,7 +134,7 @@ def check(match: Match, account: Account, limit: int) -> None:
 
 
 def as_told(match: Match, rng: random.Random, passing: float) -> Account:
-    """Play at random beside an account of our own, to the end that it sees."""
+    """Play at random beside the model, up to the end by the model."""
     limit = match.game.params["max_game_length"] or 2 * match.game.params["board_size"] ** 2
     account, texts = Account(match.game.params["board_size"]), dict[str, str]()
     while not account.over(limit):
@@ -180,7 +179,7 @@ def test_the_game_as_the_rules_tell_it(size: int, komi: float, limit: int, rng: 
 
 
 def test_positions_that_come_back_are_told_beforehand_and_end_the_game_in_a_draw() -> None:
-    """On boards this small they come often, with and without a capture, after a pass, and on the last move of all."""
+    """On small boards they are frequent: with and without a capture, after a pass, and on the last move."""
     ends = set()
     for seed in range(60):
         game = load_game("go", board_size=2 + seed % 2, max_game_length=(0, 6, 7, 8, 9)[seed % 5])

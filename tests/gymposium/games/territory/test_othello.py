@@ -1,4 +1,4 @@
-"""Othello: a second account of the rules, made from the words alone, agrees with the game and the engine."""
+"""Othello against an independent model of its rules, written from the words alone, and against the engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def moves_of(board: Board, mine: str) -> list[str]:
 
 
 def othello_as_told(match: Match, rng: random.Random) -> tuple[float, bool]:
-    """The result for x, and whether somebody had to pass."""
+    """Return the result for x, and whether a player had to pass."""
     board = dict.fromkeys(squares(8, 8), ".") | {"d4": "o", "e5": "o", "e4": "x", "d5": "x"}
     mine, passed = "x", False
     while moves_of(board, "x") or moves_of(board, "o"):

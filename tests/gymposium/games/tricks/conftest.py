@@ -1,4 +1,4 @@
-"""What the tests of all trick games ask of their worlds."""
+"""Fixtures for the tests of worlds in trick games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..worlds import Telling
 
 @pytest.fixture
 def check_worlds(story: Callable[[Match, int], list[str]]) -> Callable[..., None]:
-    """Whether worlds tell their seat the same story, and mostly are not the true one."""
+    """Check that worlds tell their seat the same story, and mostly differ from the true one."""
 
     def check(game: OpenSpielGame, matches: int, share: float) -> None:
         worlds = different = 0
@@ -45,7 +45,7 @@ def check_worlds(story: Callable[[Match, int], list[str]]) -> Callable[..., None
 
 @pytest.fixture
 def check_even() -> Callable[..., None]:
-    """Whether counts are of what fits and nothing else, all equally often: by their chi-square."""
+    """Check that counts are of fitting outcomes only, all equally often, by their chi-square."""
 
     def check(counts: Counter[str], fitting: Collection[str]) -> None:
         assert set(counts) <= set(fitting)
@@ -58,7 +58,7 @@ def check_even() -> Callable[..., None]:
 
 @pytest.fixture
 def seats_told_too_much(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[int]]:
-    """The seats of which the leak check finds that they are given a hint that is put into their prompts."""
+    """Return the seats for which the leak check finds a hint that was planted in their prompts."""
 
     def planted(game: OpenSpielGame, hint: Callable[[pyspiel.State, int], object], matches: int) -> set[int]:
         monkeypatch.setattr(game, "wording", Telling(game.wording, hint))

@@ -1,4 +1,4 @@
-"""Bridge: what the prompts say is what the engine does, and its worlds are those that a seat cannot tell apart."""
+"""Bridge: prompts agree with the engine, and worlds are those that a seat cannot tell apart."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def taker(trick: list[tuple[int, str]], trump: str) -> int:
 
 
 def score(bid: str, doubled: int, vulnerable: bool, won: int) -> int:
-    """What the declarer's side gets, by the rules in the prompt; doubled is 1, 2 or 4."""
+    """Return the points of the declarer's side, by the rules in the prompt. `doubled` is 1, 2 or 4."""
     level, suit = int(bid[0]), bid[1:]
     missing = 6 + level - won
     if missing > 0:
@@ -55,7 +55,7 @@ def score(bid: str, doubled: int, vulnerable: bool, won: int) -> int:
 
 
 class Account:
-    """The game as the rules in the prompt tell it."""
+    """Model of a deal, by the rules in the prompt."""
 
     def __init__(self, match: Match) -> None:
         cards = [event.move for event in match.events[:52]]
@@ -72,7 +72,7 @@ class Account:
 
     @property
     def mover(self) -> int:
-        """The declarer plays the dummy's cards."""
+        """Return the player of the next card. The declarer plays the dummy's cards."""
         return self.declarer if self.stage == "play" and self.turn == (self.declarer + 2) % 4 else self.turn
 
     def legal(self) -> set[str]:
@@ -128,7 +128,7 @@ class Account:
 
 
 def check(match: Match, account: Account, seat: int) -> None:
-    """The texts of a seat against the second account."""
+    """Compare the texts of a seat with the model."""
     text, compact = match.observe(seat).text, told(match, seat)
     lines = text.splitlines()
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
@@ -190,7 +190,7 @@ def check(match: Match, account: Account, seat: int) -> None:
 
 
 def choice(match: Match, rng: random.Random) -> str:
-    """Auctions with low bids and many doubles; any card."""
+    """Draw a move: low bids and many doubles in the auction, then any card."""
     moves = match.legal_moves(match.to_move()[0]) or []
     if "pass" not in moves:
         return rng.choice(moves)
@@ -245,7 +245,7 @@ def test_points_are_counted_as_the_rules_say() -> None:
 
 @pytest.mark.parametrize("vulnerable", [False, True])
 def test_every_result_is_counted_as_the_engine_does(vulnerable: bool) -> None:
-    """Its table of points, with the tricks that it has computed for the deal."""
+    """Compares with the engine's table of points, for the tricks that it has computed."""
     game = load_game("bridge", dealer_vul=vulnerable, non_dealer_vul=vulnerable, use_double_dummy_result=True)
     low, high = game.utility_range
     reached = set()
@@ -363,7 +363,7 @@ def test_worlds_tell_the_seat_the_same_story(check_worlds: Callable[..., None]) 
 
 @pytest.mark.parametrize("seed", [4, 5])
 def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., None]) -> None:
-    """Late in a deal, all ways to share out the unseen cards that the tricks allow are listed and counted."""
+    """Late in a deal, lists and counts all distributions of the unseen cards that the tricks allow."""
     match, rng = load_game("bridge").new(seed), random.Random(seed)
     account = Account(match)
     while sum(map(len, account.hands)) > 20:

@@ -1,4 +1,4 @@
-"""Euchre: what the prompts say is what the engine does, and its worlds are those that a seat cannot tell apart."""
+"""Euchre: prompts agree with the engine, and worlds are those that a seat cannot tell apart."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def told(match: Match, seat: int) -> dict[str, str]:
 
 
 def suit_of(card: str, trump: str) -> str:
-    """The other jack of trump's colour is a trump."""
+    """Return the suit of a card. The other jack of trump's colour is a trump."""
     pair = {"c": "s", "s": "c", "d": "h", "h": "d"}
     return trump if card == "J" + pair[trump] else card[1]
 
@@ -51,7 +51,7 @@ def taker(trick: list[tuple[int, str]], trump: str) -> int:
 
 
 class Account:
-    """The game as the rules in the prompt tell it."""
+    """Model of a hand, by the rules in the prompt."""
 
     def __init__(self, dealt: Sequence[Event], lone_defender: bool, stick: bool) -> None:
         assert len(dealt) == 22
@@ -147,7 +147,7 @@ class Account:
 
 
 def check(match: Match, account: Account, seat: int) -> None:
-    """The texts of a seat against the second account."""
+    """Compare the texts of a seat with the model."""
     over = account.stage == "over"
     text, compact = match.observe(seat).text, told(match, seat)
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
@@ -282,7 +282,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 
 
 def test_what_the_engine_says_the_first_seat_named_in_the_second_round() -> None:
-    """Its own text says that the seat picks up; ours says what trump is."""
+    """The engine's text says that the seat picks up. Ours names trump."""
     match = played(["pass", "pass", "pass", "pass", "spades"])
     assert isinstance(match, OpenSpielMatch)
     engine = match.state.information_state_string(2)
@@ -295,7 +295,7 @@ def test_what_the_engine_says_the_first_seat_named_in_the_second_round() -> None
 
 
 def played(moves: list[str], seed: int = 0) -> Match:
-    """North deals; hearts are turned up. Then these moves, by whoever is to move."""
+    """Start a hand in which North deals and a heart is turned up, and play these moves in turn."""
     game, rng = load_game("euchre"), random.Random(seed)
     cards = [suit.upper() + rank for rank, suit in CARDS]
     cards.remove("H9")
@@ -312,7 +312,7 @@ def test_worlds_tell_the_seat_the_same_story(params: dict[str, Any], check_world
 
 
 def holdings(match: Match) -> tuple[list[set[str]], str]:
-    """The hands now, and the discard."""
+    """Return the current hands and the discard."""
     account = Account(match.events[:22], False, True)
     for event in match.events[22:]:
         account.play(event.move)
@@ -321,7 +321,7 @@ def holdings(match: Match) -> tuple[list[set[str]], str]:
 
 @pytest.mark.parametrize("seed", [4, 6])
 def test_hands_and_discard_are_even_among_all_that_fit(seed: int, check_even: Callable[..., None]) -> None:
-    """With few cards left: every way to share out the unseen ones that the tricks allow is listed and counted."""
+    """With few cards left, lists and counts all distributions of the unseen cards that the tricks allow."""
     rng = random.Random(seed)
     match = played(["hearts"], seed)
     while sum(map(len, holdings(match)[0])) > 4:

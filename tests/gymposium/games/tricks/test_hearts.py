@@ -1,4 +1,4 @@
-"""Hearts: what the prompts say is what the engine does, and worlds are even among all that fit."""
+"""Hearts: prompts agree with the engine, and worlds are even among all that fit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lower(cards: list[str]) -> list[str]:
 @given(st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS}), seeds)
 @settings(max_examples=40, deadline=None)
 def test_hearts_prompts_and_rules(flags: dict[str, bool], seed: int) -> None:
-    """Played beside a model of the rules as the prompt tells them."""
+    """Plays matches beside a model of the rules in the prompt."""
     game = load_game("hearts", **flags)
     match = game.new(seed)
     way = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}[match.events[0].move]
@@ -106,7 +106,7 @@ def test_hearts_prompts_and_rules(flags: dict[str, bool], seed: int) -> None:
 
 
 def jack(past: list[tuple[int, list[str]]], seat: int, flags: dict[str, bool]) -> bool:
-    """Whether the seat took the jack of diamonds and that counts."""
+    """Return whether the seat took the jack of diamonds and it counts."""
     for number, (_, trick) in enumerate(past):
         if "Jd" in trick and flags["jd_bonus"]:
             return taker(past[number]) == seat
@@ -120,7 +120,7 @@ def taker(trick: tuple[int, list[str]]) -> int:
 
 
 def allowed(hand: set[str], trick: list[str], first: bool, broken: bool, flags: dict[str, bool]) -> set[str]:
-    """The rules for playing a card, as the prompt tells them."""
+    """Return the cards that may be played, by the rules in the prompt."""
     if trick:
         follow = {card for card in hand if card[1] == trick[0][1]}
         if follow:
@@ -196,7 +196,7 @@ def test_hearts_rules_follow_the_flags() -> None:
 
 @pytest.mark.parametrize("bonus", [False, True])
 def test_shooting_the_moon(bonus: bool) -> None:
-    """North is dealt all clubs, so takes every trick."""
+    """North is dealt all clubs, so it takes every trick."""
     game = load_game("hearts", pass_cards=False, jd_bonus=bonus, avoid_all_tricks_bonus=True)
     others = iter([rank + suit for suit in "DHS" for rank in RANKS])
     deal = [rank + "C" if n == 0 else next(others) for rank in RANKS for n in range(4)]
@@ -210,7 +210,7 @@ def test_shooting_the_moon(bonus: bool) -> None:
 
 
 def test_nobody_passes_where_the_rules_say_so() -> None:
-    """The engine gives all four directions a chance even then."""
+    """The engine lists all four directions even then."""
     game = load_game("hearts", pass_cards=False)
     assert {game.new(seed).events[0].move for seed in range(30)} == {"No Pass"}
     assert {load_game("hearts").new(seed).events[0].move for seed in range(30)} == {
@@ -236,7 +236,7 @@ def test_json_of_the_engine_agrees_with_the_hands_of_hearts() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_hands_of_hearts_are_even_among_all_that_fit(seed: int) -> None:
-    """Late in a hand, all ways to share out the unseen cards that the tricks allow are listed and counted."""
+    """Late in a hand, lists and counts all distributions of the unseen cards that the tricks allow."""
     match, rng = load_game("hearts").new(seed), random.Random(seed)
     while sum(map(len, held(match))) > 10:
         match.apply({match.to_move()[0]: rng.choice(match.legal_moves(match.to_move()[0]) or [])})
@@ -287,7 +287,7 @@ def held(match: Match) -> list[set[str]]:
 
 
 def out_of_suits(match: Match) -> list[set[str]]:
-    """The suits that each seat has failed to follow."""
+    """Return the suits that each seat has failed to follow."""
     begin = 53 if match.events[0].move == "No Pass" else 65
     out: list[set[str]] = [set(), set(), set(), set()]
     led = ""

@@ -1,4 +1,4 @@
-"""Spades: what the prompts say is what the engine does, and its worlds are those that a seat cannot tell apart."""
+"""Spades: prompts agree with the engine, and worlds are those that a seat cannot tell apart."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def taker(trick: list[tuple[int, str]]) -> int:
 
 
 class Account:
-    """The game as the rules in the prompt tell it."""
+    """Model of a hand, by the rules in the prompt."""
 
     def __init__(self, match: Match) -> None:
         cards = [event.move[1] + event.move[0].lower() for event in match.events[:52]]
@@ -85,7 +85,7 @@ class Account:
 
 
 def check(match: Match, account: Account, seat: int) -> None:
-    """The texts of a seat against the second account."""
+    """Compare the texts of a seat with the model."""
     text, compact = match.observe(seat).text, told(match, seat)
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
     lines = text.splitlines()
@@ -127,7 +127,7 @@ def check(match: Match, account: Account, seat: int) -> None:
 
 
 def sensible(match: Match, rng: random.Random) -> str:
-    """A bid that can be kept now and then; any card."""
+    """Draw a move: sometimes a bid that can be kept, and any card."""
     moves = match.legal_moves(match.to_move()[0]) or []
     return rng.choice(moves[:6]) if moves[0] == "nil" else rng.choice(moves)
 
@@ -168,7 +168,7 @@ def test_points_are_counted_as_the_rules_say() -> None:
 
 
 def dealt(hands: list[str], bids: list[str]) -> Match:
-    """A hand with these cards, seat by seat, after the bids."""
+    """Return a hand with these cards, seat by seat, after the bids."""
     cards = [hand.split() for hand in hands]
     match = load_game("spades").load(
         [Event(CHANCE, f"{cards[n % 4][n // 4][1].upper()}{cards[n % 4][n // 4][0]}") for n in range(52)]
@@ -179,7 +179,7 @@ def dealt(hands: list[str], bids: list[str]) -> Match:
 
 
 def played_out(match: Match, suits: str) -> Match:
-    """Played to its end: seat by seat, two letters, the suits that it is readiest to play; the lowest card first."""
+    """Play to the end. Each seat has two letters, the suits that it prefers, and plays the lowest card first."""
     while match.to_move():
         [seat] = match.to_move()
         match.apply(
@@ -210,7 +210,7 @@ def test_the_most_and_the_least_that_can_be_got() -> None:
 
 
 def test_no_hand_is_out_of_the_range() -> None:
-    """All bids and shares of tricks, counted as the rules say."""
+    """Counts all bids and distributions of tricks by the rules."""
     points = set()
     for one, other in itertools.product(range(14), repeat=2):
         for mine, theirs in itertools.product(range(14), repeat=2):
@@ -222,7 +222,7 @@ def test_no_hand_is_out_of_the_range() -> None:
 
 
 def test_spades_are_never_broken() -> None:
-    """East plays a spade on the first trick; South still may not lead one."""
+    """East plays a spade on the first trick, but South still may not lead one."""
     match = dealt(STRONG, ["3"] * 4)
     for move in ["3h", "Qs", "9h", "2d", "5c", "2s", "3d", "2c"]:
         match.apply({match.to_move()[0]: move})
@@ -264,7 +264,7 @@ def test_worlds_tell_the_seat_the_same_story(check_worlds: Callable[..., None]) 
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., None]) -> None:
-    """Late in a hand, all ways to share out the unseen cards that the tricks allow are listed and counted."""
+    """Late in a hand, lists and counts all distributions of the unseen cards that the tricks allow."""
     match, rng = load_game("spades").new(seed), random.Random(seed)
     account = Account(match)
     while sum(map(len, account.hands)) > 10:
@@ -297,7 +297,7 @@ def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., 
 
 
 def test_who_led_a_spade_has_nothing_else() -> None:
-    """In every world, as the rules have it."""
+    """Holds in every world, by the rules."""
     rng, led = random.Random(0), 0
     for seed in range(60):
         match = load_game("spades").new(seed)
