@@ -77,8 +77,7 @@ class BlackjackGame(OpenSpielGame):
         return self.world(match, history, rng)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        view: str = state.observation_string(seat)
-        return view
+        return str(state.observation_string(seat))
 
 
 game = openspiel_game("blackjack", lambda engine: Blackjack(), BlackjackGame)

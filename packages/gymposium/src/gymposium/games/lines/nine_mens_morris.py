@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, legal_line
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, legal_line, result
 from gymposium.games.protocol import Style
 
 _COLOURS = ("White", "Black")
@@ -101,7 +101,7 @@ class NineMensMorris:
             )
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         turn = f", to {_task(view, seat)}" if player == seat else ""
-        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        over = f" The game is over: {result(state, _COLOURS)}." if player < 0 else ""
         board = [men - left for men, left in zip(view.men, hand)]
         return (
             f"You are {_COLOURS[seat]}{turn}.{over} Turns so far: {view.turns}. Men to place: White {hand[0]}, Black "
@@ -117,11 +117,6 @@ def _task(view: _View, seat: int) -> str:
     return "move a man" if view.men[seat] > _FLYING else "move a man to any empty point"
 
 
-def _result(state: pyspiel.State) -> str:
-    white = state.returns()[0]
-    return f"{_COLOURS[white < 0]} wins" if white else "a draw"
-
-
 class NineMensMorrisGame(OpenBoardGame):
     """Nine men's morris with a tensor of all that is known; the engine's tensor shows only the board.
 
@@ -132,8 +127,7 @@ class NineMensMorrisGame(OpenBoardGame):
     num_facts = 5
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        view: str = state.observation_string(seat)
-        return view
+        return str(state.observation_string(seat))
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
         view = _read(state.observation_string(seat))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 import pyspiel
 
@@ -29,16 +29,13 @@ class TicTacToe:
     move_pattern = re.compile(r"[a-c][1-3]")
     names = tuple([f"{column}{row}" for row in "321" for column in "abc"])  # the engine counts from the top left
 
-    def __init__(self, engine: pyspiel.Game) -> None:
-        self._told = lru_cache(maxsize=None)(_tell)  # 5,478 boards for each seat and style
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"tic-tac-toe, rows 3 2 1, columns a b c, you are {_MARKS[seat]}\n"
         return f"{_RULES}You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return self._told(state.observation_string(seat), seat, state.current_player() == seat, style)
+        return _in_words(state.observation_string(seat), seat, state.current_player() == seat, style)
 
     def render_html(self, state: pyspiel.State, seat: int) -> str:
         rows = state.observation_string(seat).split()
@@ -46,7 +43,8 @@ class TicTacToe:
         return board(rows, drawn, row_names="321", column_names="abc", told=f"Board: {' '.join(rows)}")
 
 
-def _tell(board: str, seat: int, to_move: bool, style: Style) -> str:
+@cache  # 5,478 boards for each seat and style
+def _in_words(board: str, seat: int, to_move: bool, style: Style) -> str:
     """Return words for an engine board such as `..x\\n.o.\\n...`."""
     cells = board.replace("\n", "")
     if style == "compact":
@@ -54,4 +52,4 @@ def _tell(board: str, seat: int, to_move: bool, style: Style) -> str:
     return _FULL.format(*cells, mark=_MARKS[seat], turn=", to move" if to_move else "")
 
 
-game = openspiel_game("tic_tac_toe", TicTacToe)
+game = openspiel_game("tic_tac_toe", lambda engine: TicTacToe())

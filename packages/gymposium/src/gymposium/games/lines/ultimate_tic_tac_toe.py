@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import pyspiel
 
@@ -61,19 +61,17 @@ def _names() -> dict[str, str]:
     return names
 
 
+_NAMES = _names()
+
+
 class UltimateTicTacToe:
     """Words for `ultimate_tic_tac_toe`."""
 
     move_pattern = re.compile(r"board [1-9]|[1-9]/[1-9]")
     names = None
 
-    def __init__(self, engine: pyspiel.Game) -> None:
-        self._names = _names()
-        self._winner = lru_cache(maxsize=None)(_winner)  # at most 19,683 boards
-        self._won = lru_cache(maxsize=_KEPT)(_won)
-
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        return [self._names[state.action_to_string(seat, action)] for action in actions]
+        return [_NAMES[state.action_to_string(seat, action)] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -88,7 +86,7 @@ class UltimateTicTacToe:
         view: str = state.observation_string(seat)
         rows = view.split()
         boards = [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]
-        won = self._won("".join(map(self._winner, boards)), style)
+        won = _won("".join(map(_winner, boards)), style)
         if style == "compact":
             drawn = "".join([f"{i} {b[:3]}/{b[3:6]}/{b[6:]}\n" for i, b in enumerate(boards, start=1)])
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
@@ -98,6 +96,7 @@ class UltimateTicTacToe:
         return f"You are {_MARKS[seat]}{turn}. {won}. The boards:\n{_FULL.format(*bands)}"
 
 
+@cache  # at most 19,683 boards
 def _winner(board: str) -> str:
     """Return the mark that has won a board such as `x...o....`, `=` for a drawn board, or `.` for an open one."""
     for a, b, c in _LINES:
@@ -106,6 +105,7 @@ def _winner(board: str) -> str:
     return "." if "." in board else "="
 
 
+@lru_cache(maxsize=_KEPT)
 def _won(winners: str, style: Style) -> str:
     """Return the results of the nine boards in words."""
     x, o, drawn = [
@@ -125,4 +125,4 @@ def _turn(player: int, seat: int, forced: str) -> str:
     return f"{who} must play in board {int(forced) + 1}"
 
 
-game = openspiel_game("ultimate_tic_tac_toe", UltimateTicTacToe)
+game = openspiel_game("ultimate_tic_tac_toe", lambda engine: UltimateTicTacToe())

@@ -27,6 +27,12 @@ def legal_line(state: pyspiel.State, seat: int, names: Sequence[str]) -> str:
     return f"legal {' '.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
 
 
+def result(state: pyspiel.State, names: Sequence[str]) -> str:
+    """Return the result of a finished game of two seats, such as `x wins` or `a draw`."""
+    first = state.returns()[0]
+    return f"{names[first < 0]} wins" if first else "a draw"
+
+
 def naming(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
     """Return the clause of the rules that explains the names of cells, without its full stop.
 

@@ -23,6 +23,7 @@ from gymposium.games.openspiel.boards import (
     legal_line,
     letters,
     naming,
+    result,
     to_move,
 )
 from gymposium.games.protocol import Style
@@ -87,7 +88,7 @@ class Checkers:
             on = f"go on {jumping}\n" if jumping else ""
             return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{legal_line(state, seat, self.names)}"
         player = state.current_player()
-        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        over = f" The game is over: {result(state, _COLOURS)}." if player < 0 else ""
         who = "You" if player == seat else "Your opponent"
         on = f" {who} must go on jumping with the piece on {jumping}." if jumping else ""
         return (
@@ -117,11 +118,6 @@ def _drawn(row: str, label: int, style: Style) -> str:
     """Return a row of the engine's board, or its line of column names, in our format. `label` is the label's width."""
     squares = row[label:].translate(_PIECES)
     return row[:label] + squares if style == "compact" else f"{row[:label]} {' '.join(squares)}"
-
-
-def _result(state: pyspiel.State) -> str:
-    white = state.returns()[0]
-    return f"{_COLOURS[white < 0]} wins" if white else "a draw"
 
 
 class CheckersGame(OpenBoardGame):

@@ -14,7 +14,7 @@ from functools import lru_cache
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, any_of, letters, naming, to_move
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, any_of, letters, naming, result, to_move
 from gymposium.games.protocol import Style
 
 _MARKS = "xo"
@@ -89,7 +89,7 @@ class Quoridor:
             pawns = f"x {x} walls {left[0]}\no {o} walls {left[1]}\n"
             return f"moves {number}\n{pawns}walls {walls}\nlegal {legal or 'none'}\n"
         drawn = "\n".join([label + _content(row) for label, row in zip(self._labels, rows)])
-        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        over = f" The game is over: {result(state, _MARKS)}." if player < 0 else ""
         return (
             f"You are {_MARKS[seat]}{to_move(state, seat)}.{over} Moves so far: {number}. Walls left: x {left[0]}, o "
             f"{left[1]}. Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
@@ -108,11 +108,6 @@ class Quoridor:
 def _content(row: str) -> str:
     """Return a row of the engine's board without its labels."""
     return row[2:-2].rstrip()
-
-
-def _result(state: pyspiel.State) -> str:
-    x = state.returns()[0]
-    return f"{_MARKS[x < 0]} wins" if x else "a draw"
 
 
 class QuoridorGame(OpenBoardGame):

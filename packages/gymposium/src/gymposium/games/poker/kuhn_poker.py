@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 import pyspiel
 
@@ -21,9 +21,6 @@ class KuhnPoker:
     move_pattern = re.compile(r"pass|bet")
     names = ("pass", "bet")
 
-    def __init__(self) -> None:
-        self._told = lru_cache(maxsize=None)(_tell)  # twelve information states for each style
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"kuhn poker, you act {ORDER[seat]}\n"
@@ -39,10 +36,11 @@ class KuhnPoker:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return self._told(state.information_state_string(seat), seat, style, not state.is_terminal())
+        return _in_words(state.information_state_string(seat), seat, style, not state.is_terminal())
 
 
-def _tell(view: str, seat: int, style: Style, live: bool) -> str:
+@cache  # twelve information states for each style
+def _in_words(view: str, seat: int, style: Style, live: bool) -> str:
     """Return words for an engine view such as `1pb`: the card, then every move so far."""
     card, moves = _CARDS[int(view[0])], [_MOVES[m] for m in view[1:]]
     if style == "compact":

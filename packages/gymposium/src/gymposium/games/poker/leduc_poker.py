@@ -23,9 +23,6 @@ class LeducPoker:
     move_pattern = re.compile(r"fold|call|raise")
     names = _MOVES
 
-    def __init__(self) -> None:
-        self._told = lru_cache(maxsize=4096)(_tell)  # 936 information states for each style
-
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"leduc poker, you act {ORDER[seat]} in each round\n"
@@ -45,10 +42,11 @@ class LeducPoker:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)]) if style == "compact" else ""
-        return self._told(state.information_state_string(seat), seat, style, legal)
+        return _in_words(state.information_state_string(seat), seat, style, legal)
 
 
-def _tell(view: str, seat: int, style: Style, legal: str) -> str:
+@lru_cache(maxsize=4096)  # 936 information states for each style
+def _in_words(view: str, seat: int, style: Style, legal: str) -> str:
     """Return words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`.
 
     The compact style names the legal moves too."""
