@@ -79,22 +79,22 @@ def check(
     """
     if source == "generated":
         raise BadParameter("Generated programs need no check: name a file or a data set.")
-    given = Given(source, lambda: read_rows(source), prints)
+    programs = Given(source, lambda: read_rows(source), prints)
     skipped: dict[int, str] = {}
-    for number in range(len(given.rows)):
+    for number in range(len(programs.rows)):
         try:
-            given.task(number, Draw(stream(number, "check")))
+            programs.task(number, Draw(stream(number, "check")))
         except (Uninjectable, DoesNotCount) as error:
             skipped[number] = str(error)
-    good = len(given.rows) - len(skipped)
+    good = len(programs.rows) - len(skipped)
     if as_json:
         lines = [{"number": number, "reason": reason} for number, reason in skipped.items()]
-        print_json({"source": source, "programs": len(given.rows), "count": good, "skipped": lines})
+        print_json({"source": source, "programs": len(programs.rows), "count": good, "skipped": lines})
     else:
         console = out()
         for number, reason in skipped.items():
             console.print(visible(f"program {number} does not count: {reason}"), soft_wrap=True)
-        console.print(visible(f"{source}: {good} of {len(given.rows)} programs count."), soft_wrap=True)
+        console.print(visible(f"{source}: {good} of {len(programs.rows)} programs count."), soft_wrap=True)
         for reason, times in Counter(skipped.values()).most_common(5):
             if times > 1:
                 note(f"{times} times: {reason}")

@@ -200,8 +200,8 @@ def _generator(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> Non
     with writer.block(f"def {source}(start, stop):"):
         writer.line("current = start")
         with writer.block("while current < stop:"):
-            given = draw.pick(["current", f"current * {draw.between(2, 3)}", f"current % {draw.between(3, 7)}"])
-            writer.line(f"received = yield {given}")
+            value = draw.pick(["current", f"current * {draw.between(2, 3)}", f"current % {draw.between(3, 7)}"])
+            writer.line(f"received = yield {value}")
             writer.line(f"current += {draw.between(1, 4)} if received is None else received")
         writer.line("yield -1")
     writer.gap()

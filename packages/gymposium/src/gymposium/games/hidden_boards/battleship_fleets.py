@@ -18,13 +18,13 @@ def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
     """Return all positions of a ship of this size, each with its squares as the bits of a number.
 
     A ship of one square has one position on each square, as in the engine."""
-    found = []
+    positions = []
     for down in (False, True)[: 1 if size == 1 else 2]:
         for row in range(height - (size - 1) * down):
             for column in range(width - (size - 1) * (not down)):
                 first, step = row * width + column, width if down else 1
-                found.append(((down, first), sum(1 << (first + step * i) for i in range(size))))
-    return tuple(found)
+                positions.append(((down, first), sum(1 << (first + step * i) for i in range(size))))
+    return tuple(positions)
 
 
 def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Shot], rng: random.Random) -> list[Lie]:

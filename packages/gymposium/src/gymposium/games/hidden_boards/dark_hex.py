@@ -109,8 +109,8 @@ class DarkHexGame(OpenSpielGame):
         # The engine's view holds the count of both players' tries even if the seat must not learn it (`dark_hex.cc`,
         # InformationStateString).
         board, _, tries = state.information_state_string(seat).rsplit("\n", 2)
-        told = f"\nreturns {state.returns()}" if state.is_terminal() else ""
-        return f"{board}\n{tries}{told}"
+        result = f"\nreturns {state.returns()}" if state.is_terminal() else ""
+        return f"{board}\n{tries}{result}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         words = self.wording

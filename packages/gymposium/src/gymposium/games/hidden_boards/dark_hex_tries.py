@@ -22,7 +22,7 @@ def draw_tries(
     `counts` holds the number of tries in each turn, or is None if the seat does not learn it. The caller must check
     that the other player has not won by them."""
     stones: list[int] = []
-    found: list[tuple[int, int]] = []
+    stones_found: list[tuple[int, int]] = []
     """Cells where a stone of the other player was found, and the number of its turns by then."""
     before = [0] if seat == 1 else []
     """Number of own stones before each turn of the other player."""
@@ -30,7 +30,7 @@ def draw_tries(
         if free:
             stones.append(cell)
         else:
-            found.append((cell, len(before)))
+            stones_found.append((cell, len(before)))
         if free or abrupt:
             before.append(len(stones))
     known = {cell for cell, _ in tries}
@@ -38,7 +38,7 @@ def draw_tries(
     while True:
         # in order of time, the number of turns to choose from does not depend on earlier choices
         placed: dict[int, int] = {}
-        for cell, turns in found:
+        for cell, turns in stones_found:
             placed[rng.choice([turn for turn in range(turns) if turn not in placed])] = cell
         if not abrupt:
             return _classical(cells, stones, before, placed, unknown, counts, rng)

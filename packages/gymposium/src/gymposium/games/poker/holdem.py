@@ -108,13 +108,13 @@ class BettingRules:
 
         The state, `[Round 1]…[Sequences: cr6c|c]`, gives raises as chips put in during the whole hand. The history is
         needed because the state sorts the board."""
-        found = _VIEW.search(view)
-        assert found is not None, "the engine's view of universal_poker has changed"
+        parsed = _VIEW.search(view)
+        assert parsed is not None, "the engine's view of universal_poker has changed"
         spent, folded = self.blinds.copy(), set[int]()
         rounds: list[list[BettingStep]] = []
         board: list[list[int]] = []
         index = 2 * self.players
-        for number, steps in enumerate(found[2].split("|")):
+        for number, steps in enumerate(parsed[2].split("|")):
             cards = sorted(history[index : index + _TURNED_UP[number]], reverse=True)
             if len(cards) < _TURNED_UP[number]:
                 break  # the hand has ended by folding, or these cards are dealt next
@@ -132,7 +132,7 @@ class BettingRules:
                 seat = (seat + 1) % self.players
                 index += 1
             rounds.append(done)
-        return Hand(rounds, board, [self.stack - int(money) for money in found[1].split()], folded)
+        return Hand(rounds, board, [self.stack - int(money) for money in parsed[1].split()], folded)
 
     def _played(self, step: str, seat: int, spent: list[int], number: int) -> str:
         """Return the name of a move, and add its chips to `spent`."""

@@ -68,9 +68,9 @@ def _check_parts(called: str, rules: object) -> None:
         method = getattr(rules, name, None)
         if method is None:
             continue
-        given = form[form.index("(") + 1 : form.index(")")].split(", ")[1:]
+        arguments = form[form.index("(") + 1 : form.index(")")].split(", ")[1:]
         try:
-            inspect.signature(method).bind(*given)
+            inspect.signature(method).bind(*arguments)
         except TypeError as error:
             raise RulesError(f"{called}.{name} must be written  def {form}: {error}.") from error
 

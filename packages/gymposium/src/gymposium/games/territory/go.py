@@ -123,10 +123,10 @@ class GoGame(OpenSpielGame):
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
-    given = {name: value for name, value in params.items() if name != "max_game_length"}
+    others = {name: value for name, value in params.items() if name != "max_game_length"}
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
     if limit == 1:  # the engine checks for the end from the second move on
         raise BadParameter("max_game_length=1: must be 0 (for twice the number of points), or 2 or more.")
-    engine = engine_game("go", {**given, "max_game_length": limit})
-    longer = engine_game("go", {**given, "max_game_length": limit + 1})
-    return GoGame(spec, params, engine, Go(engine, longer, **given))
+    engine = engine_game("go", {**others, "max_game_length": limit})
+    longer = engine_game("go", {**others, "max_game_length": limit + 1})
+    return GoGame(spec, params, engine, Go(engine, longer, **others))

@@ -74,9 +74,9 @@ class Bridge:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
-        so_far = history_of(history, self.dealer)
+        past = history_of(history, self.dealer)
         over = state.is_terminal()
-        contract, tricks = so_far.contract, so_far.tricks
+        contract, tricks = past.contract, past.tricks
         gone = {card for trick in tricks for card in trick.cards}
         hand = _dealt_to(history, seat) - gone
         # the dummy's hand is shown once the first card is led
@@ -88,19 +88,19 @@ class Bridge:
             lines = [f"hand {all_of(hand, _SHOWN) or 'none'}"]
             if dummy is not None:
                 lines.append(f"dummy {all_of(dummy, _SHOWN) or 'none'}")
-            lines.append(f"auction {' '.join(so_far.calls) or 'none'}")
+            lines.append(f"auction {' '.join(past.calls) or 'none'}")
             if contract is not None:
                 lines.append(f"contract {contract.bid}{_DOUBLED[contract.doubled]} {SEATS[contract.declarer][0]}")
                 lines += [] if self.computed else [f"tricks {short(tricks)}"]
                 lines.append(f"taken NS {taken[0]} EW {taken[1]}")
-                lines += [] if over else [f"turn {SEATS[so_far.turn][0]}"]
+                lines += [] if over else [f"turn {SEATS[past.turn][0]}"]
             lines.append(f"result {result}" if over else f"legal {moves or 'none'}")
             return "\n".join(lines) + "\n"
         names = NAMES[seat]
         lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
         if contract is not None and dummy is not None and seat != contract.dummy:
             lines.append(f"The dummy's hand ({SEATS[contract.dummy]}): {by_suit(dummy, _SHOWN) or 'empty'}.")
-        lines.append(_auction(so_far.calls, self.dealer, seat))
+        lines.append(_auction(past.calls, self.dealer, seat))
         if contract is not None:
             lines += [_contract_line(contract, names), *trick_lines(tricks, seat)]
         if tricks or any(taken):
@@ -108,7 +108,7 @@ class Bridge:
         if over:
             lines.append(f"The deal is over. Your result: {result}.")
         elif contract is not None:
-            lines.append(_next(so_far, contract, seat))
+            lines.append(_next(past, contract, seat))
         return "\n".join(lines) + "\n"
 
 
@@ -148,13 +148,13 @@ def _contract_line(contract: Contract, names: Sequence[str]) -> str:
     )
 
 
-def _next(so_far: BridgeHistory, contract: Contract, seat: int) -> str:
+def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
     """Return whose card is next, in words."""
     names = NAMES[seat]
-    if so_far.turn == contract.dummy:
+    if past.turn == contract.dummy:
         player, whose = contract.declarer, "the dummy's hand"
     else:
-        player, whose = so_far.turn, "your own hand" if so_far.turn == seat else "their own hand"
+        player, whose = past.turn, "your own hand" if past.turn == seat else "their own hand"
     return f"Now {names[player]} {'play' if player == seat else 'plays'} from {whose}."
 
 
@@ -171,8 +171,8 @@ class BridgeGame(OpenSpielGame):
         """Deal the unseen cards anew, evenly among all deals in which no player holds a suit that they failed to
         follow."""
         history = match.state.history()
-        so_far = history_of(history, self.params["dealer"])
-        contract, tricks = so_far.contract, so_far.tricks
+        past = history_of(history, self.params["dealer"])
+        contract, tricks = past.contract, past.tricks
         order = ORDERS[contract.denomination if contract is not None else "NT"]
         hands = played(tricks)
         known = {seat, contract.dummy} if contract is not None and tricks else {seat}

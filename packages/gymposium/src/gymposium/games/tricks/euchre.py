@@ -83,48 +83,48 @@ class Euchre:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
-        so_far = history_of(history, self.lone_defender)
-        hand = _hand(history, so_far, seat)
+        past = history_of(history, self.lone_defender)
+        hand = _hand(history, past, seat)
         over = state.is_terminal()
-        taken = sides(so_far.tricks)
+        taken = sides(past.tricks)
         result = f"{int(state.player_return(seat)):+d}" if over else ""
         if style == "compact":
             moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
             end = f"result {result}" if over else f"legal {moves or 'none'}"
             return (
-                f"hand {all_of(hand, _SHOWN) or 'none'}\n{_compact(so_far, seat)}tricks {short(so_far.tricks)}\n"
+                f"hand {all_of(hand, _SHOWN) or 'none'}\n{_compact(past, seat)}tricks {short(past.tricks)}\n"
                 f"taken NS {taken[0]} EW {taken[1]}\n{end}\n"
             )
         lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
-        lines += [*_bidding_lines(so_far, seat), *trick_lines(so_far.tricks, seat)]
-        if so_far.tricks:
+        lines += [*_bidding_lines(past, seat), *trick_lines(past.tricks, seat)]
+        if past.tricks:
             lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
         if over:
             lines.append(f"The hand is over. Your result: {result}.")
-        elif not so_far.tricks:
-            lines.append(f"Now {NAMES[seat][state.current_player()]} {self._task(so_far, state.current_phase())}.")
+        elif not past.tricks:
+            lines.append(f"Now {NAMES[seat][state.current_player()]} {self._task(past, state.current_phase())}.")
         return "\n".join(lines) + "\n"
 
-    def _task(self, so_far: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
+    def _task(self, past: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
         """Return the task of the seat to move before the first card is played."""
         if phase == pyspiel.euchre.Phase.BIDDING:
-            suit = SUITS[so_far.upcard[1]]
-            if len(so_far.bids) < 4:
-                return f"may name {suit} (the dealer then takes {so_far.upcard}) or pass"
-            stuck = self.stick and len(so_far.bids) == 7
+            suit = SUITS[past.upcard[1]]
+            if len(past.bids) < 4:
+                return f"may name {suit} (the dealer then takes {past.upcard}) or pass"
+            stuck = self.stick and len(past.bids) == 7
             return f"must name a suit other than {suit}" if stuck else f"may name a suit other than {suit}, or pass"
         if phase == pyspiel.euchre.Phase.DISCARD:
-            return f"must discard a card other than {so_far.upcard}"
+            return f"must discard a card other than {past.upcard}"
         return "must lead" if phase == pyspiel.euchre.Phase.PLAY else "must say alone or partner"
 
 
-def _hand(history: Sequence[int], so_far: EuchreHistory, seat: int) -> set[str]:
+def _hand(history: Sequence[int], past: EuchreHistory, seat: int) -> set[str]:
     """Return the cards that the seat holds now."""
     cards = set(_dealt_to(history, seat))
-    if so_far.taken_up and seat == so_far.dealer:
-        cards.add(so_far.upcard)
-        cards.discard(so_far.discard or "")
-    for trick in so_far.tricks:
+    if past.taken_up and seat == past.dealer:
+        cards.add(past.upcard)
+        cards.discard(past.discard or "")
+    for trick in past.tricks:
         cards.difference_update(trick.cards)
     return cards
 
@@ -133,37 +133,37 @@ def _dealt_to(history: Sequence[int], seat: int) -> list[str]:
     return [CARDS[action] for action in history[1 + (seat - history[0]) % 4 : DEALT : 4]]
 
 
-def _compact(so_far: EuchreHistory, seat: int) -> str:
+def _compact(past: EuchreHistory, seat: int) -> str:
     """Return the compact lines from the dealer to the players who play alone."""
-    lines = [f"dealer {SEATS[so_far.dealer][0]} upcard {so_far.upcard}", f"bids {' '.join(so_far.bids) or 'none'}"]
-    if so_far.maker is not None:
-        how = "" if so_far.alone is None else " alone" if so_far.alone else " partner"
-        lines.append(f"trump {SUITS[so_far.trump]} by {SEATS[so_far.maker][0]}{how}")
-    if so_far.discard is not None:
-        lines.append(f"discard {so_far.discard if so_far.dealer == seat else 'hidden'}")
-    if so_far.defence:
-        answers = [f"{SEATS[who][0]} {'alone' if alone else 'partner'}" for who, alone in so_far.defence]
+    lines = [f"dealer {SEATS[past.dealer][0]} upcard {past.upcard}", f"bids {' '.join(past.bids) or 'none'}"]
+    if past.maker is not None:
+        how = "" if past.alone is None else " alone" if past.alone else " partner"
+        lines.append(f"trump {SUITS[past.trump]} by {SEATS[past.maker][0]}{how}")
+    if past.discard is not None:
+        lines.append(f"discard {past.discard if past.dealer == seat else 'hidden'}")
+    if past.defence:
+        answers = [f"{SEATS[who][0]} {'alone' if alone else 'partner'}" for who, alone in past.defence]
         lines.append(f"defence {', '.join(answers)}")
     return "\n".join(lines) + "\n"
 
 
-def _bidding_lines(so_far: EuchreHistory, seat: int) -> list[str]:
+def _bidding_lines(past: EuchreHistory, seat: int) -> list[str]:
     """Return the bidding and what follows it up to the first card, in sentences."""
     names = NAMES[seat]
-    dealer, upcard = so_far.dealer, so_far.upcard
-    bids = [f"{names[(dealer + turn) % 4]} {bid}" for turn, bid in enumerate(so_far.bids, start=1)]
+    dealer, upcard = past.dealer, past.upcard
+    bids = [f"{names[(dealer + turn) % 4]} {bid}" for turn, bid in enumerate(past.bids, start=1)]
     lines = [f"Dealer: {names[dealer]}. Upcard: {upcard}."]
     lines += [f"{when} round of bids: {', '.join(b)}." for when, b in (("First", bids[:4]), ("Second", bids[4:])) if b]
-    if so_far.maker is None:
+    if past.maker is None:
         return lines
-    maker = f"Trump is {SUITS[so_far.trump]}, named by {names[so_far.maker]}"
-    if so_far.alone is not None:
-        maker += f", who {'play' if so_far.maker == seat else 'plays'} {_with(names, so_far.maker, so_far.alone)}"
+    maker = f"Trump is {SUITS[past.trump]}, named by {names[past.maker]}"
+    if past.alone is not None:
+        maker += f", who {'play' if past.maker == seat else 'plays'} {_with(names, past.maker, past.alone)}"
     lines.append(f"{maker}.")
-    if so_far.discard is not None:
-        discard = so_far.discard if dealer == seat else "a card"
+    if past.discard is not None:
+        discard = past.discard if dealer == seat else "a card"
         lines.append(f"{names[dealer].capitalize()} took {upcard} and discarded {discard}.")
-    for who, alone in so_far.defence:
+    for who, alone in past.defence:
         lines.append(f"{names[who].capitalize()} {'defend' if who == seat else 'defends'} {_with(names, who, alone)}.")
     return lines
 
@@ -193,23 +193,23 @@ class EuchreGame(OpenSpielGame):
 
         The other seats hold no suit that they failed to follow. The three cards left over and the discard are dealt
         too."""
-        so_far = history_of(history, self.wording.lone_defender)
-        hides_discard = so_far.discard is not None and seat != so_far.dealer
-        hands = played(so_far.tricks)
-        if hides_discard and so_far.upcard not in hands[so_far.dealer]:
-            hands[so_far.dealer].append(so_far.upcard)
+        past = history_of(history, self.wording.lone_defender)
+        hides_discard = past.discard is not None and seat != past.dealer
+        hands = played(past.tricks)
+        if hides_discard and past.upcard not in hands[past.dealer]:
+            hands[past.dealer].append(past.upcard)
         hands[seat] = _dealt_to(history, seat)
-        seen = {so_far.upcard, *[card for hand in hands for card in hand]}
-        out = voids(so_far.tricks, ORDERS[so_far.trump]) if so_far.trump else [set[str]() for _ in SEATS]
+        seen = {past.upcard, *[card for hand in hands for card in hand]}
+        out = voids(past.tricks, ORDERS[past.trump]) if past.trump else [set[str]() for _ in SEATS]
         others = [who for who in range(4) if who != seat]
-        suit = ORDERS[so_far.trump].suit if so_far.trump else {card: card[1] for card in CARDS}
+        suit = ORDERS[past.trump].suit if past.trump else {card: card[1] for card in CARDS}
         left = fill(hands, others, 5, [card for card in CARDS if card not in seen], suit, out, rng)
         new = list(history)
         if hides_discard:
             discard = rng.choice(left)
-            hands[so_far.dealer].remove(so_far.upcard)
-            hands[so_far.dealer].append(discard)
-            new[so_far.discarded_at or 0] = CARDS.index(discard)
+            hands[past.dealer].remove(past.upcard)
+            hands[past.dealer].append(discard)
+            new[past.discarded_at or 0] = CARDS.index(discard)
         for who in others:
             rng.shuffle(hands[who])
             new[1 + (who - history[0]) % 4 : DEALT : 4] = [CARDS.index(card) for card in hands[who]]
