@@ -1,1 +1,1 @@
-"""Engines: whatever turns prompts into completions."""
+"""Engines: implementations that turn prompts into completions."""

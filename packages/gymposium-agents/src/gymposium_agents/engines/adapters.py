@@ -1,6 +1,6 @@
-"""The LoRA adapters of one model in memory, by policy: loaded, switched between, let go of.
+"""LoRA adapters of one model in memory, by policy: loading, switching and unloading.
 
-A learner may share the model, so every switch is undone: active adapter, what requires gradients, training mode.
+A learner may share the model, so each switch is undone: the active adapter, `requires_grad` and the training mode.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gymposium_agents.tokens import BASE, Policy
 
 
 class Adapters:
-    """Who a model can answer as. `policy` names the weights it comes with: its active adapter, or itself where it has
-    none."""
+    """The policies that a model can answer as. `policy` names the weights that the model comes with: those of its
+    active adapter, or its own if it has no adapter."""
 
     def __init__(self, model: Any, policy: Policy | None) -> None:
         self.model = model
-        """A transformers model, or a PEFT model as soon as there is an adapter."""
+        """The transformers model, or a PEFT model while there is an adapter."""
         if not self._peft:
             self.own = policy or BASE
             self._names: dict[Policy, str | None] = {self.own: None}
@@ -39,11 +39,11 @@ class Adapters:
 
     @property
     def held(self) -> tuple[Policy, ...]:
-        """The adapters, oldest first."""
+        """The policies of the adapters, oldest first."""
         return tuple(policy for policy, name in self._names.items() if name is not None)
 
     def check(self, policy: Policy) -> None:
-        """Raises `GymposiumError` where nobody can answer as `policy`."""
+        """Raises `GymposiumError` if the model cannot answer as `policy`."""
         if policy not in self._names:
             raise GymposiumError(
                 f"The engine holds no policy {str(policy)!r}. It holds {', '.join(map(str, self._names))}; publish an "
@@ -51,34 +51,34 @@ class Adapters:
             )
 
     def rename(self, policy: Policy) -> None:
-        """The model's own weights have become those of `policy`."""
+        """Give the weights that the model came with the name `policy`, because they have changed."""
         if policy != self.own and policy in self._names:
             raise GymposiumError(f"{str(policy)!r} is an adapter that was published; its weights cannot have changed.")
         self._names = {policy if known == self.own else known: name for known, name in self._names.items()}
         self.own = policy
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Load the adapter in `directory` as `policy`. Raises `GymposiumError` where it does not fit."""
+        """Load the adapter in `directory` as `policy`. Raises `GymposiumError` if it does not fit."""
         if policy in self._names:
             raise GymposiumError(f"The engine holds {str(policy)!r} already; publish new weights under a new version.")
-        from peft import PeftModel  # three seconds, which only those pay who have adapters
+        from peft import PeftModel  # takes three seconds, so it is imported only if there are adapters
 
         from gymposium_agents.lora.attach import without_pefts_warning
 
         config = _readable(directory)
-        name = str(policy).replace("%", "%25").replace(".", "%2E")  # it becomes the name of a module
+        name = str(policy).replace("%", "%25").replace(".", "%2E")  # names of modules have no dots
         first = not self._peft
         peft: Any = None if first else self.model
-        # what PEFT draws for weights that it overwrites at once is not taken from anybody's stream
-        with _as_it_was(self.model), without_pefts_warning(), fork_rng():
+        # PEFT draws random weights and overwrites them at once; this must not advance torch's random state
+        with _restored(self.model), without_pefts_warning(), fork_rng():
             try:
                 if first:
                     peft = PeftModel(self.model, config, name)
-                found = peft.load_adapter(str(directory), name, torch_device=str(self.model.device))
-                strange = [*found.missing_keys, *found.unexpected_keys]
-                if strange:
-                    raise ValueError(f"weights that only one of them has: {', '.join(strange[:3])}")
-            except (RuntimeError, ValueError) as error:  # what torch and PEFT raise
+                keys = peft.load_adapter(str(directory), name, torch_device=str(self.model.device))
+                unmatched = [*keys.missing_keys, *keys.unexpected_keys]
+                if unmatched:
+                    raise ValueError(f"weights that only one of them has: {', '.join(unmatched[:3])}")
+            except (RuntimeError, ValueError) as error:  # the errors of torch and PEFT
                 if peft is not None and first:
                     peft.unload()
                 elif peft is not None and name in peft.peft_config:
@@ -89,18 +89,18 @@ class Adapters:
                     f"together. Name the model that it was trained on. ({_begins(error)})"
                 ) from error
             if first:
-                peft.base_model.disable_adapter_layers()  # at rest the model stays what it was
+                peft.base_model.disable_adapter_layers()  # between calls the model answers as before
         self.model, self._names[policy] = peft, name
 
     def digest(self, policy: Policy) -> str | None:
-        """The digest of a policy's tensors as they are in memory; None where it has no adapter."""
+        """The digest of a policy's tensors as they are in memory; None if it has no adapter."""
         self.check(policy)
         if (name := self._names[policy]) is None:
             return None
         return lora_digest(self.model, adapter=name)
 
     def unload(self, policy: Policy) -> None:
-        """Let go of a published adapter."""
+        """Unload a published adapter. Raises `GymposiumError` for the weights that the model came with."""
         self.check(policy)
         name = self._names[policy]
         if policy == self.own or name is None:
@@ -109,22 +109,22 @@ class Adapters:
         if not self.held:
             self.model = self.model.unload()
             return
-        if self.model.active_adapter == name:  # it came first, and nothing is active at rest
+        if self.model.active_adapter == name:  # PEFT needs an active adapter, even while its layers are disabled
             self.model.set_adapter(self._names[self.held[0]], inference_mode=True)
         self.model.delete_adapter(name)
 
     @contextmanager
     def answering(self, policy: Policy) -> Iterator[None]:
-        """The model answers as `policy`, without dropout; behind it the model is as it was."""
+        """Let the model answer as `policy`, without dropout, for as long as the block lasts, and restore it then."""
         name, model = self._names[policy], self.model
         in_training = [module for module in model.modules() if module.training]
         for module in in_training:
             module.training = False
         try:
-            if not self._peft or name == _at_rest(model):
+            if not self._peft or name == _answering_adapter(model):
                 yield
                 return
-            with _as_it_was(model):
+            with _restored(model):
                 if name is None:
                     model.base_model.disable_adapter_layers()
                 else:
@@ -141,7 +141,7 @@ class Adapters:
 
 
 def lora_digest(model: Any, *, adapter: str | None = None) -> str:
-    """The digest of a LoRA's tensors, as an engine that loaded it reports it (`TellsDigests`)."""
+    """The digest of a LoRA's tensors, as an engine that loaded them reports it (`TellsDigests`)."""
     from peft import get_peft_model_state_dict
 
     from gymposium_agents.lora.saving import active_adapter
@@ -151,8 +151,8 @@ def lora_digest(model: Any, *, adapter: str | None = None) -> str:
 
 
 def _readable(directory: Path) -> Any:
-    """The configuration of the adapter in `directory`. Raises `GymposiumError` where there is none, or where it asks
-    for more than the addition of low-rank matrices to a model that stays as it is."""
+    """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if there is none, or if the adapter
+    does more than add low-rank matrices to an unchanged model."""
     from peft import PeftConfig
 
     if reasons := changes_more(read_adapter(directory).config):
@@ -166,37 +166,34 @@ def _readable(directory: Path) -> Any:
 
 
 def _begins(error: Exception) -> str:
-    """What is wrong, with the first instance: torch tells all tensors that do not fit, a line for each."""
+    """The beginning of an error text: torch lists all tensors that do not fit, one on each line."""
     lines = [line.strip() for line in str(error).splitlines()]
     return " ".join(lines[:2]) + (f" And {len(lines) - 2} more." if len(lines) > 2 else "")
 
 
-def _at_rest(model: Any) -> str | None:
-    """The adapter that answers while nobody switches."""
-    return None if _layers(model)[0].disable_adapters else str(model.active_adapter)
-
-
-def _layers(model: Any) -> list[Any]:
-    """The modules that adapters were put into."""
+def _answering_adapter(model: Any) -> str | None:
+    """The adapter that a PEFT model answers with now; None if its adapter layers are disabled."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
-    return [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
+    layer = next(module for module in model.modules() if isinstance(module, BaseTunerLayer))
+    return None if layer.disable_adapters else str(model.active_adapter)
 
 
 @contextmanager
-def _as_it_was(model: Any) -> Iterator[None]:
-    """Undoes what PEFT does to a model in passing: which adapter is active, what requires gradients, training mode."""
+def _restored(model: Any) -> Iterator[None]:
+    """Undo PEFT's side effects on a model after the block: the active adapter, `requires_grad` and the training
+    mode."""
     gradients = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
     training = [(module, module.training) for module in model.modules()]
     peft = hasattr(model, "peft_config")
-    active, resting = (model.active_adapter, _at_rest(model)) if peft else (None, None)
+    active, answering = (model.active_adapter, _answering_adapter(model)) if peft else (None, None)
     try:
         yield
     finally:
         if peft:
             model.base_model.enable_adapter_layers()
             model.set_adapter(active)
-            if resting is None:
+            if answering is None:
                 model.base_model.disable_adapter_layers()
         for parameter, wanted in gradients:
             parameter.requires_grad_(wanted)

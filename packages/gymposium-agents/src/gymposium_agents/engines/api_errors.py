@@ -1,4 +1,4 @@
-"""What went wrong at a chat service, in words that say what to do."""
+"""Errors of chat services, with messages that say what to do."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from openai import OpenAIError
 
 _LONGEST = 300
-"""Characters of what the service says that are repeated."""
+"""Maximum number of characters that messages quote from the service."""
 
 
 class ApiError(GymposiumError):
-    """A chat service did not answer. The message says what to do; the library's own exception is not chained to it."""
+    """Error for a chat service that did not answer. The message says what to do; the library's exception is not chained
+    to it."""
 
 
 class PromptTooLong(ApiError):
-    """The messages and the reply to come do not fit into the model's context."""
+    """Error for messages that leave no room for the reply in the model's context."""
 
 
 def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
-    """What to raise for what the library raised after its retries."""
+    """Return the error to raise for the exception that the library raised after its retries."""
     import openai
 
     where, tries = settings.base_url, settings.retries + 1
@@ -45,7 +46,13 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         return ApiError(f"{where} could not be asked: {_short(str(error))}")
     said, status = _said(error.body, error.message), error.status_code
     if status in (401, 403):
-        return ApiError(f"{where} refuses the request ({status}): {_about_the_key(settings)} It says: {said}")
+        key = "it wants a key; name the environment variable that holds one with key=NAME."
+        if settings.variable is not None:
+            key = (
+                f"the environment variable {settings.variable} must hold a key of that service that may use "
+                f"{settings.model}."
+            )
+        return ApiError(f"{where} refuses the request ({status}): {key} It says: {said}")
     if 300 <= status < 400:
         return ApiError(
             f"{where} sends requests on to another address ({status}), and keys are not sent there: give base_url= the "
@@ -70,19 +77,11 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
 
 
 def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:
-    """What to raise for an answer that is no chat completion; `what` says why, where that can be said."""
+    """Return the error to raise for an answer that is not a chat completion; `what` is the reason, if it is known."""
     why = f" ({what})" if what else ""
     return ApiError(
         f"{settings.base_url} answered, but not with a chat completion{why}: is base_url= the address of an "
         f"OpenAI-compatible API? It says: {_short(text)}"
-    )
-
-
-def _about_the_key(settings: ApiSettings) -> str:
-    if settings.variable is None:
-        return "it wants a key; name the environment variable that holds one with key=NAME."
-    return (
-        f"the environment variable {settings.variable} must hold a key of that service that may use {settings.model}."
     )
 
 
@@ -97,6 +96,6 @@ def _short(text: str) -> str:
 
 
 def _too_long(code: str | None, kind: str | None, said: str) -> bool:
-    """OpenAI's code, llama.cpp's type, vLLM's and others' words."""
-    names = {code, kind} & {"context_length_exceeded", "exceed_context_size_error"}
-    return bool(names) or "maximum context length" in said.lower()
+    """True for OpenAI's error code, llama.cpp's error type, and the message of vLLM and others."""
+    known = {"context_length_exceeded", "exceed_context_size_error"}
+    return not known.isdisjoint((code, kind)) or "maximum context length" in said.lower()

@@ -1,4 +1,4 @@
-"""Where a chat service is, what holds its key, and how much may be asked of it."""
+"""Settings of a chat service: its address, the variable that holds its key, its prices and limits."""
 
 from __future__ import annotations
 
@@ -18,56 +18,58 @@ _PRICES = re.compile(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens cost, in whatever currency."""
+    """Prices of a million tokens, in any currency."""
 
     prompt: float
     completion: float
 
     @classmethod
     def parse(cls, text: str) -> Prices:
-        """Read `IN/OUT`: `0.15/0.60`."""
-        found = _PRICES.fullmatch(text)
-        if found is None:
+        """Parse prices written as `IN/OUT`, such as `0.15/0.60`. Raises `BadOption` for any other text."""
+        prices = _PRICES.fullmatch(text)
+        if prices is None:
             raise BadOption(f"prices={text!r}: write the prices of a million tokens in and out as IN/OUT: 0.15/0.60.")
-        return cls(float(found[1]), float(found[2]))
+        return cls(float(prices[1]), float(prices[2]))
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """The price of these numbers of tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
-    """How one model of a chat service is reached. Holds the name of the environment variable with the key, never
-    the key.
+    """How to reach one model of a chat service. The settings hold the name of the environment variable with the key,
+    never the key itself.
 
-    Raises `BadOption` with what to write for what cannot be right."""
+    Raises `BadOption` with what to write for an invalid setting."""
 
     model: str
     base_url: str = OPENAI_URL
-    """As the service's own documentation gives it, up to `/v1` or what stands in its place. An address without a path
-    gets `/v1`."""
+    """The service's address up to `/v1`, or to the path that replaces it, as its documentation gives it. `/v1` is
+    appended to an address without a path."""
     key: str | None = None
     """The environment variable that holds the key. None: `OPENAI_API_KEY`, or no key for a server on this machine."""
     prices: Prices | None = None
+    """Prices that costs are computed from; None if costs are unknown."""
     rpm: int | None = None
-    """Requests begun in a minute, at most, evenly spread; retries count."""
+    """Maximum number of requests started in a minute, retries included, evenly spread; None for no limit."""
     at_once: int = 16
-    """Requests under way at once, at most."""
+    """Maximum number of requests in flight."""
     timeout: float = 300.0
-    """Seconds for one attempt, from sending to the last byte."""
+    """Time limit of one attempt in seconds, from sending to the last byte."""
     retries: int = 6
-    """Further attempts after rate limits, server errors, timeouts and lost connections."""
+    """Number of further attempts after rate limits, server errors, timeouts and lost connections."""
     seed: bool = True
-    """Whether to send a seed with each request; some services refuse the field."""
+    """Whether a seed is sent with each request; some services refuse the field."""
     own_temperature: bool = False
-    """Leave the temperature to the service: some models refuse the field."""
+    """Whether the temperature is left to the service; some models refuse the field."""
 
     def __post_init__(self) -> None:
         if not self.model:
             raise BadOption("Name the model:  api:MODEL")
         object.__setattr__(self, "base_url", _checked_url(self.base_url))
         if self.key is not None and not _VARIABLE.fullmatch(self.key):
-            # what was given may be the key itself, so it is not repeated
+            # the value may be the key itself, so the message does not repeat it
             raise BadOption("key= takes the name of the environment variable that holds the key, never the key itself.")
         for name, value in (("rpm", self.rpm), ("at_once", self.at_once), ("timeout", self.timeout)):
             if value is not None and not value > 0:
@@ -77,7 +79,7 @@ class ApiSettings:
 
     @property
     def variable(self) -> str | None:
-        """The environment variable that the key is read from for each request; None where none is sent."""
+        """The environment variable that the key is read from for each request; None if no key is sent."""
         return self.key or (None if self.is_local else DEFAULT_KEY)
 
     @property
@@ -90,9 +92,9 @@ class ApiSettings:
             return host == "localhost"
 
     def read_key(self) -> str | None:
-        """The key, from the environment; None where none is sent. It is to be used at once and kept nowhere.
+        """Return the key from the environment; None if no key is sent. The caller must use it at once and not store it.
 
-        Raises `BadOption` where a key is wanted and the environment has none that could be one."""
+        Raises `BadOption` if a key is needed and the environment has none, or one that cannot be a key."""
         if self.variable is None:
             return None
         key = os.environ.get(self.variable, "").strip()
@@ -102,20 +104,20 @@ class ApiSettings:
                 f"{self.base_url} wants a key: put it into the environment variable {self.variable}{other}."
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
-            # a header cannot hold it, and who tries to send it says so with the key in the message
+            # a header cannot hold it, and the library's error about that would contain the key
             raise BadOption(f"The environment variable {self.variable} holds no key: it is not one word.")
         return key
 
 
 def _checked_url(text: str) -> str:
-    """The address without a slash at its end, with `/v1` where it has no path."""
+    """Return the address without a slash at its end, and with `/v1` if it has no path. Raises `BadOption`."""
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise BadOption(f"base_url={text!r} is not an address ({error}).") from None
     if parts.username or parts.password or parts.query or parts.fragment:
-        # such an address may hold a key, so it is not repeated
+        # such an address may hold a key, so the message does not repeat it
         raise BadOption(
             "base_url= takes an address without a user, a password, a query or a fragment: it stands in records. Keys "
             "come from the environment variable that key= names."

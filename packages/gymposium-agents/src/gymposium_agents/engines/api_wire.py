@@ -1,9 +1,9 @@
-"""The wire to a chat service: the one place that sees the key.
+"""HTTP transport to a chat service, the only code that handles the key.
 
-The key is read from the environment for each attempt, goes into that attempt's header, and is gone. The library above
-never has it, so it stands in none of its attributes, logs and exceptions; and where a server repeats it in an answer,
-it is taken out before anybody reads that. What goes up is a body of bounded size, said to be UTF-8, and the few headers
-that the library needs.
+The key is read from the environment for each attempt and put into the header of that attempt. The openai library never
+has it, so its attributes, logs and exceptions do not contain it. If a server repeats the key in an answer, it is
+removed before the answer is passed on. The library gets a body of bounded size, declared as UTF-8, and the few headers
+that it needs.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from gymposium_agents.engines.bodies import read_body
 from gymposium_agents.engines.secrets import without_secret
 
 _RETRY = "x-stainless-retry-count"
-"""The library's header with the number of attempts before this one."""
+"""The library's request header that holds the number of earlier attempts."""
 _NEEDED = ("retry-after", "retry-after-ms", "x-should-retry")
-"""The headers of an answer that the library obeys."""
+"""Response headers that the library obeys."""
 
 
 class Pace:
-    """Begins spread evenly: `per_minute` of them in each minute."""
+    """An even spacing of requests, `per_minute` in each minute."""
 
     def __init__(self, per_minute: int) -> None:
         self._gap = 60.0 / per_minute
         self._next = 0.0
 
     def wait(self, now: float) -> float:
-        """Takes the next place and says how many seconds from `now` it is."""
+        """Reserve the next start and return its distance from `now`, in seconds."""
         start = max(now, self._next)
         self._next = start + self._gap
         return start - now
 
 
 class Wire(httpx.AsyncBaseTransport):
-    """One attempt at a time goes through here: it waits for its place, gets the key, and has its time."""
+    """A transport that delays each attempt to keep the pace, adds the key and limits the attempt's time."""
 
     def __init__(self, settings: ApiSettings, counts: Counter[str]) -> None:
         self._settings = settings
@@ -58,10 +58,10 @@ class Wire(httpx.AsyncBaseTransport):
         if self._pace is not None:
             await asyncio.sleep(self._pace.wait(time.monotonic()))
         key = self._settings.read_key()
-        sent = await _sent(request, key)
+        authorized = await _authorized(request, key)
         try:
             async with asyncio.timeout(self._settings.timeout):
-                response = await self._inner.handle_async_request(sent)
+                response = await self._inner.handle_async_request(authorized)
                 try:
                     body = await read_body(response)
                 finally:
@@ -70,7 +70,7 @@ class Wire(httpx.AsyncBaseTransport):
             raise httpx.ReadTimeout("no whole answer in time", request=request) from None
         headers = {"content-type": "application/json; charset=utf-8"}
         headers |= {name: without_secret(response.headers[name], key) for name in _NEEDED if name in response.headers}
-        # as text and back, whatever it is encoded in
+        # decoded and encoded again, without loss in any encoding
         content = without_secret(body.decode("utf-8", "surrogateescape"), key).encode("utf-8", "surrogateescape")
         return httpx.Response(response.status_code, headers=headers, content=content, request=request)
 
@@ -78,8 +78,8 @@ class Wire(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-async def _sent(request: httpx.Request, key: str | None) -> httpx.Request:
-    """The request as it goes out."""
+async def _authorized(request: httpx.Request, key: str | None) -> httpx.Request:
+    """The request as it is sent, with the key in its header."""
     headers = request.headers.copy()
     headers.pop("Authorization", None)
     headers["Accept-Encoding"] = "gzip"
@@ -91,7 +91,7 @@ async def _sent(request: httpx.Request, key: str | None) -> httpx.Request:
 
 
 def _proxy(settings: ApiSettings) -> str | None:
-    """The proxy that the environment names for this service."""
+    """The proxy that the environment names for this service; None for a direct connection."""
     parts = urlsplit(settings.base_url)
     if settings.is_local or proxy_bypass(parts.hostname or ""):
         return None

@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for engines that wait for servers."""
+"""An event loop in a background thread, for engines that wait for servers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _AT_EXIT_SECONDS = 1.0
 
 
 class BackgroundLoop:
-    """Runs coroutines for callers that have no event loop. The end of the program cancels what is under way; a
-    coroutine that does not let itself be cancelled holds it up for a second at most."""
+    """An event loop that runs coroutines for callers without one. The end of the program cancels the coroutines that
+    run; one that cannot be cancelled delays it by a second at most."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._ended = False
-        # reentrant: an engine may be collected, and end its loop, wherever this thread is
+        # reentrant: garbage collection of an engine may end its loop while this thread holds the lock
         self._ending = threading.RLock()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
         _loops.add(self)
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin it; to cancel the future is to cancel the coroutine. Raises `GymposiumError` where the loop has been
-        ended, since nothing would ever come of it."""
+        """Start a coroutine and return its future, whose cancellation cancels the coroutine. Raises `GymposiumError` if
+        the loop has ended, because the future would never be done."""
         with self._ending:
             if not self._ended:
                 return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -40,19 +40,19 @@ class BackgroundLoop:
         raise GymposiumError("The engine is closed, so it cannot be asked. Make another.")
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Its result, when it is there."""
+        """Run a coroutine to its end and return its result."""
         return self.submit(coroutine).result()
 
     def end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel what runs, do a last thing, and end; may be called in the loop's own thread, and does not wait. A
-        second time does nothing."""
+        """Cancel the coroutines that run, run the coroutine of `last`, and end the loop. This does not wait and may be
+        called in the loop's own thread. Further calls do nothing."""
         with self._ending:
             if not self._ended:
                 self.submit(self._end(last))
                 self._ended = True
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait until it has ended, or so long."""
+        """Wait until the loop has ended, for at most `seconds` if given."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
@@ -79,7 +79,7 @@ async def _nothing() -> None:
 
 @atexit.register
 def _end_all() -> None:
-    """Tasks that the interpreter finds under way when it takes itself apart are complained of, one by one."""
+    """Cancel all tasks, because the interpreter prints a warning for each one that is pending at its shutdown."""
     for loop in [*_loops]:
         loop.end(_nothing)
         loop.join(_AT_EXIT_SECONDS)

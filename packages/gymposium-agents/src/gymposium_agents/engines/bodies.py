@@ -1,4 +1,4 @@
-"""Bodies of HTTP answers from servers that are not trusted: bounded in size, compressed or not."""
+"""Reading of HTTP response bodies from untrusted servers, plain or compressed, with a bounded size."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import zlib
 import httpx
 
 MAX_BODY = 4 * 2**20
-"""Bytes in an answer of a chat service, at most, as it is sent and as it is decompressed."""
+"""Maximum size of a chat service's answer in bytes, compressed and decompressed."""
 
 _ZLIB_OR_GZIP = 47
-"""zlib's `wbits` for either format, told apart by the header."""
+"""Value of zlib's `wbits` that accepts both formats and detects them by the header."""
 
 
 class BadBody(httpx.TransportError):
-    """A body that is too large, or is not what its headers say."""
+    """Error for a body that is too large or does not match its headers."""
 
 
 async def read_body(response: httpx.Response, most: int = MAX_BODY) -> bytes:
-    """The decompressed body of a response that is being received. No more than `most` bytes are held.
+    """Return the decompressed body of a response that is being received. At most `most` bytes are held.
 
     Raises `BadBody` for a body of more than `most` bytes, or one that cannot be decompressed."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()

@@ -1,7 +1,7 @@
-"""Any OpenAI-compatible chat service as a chat engine: for evaluation and opponents.
+"""Chat engine over an OpenAI-compatible chat service, for evaluation and opponents.
 
-Retries are the openai library's, which knows what is worth another attempt and obeys `Retry-After`; nothing above or
-below it retries. One attempt has its time and its key from the wire (`api_wire.py`).
+The openai library retries failed requests: it decides which failures are worth another attempt and obeys
+`Retry-After`. No other layer retries. The transport (`api_wire.py`) adds the key to each attempt and limits its time.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.tokens import FinishReason, Message, Sampling
 
 _NO_KEY = "set on the wire"
-"""What the library gets for a key: it insists on one."""
+"""Placeholder for the key, because the library requires one."""
 _CONNECT_SECONDS = 30.0
 _MOST_TOKENS = 10**9
-"""In one answer; a larger count is none."""
+"""Largest token count that an answer may report."""
 
 
 class _NoReply(ValueError):
-    """An answer that is JSON, and no chat completion."""
+    """Error for an answer that is JSON but not a chat completion."""
 
 
 class OpenAIChatEngine:
-    """Asks one model of a chat service, any number of times at once."""
+    """A chat engine that asks one model of a chat service, with many requests at once."""
 
     def __init__(self, settings: ApiSettings) -> None:
-        """Raises `MissingExtra` without the openai library, `BadOption` where the environment has no key."""
+        """Raises `MissingExtra` without the openai library, `BadOption` if the environment has no key."""
         try:
             import openai
         except ImportError:
@@ -47,44 +47,44 @@ class OpenAIChatEngine:
 
         from gymposium_agents.engines.api_wire import Wire
 
-        settings.read_key()  # no match begins without one
+        settings.read_key()  # fail before the first match if there is none
         self.settings = settings
         self.counts: Counter[str] = Counter()
-        """Of the answers so far: `retries`, `withheld` by the service's filter, `tool calls`, `uncounted` tokens."""
+        """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, `tool calls`, and
+        replies with `uncounted` tokens."""
         self._slots = asyncio.Semaphore(settings.at_once)
-        # pool: those that wait for a connection have waited for a slot before, and are not late
-        limits = httpx.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout), pool=None)
-        # Any: what the library's types name here depends on its version; all of them take httpx's
+        # Any: the types that the library names here depend on its version; all versions take httpx's
         http: Any = {
-            "timeout": limits,
+            # no limit on the pool: a request that waits for a connection already holds a slot
+            "timeout": httpx.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout), pool=None),
             "http_client": httpx.AsyncClient(transport=Wire(settings, self.counts), follow_redirects=False),
         }
         self._client = openai.AsyncOpenAI(
             api_key=_NO_KEY, base_url=settings.base_url, max_retries=settings.retries, **http
         )
         self._loop = BackgroundLoop("chat engine")
-        # players are dropped, not closed: connections and thread go with the engine
+        # players are not closed, so connections and thread end when the engine is garbage-collected
         self._end = finalize(self, self._loop.end, self._client.close)
         self._end.atexit = False
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
-        """Begin one completion. The future raises `ApiError` with what to do, of that `PromptTooLong` where there is no
-        room left for a reply. Seeds are sent, but few services promise anything of them."""
+        """Start one completion. The future raises `ApiError` with what to do, and its subclass `PromptTooLong` if there
+        is no room for a reply. The seed is sent, but few services guarantee that it has an effect."""
         return self._loop.submit(self._complete(messages, sampling, seed))
 
     def remarks(self) -> list[str]:
-        """What was out of the ordinary."""
-        words = {
+        """Sentences about unusual events so far, such as retries."""
+        sentences = {
             "retries": "{} requests had to be sent again.",
             "withheld": "{} replies were cut off by the service's content filter.",
             "tool calls": "{} replies were tool calls, which nobody offered.",
             "uncounted": "{} replies came without token counts: sums and costs leave them out.",
         }
-        return [sentence.format(self.counts[name]) for name, sentence in words.items() if self.counts[name]]
+        return [sentence.format(self.counts[name]) for name, sentence in sentences.items() if self.counts[name]]
 
     def close(self) -> None:
-        """Give up what is under way and close the connections, which otherwise are closed when the engine is
-        forgotten. It cannot be used after this."""
+        """Cancel requests in flight and close the connections. The engine cannot be used afterwards. Without this call,
+        connections are closed when the engine is garbage-collected."""
         self._end()
         self._loop.join()
 
@@ -100,10 +100,10 @@ class OpenAIChatEngine:
                 return self._read(answer.content)
             except openai.OpenAIError as error:
                 failure = explained(error, self.settings)
-        raise failure  # out here, where the library's exception is no longer its context
+        raise failure  # outside the handler, so that the library's exception is not its context
 
     def _fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
-        # OpenAI's newer models refuse max_tokens, and most other services know only that
+        # OpenAI's newer models refuse max_tokens, and most other services know no other name
         limit = "max_completion_tokens" if self.settings.base_url == OPENAI_URL else "max_tokens"
         fields: dict[str, Any] = {limit: sampling.max_tokens}
         if not self.settings.own_temperature:
@@ -113,8 +113,8 @@ class OpenAIChatEngine:
         return fields
 
     def _read(self, body: bytes) -> ChatCompletion:
-        """The completion in a service's answer. Services differ in what they leave out; what they give must be of its
-        kind, or else nobody knows what the model said. Raises `ApiError`."""
+        """Return the completion in a service's answer. Services differ in the fields that they leave out; the fields
+        that are present must have the right types. Raises `ApiError`."""
         key = self.settings.read_key()
         try:
             answer = strict_json(body.decode("utf-8"))
@@ -130,7 +130,7 @@ class OpenAIChatEngine:
         else:
             finish = self._finish(choice.get("finish_reason"))
             return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
-        raise failure  # out here, where what the service said is in no other exception
+        raise failure  # outside the handler, so that no chained exception holds the text of the service
 
     def _cost(self, prompt: int | None, completion: int | None) -> float | None:
         if prompt is None or completion is None:
@@ -139,7 +139,7 @@ class OpenAIChatEngine:
         return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
 
     def _finish(self, reason: object) -> FinishReason:
-        if reason == "content_filter":  # the service ended the reply, not the model
+        if reason == "content_filter":  # the service cut the reply off
             self.counts["withheld"] += 1
             return "length"
         if reason in ("tool_calls", "function_call"):
@@ -148,18 +148,17 @@ class OpenAIChatEngine:
 
 
 def _content(content: object) -> str:
-    """The text of a message: none where it only thought, called a tool or refused; the text among several parts.
-    Thoughts stand in a field or in parts of their own (`reasoning_content`, `thinking`), which are left alone.
+    """Return the text of a message's content: text itself, or the text parts of a list joined. It is empty if the
+    message holds only thoughts, a tool call or a refusal. Thoughts stand in another field or in other parts
+    (`reasoning_content`, `thinking`), which are ignored.
 
-    Raises `_NoReply` for what is no text that a reply may be."""
+    Raises `_NoReply` if the content is not text that a reply may be."""
     if not isinstance(content, list):
         content = [] if content is None else [{"type": "text", "text": content}]
-    text = ""
-    for part in content:
-        more = (part.get("text") if part.get("type") == "text" else "") if isinstance(part, dict) else None
-        if not isinstance(more, str):
-            raise _NoReply("its content is no text")
-        text += more
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    if not all(isinstance(part, dict) for part in content) or not all(isinstance(text, str) for text in texts):
+        raise _NoReply("its content is no text")
+    text = "".join(texts)
     if not is_encodable(text):
         raise _NoReply("its text has a lone surrogate")
     if len(text) > MAX_REPLY:
@@ -168,12 +167,11 @@ def _content(content: object) -> str:
 
 
 def _counted(usage: object) -> tuple[int | None, int | None]:
-    """Tokens of the prompt and of the completion, as far as the service counted them. Raises `_NoReply` for what is
-    no count."""
+    """Return the numbers of tokens of the prompt and of the completion, None for a number that the service did not
+    report. Raises `_NoReply` for a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
         raise _NoReply("its usage is no object")
-    given = usage or {}
-    return _count(given, "prompt_tokens"), _count(given, "completion_tokens")
+    return _count(usage or {}, "prompt_tokens"), _count(usage or {}, "completion_tokens")
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A token engine as a chat engine: for who wants text alone from a model in this process."""
+"""Chat engine over a token engine, to get text from a model in this process."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from gymposium_agents.tokens import Message, Sampling, TokenRequest
 
 @cache
 def _worker() -> ThreadPoolExecutor:
-    """One thread for all: players may share an engine, and an engine in this process does one thing at a time."""
+    """The one thread for all engines: players may share an engine, which handles one call at a time."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="token chat")
 
 
 class TokenChatEngine:
-    """Asks a token engine in the chat's template, one completion after the other."""
+    """A chat engine that formats messages by a chat template and asks a token engine, one completion after the
+    other."""
 
     def __init__(self, engine: TokenEngine, chat: Chat) -> None:
         self._engine, self._chat = engine, chat
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
-        """Begin one completion. The future raises what the engine does, and `PromptTooLong` where there is no room
-        for a reply."""
+        """Start one completion. The future raises the errors of the engine, and `PromptTooLong` if there is no room for
+        a reply."""
         return _worker().submit(self._complete, messages, sampling, seed)
 
     def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:

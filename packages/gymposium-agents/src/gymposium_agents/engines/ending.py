@@ -1,8 +1,9 @@
-"""The end of the program, for engines that work in it.
+"""Clean end of the program for engines that compute in this process.
 
-A thread that nobody waits for (a player's in `streaming`, a watchdog's) may be in the middle of a forward pass then,
-and torch aborts the whole program where it returns to a Python that is taking itself apart. So such a thread stops for
-good between two passes, and that is waited for. (Nor may it raise: to free a tensor is to return from torch.)
+At the end of the program a daemon thread (of a player in the `streaming` schedule, or of a watchdog) may be in the
+middle of a forward pass. If torch then returns to an interpreter that is shutting down, it aborts the process. So such
+a thread stops for good between two passes, and the end of the program waits for that. The thread must not raise
+instead, because freeing its tensors would return from torch as well.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from types import TracebackType
 from weakref import WeakSet
 
 SECONDS = 10.0
-"""What is waited for one pass, at most."""
+"""Maximum number of seconds to wait for one pass."""
 
 _ended = Event()
 
 
 class Calls:
-    """The calls of one engine: one at a time, each in the thread that makes it, and none once the program ends."""
+    """A lock for the calls of one engine: one call at a time, each in its caller's thread, and none after the end of
+    the program has begun."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -34,13 +36,13 @@ class Calls:
         self._lock.release()
 
     def go_on(self) -> None:
-        """To be called between two passes. Where the program ends it does not return."""
+        """Check between two passes whether the program is ending. If it is, this does not return."""
         if _ended.is_set():
             self._lock.release()
             Event().wait()
 
     def end(self) -> None:
-        """Let nobody in any more, and wait for who is."""
+        """Wait for the call that is running, and block all later ones."""
         self._lock.acquire(timeout=SECONDS)
 
 

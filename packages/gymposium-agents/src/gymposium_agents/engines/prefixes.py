@@ -1,9 +1,9 @@
-"""Beginnings that prompts share, prefilled once for each set of weights: the rules of a game are read once, not once
-a turn.
+"""Cache of prefixes that prompts share, prefilled once for each set of weights: the rules of a game are read once, not
+once a turn.
 
-Which beginnings are worth it is read off the prompts that are asked together. A beginning is kept in blocks of tokens,
-each computed alone behind the blocks before it, and the plan for a batch depends on its prompts only. So whether a
-block was there already changes no bit of what follows.
+The prompts of a batch decide which prefixes are cached. A prefix is stored in blocks of tokens, each computed alone
+after the blocks before it, and the plan for a batch depends on its prompts only. So results are the same to the bit
+whether or not a block was cached.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 import torch
@@ -22,12 +22,12 @@ from gymposium_agents.forward import Prefilled, Tokens, join, prefill, run, shar
 from gymposium_agents.tokens import Policy
 
 BLOCK = 32
-"""Tokens in a block."""
+"""Number of tokens in a block."""
 WORTH_A_GROUP = 256
-"""Tokens that must be saved for prompts to be run apart from the others: about what a forward pass costs beside its
-tokens."""
+"""Number of tokens that a separate forward pass must save: about the fixed cost of a pass, in tokens."""
 FEW = 4
-"""In so small a batch a prompt's own beginning is kept as well: the next turn of the same match may begin with it."""
+"""Largest number of prompts of a batch in which single prompts are cached as well, because the next turn of the same
+match may begin with one."""
 
 Block = list[tuple[Tensor, Tensor]]
 """Keys and values of a block's tokens, [1, heads, BLOCK, size], for each layer."""
@@ -35,15 +35,15 @@ Block = list[tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Prompts that are run together."""
+    """Prompts that are run in one forward pass."""
 
     prompts: list[Tokens]
     prefix: int
-    """So many tokens they all begin with, in whole blocks, and at most all but the last."""
+    """Number of tokens of the prefix that all of them share: whole blocks, and at most all tokens but the last."""
 
 
 def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
-    """Distinct prompts in groups with a common beginning; the beginnings have at most `capacity` tokens together."""
+    """Divide distinct prompts into groups with a common prefix. The prefixes have at most `capacity` tokens in all."""
     groups: list[Group] = []
     room = capacity
     for part, prefix in _split(sorted(prompts), 0, few=len(prompts) <= FEW):
@@ -55,8 +55,8 @@ def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
 
 
 def _split(prompts: list[Tokens], depth: int, *, few: bool) -> Iterator[tuple[list[Tokens], int]]:
-    """Parts of sorted `prompts`, which have `depth` tokens in common, and how many each has in common: a part
-    goes its own way where enough of its prompts share enough."""
+    """Divide sorted `prompts`, which share `depth` tokens, into parts; yields each part and the number of tokens that
+    it shares. Prompts form a part if running them apart saves `WORTH_A_GROUP` tokens."""
     depth = max(depth, _whole_blocks(prompts))
     together: list[Tokens] = []
     for _, same in groupby(prompts, key=lambda prompt: prompt[depth : depth + BLOCK]):
@@ -75,10 +75,9 @@ def _whole_blocks(prompts: list[Tokens]) -> int:
 
 
 def _of_like_length(prompts: list[Tokens]) -> Iterator[list[Tokens]]:
-    """Parts that are not padded much: they are cut where the shorter ones would be."""
-    ordered = sorted(prompts, key=len)
+    """Divide prompts by length, so that padding costs less than `WORTH_A_GROUP` tokens at each step."""
     part: list[Tokens] = []
-    for prompt in ordered:
+    for prompt in sorted(prompts, key=len):
         if part and len(part) * (len(prompt) - len(part[-1])) >= WORTH_A_GROUP:
             yield part
             part = []
@@ -87,22 +86,22 @@ def _of_like_length(prompts: list[Tokens]) -> Iterator[list[Tokens]]:
 
 
 class PrefixCache:
-    """Keys and values of the beginnings that were used last, by the weights that made them."""
+    """Keys and values of the most recently used prefixes, by the policy whose weights computed them."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        """Tokens that are kept at most."""
+        """Maximum number of tokens in the cache."""
         self._blocks: OrderedDict[tuple[Policy, Tokens], Block] = OrderedDict()
 
     def __len__(self) -> int:
-        """Tokens that are kept."""
+        """Number of tokens in the cache."""
         return BLOCK * len(self._blocks)
 
     def fill(
         self, policy: Policy, model: Any, prompts: Sequence[Tokens], pad: int, room: int
     ) -> tuple[Prefilled, dict[Tokens, int]]:
-        """Run distinct prompts with what is known of their beginnings (a `Fill`, for one policy). The model must
-        answer as `policy`."""
+        """Prefill distinct prompts with the cached prefixes (a `Fill`, for one policy). The model must answer as
+        `policy`."""
         groups = plan(prompts, self.capacity)
         parts = [
             prefill(model, group.prompts, pad, prefix=self._prefix(model, policy, group), room=room) for group in groups
@@ -111,7 +110,7 @@ class PrefixCache:
         return join(parts, room), {prompt: row for row, prompt in enumerate(order)}
 
     def drop(self, policy: Policy | None = None) -> None:
-        """Forget what these weights made, or everything."""
+        """Drop the blocks of one policy, or all blocks."""
         for key in [key for key in self._blocks if policy is None or key[0] == policy]:
             del self._blocks[key]
 
@@ -120,19 +119,14 @@ class PrefixCache:
             return None
         tokens = group.prompts[0][: group.prefix]
         keys = [(policy, tokens[:end]) for end in range(BLOCK, len(tokens) + 1, BLOCK)]
-        known: list[Block] = []
-        for key in keys:
-            block = self._blocks.get(key)
-            if block is None:
-                break
-            known.append(block)
+        known = [self._blocks[key] for key in takewhile(self._blocks.__contains__, keys)]
         cache = _cache_of(known)
         for key in keys[len(known) :]:
             ids = torch.tensor([key[1][-BLOCK:]], device=model.device)
             run(model, ids, cache)
             layers: list[Any] = cache.layers
-            self._blocks[key] = [(one.keys[:, :, -BLOCK:].clone(), one.values[:, :, -BLOCK:].clone()) for one in layers]
-        for key in reversed(keys):  # the first block last: without it the others could not be found
+            self._blocks[key] = [(kv.keys[:, :, -BLOCK:].clone(), kv.values[:, :, -BLOCK:].clone()) for kv in layers]
+        for key in reversed(keys):  # the first block is dropped last, because the others are found only behind it
             self._blocks.move_to_end(key)
         while len(self) > self.capacity:
             self._blocks.popitem(last=False)

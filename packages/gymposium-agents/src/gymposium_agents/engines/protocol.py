@@ -1,7 +1,7 @@
-"""What engines promise: tokens in and tokens out, adapters by name, or messages in and text out.
+"""Protocols of engines: token engines, which host LoRA adapters by name, and chat engines.
 
-A token engine can be trained with: it says exactly what it sampled and how likely that was. A chat engine
-cannot, by type: it hands back text.
+Only token engines can be trained with: they report the tokens that they sampled and the log-probabilities of those
+tokens. A chat engine returns text alone.
 """
 
 from __future__ import annotations
@@ -19,84 +19,74 @@ Tokens = tuple[int, ...]
 
 
 class TokenEngine(Protocol):
-    """Turns token prompts into completions."""
+    """An engine that turns prompts of tokens into completions of tokens."""
 
     @property
     def policy(self) -> Policy:
-        """Who answers requests that name nobody."""
-        ...
+        """The current policy, which answers requests that name no policy."""
 
     @property
     def context(self) -> int:
-        """So many tokens a prompt and its completion may have together. A prompt that leaves no room for one more
-        must not be sent."""
-        ...
+        """The largest number of tokens of a prompt and its completion together. A prompt that leaves no room for a
+        single token must not be sent."""
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
-        """One completion for each request, in order. A reply that meets the end of the context is `length`.
+        """Return one completion for each request, in order. A completion that reaches the end of the context has the
+        finish reason `length`.
 
-        Raises `GymposiumError` with what to do where a policy is unknown or the engine is gone."""
-        ...
+        Raises `GymposiumError` with what to do if a policy is unknown or the engine is gone."""
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
-        """Log-probabilities of given completions: for each (prompt, completion) one number a completion token, at
-        this temperature (greater than 0)."""
-        ...
+        """Return the log-probabilities of given completions: for each pair (prompt, completion) one number for each
+        token of the completion, at `temperature`, which is greater than 0."""
 
 
 @runtime_checkable
 class ConcurrentTokenEngine(TokenEngine, Protocol):
-    """A token engine that works on any number of requests at once, each answered as soon as it is ready."""
+    """A token engine that works on many requests at once and answers each as soon as it is ready."""
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
-        """Begin one completion. The future raises what `generate` would."""
-        ...
+        """Start one completion. The future raises the errors of `generate`."""
 
 
 @runtime_checkable
 class AdapterHost(Protocol):
-    """Holds LoRA adapters under versioned names, beside the base model."""
+    """An engine that holds LoRA adapters under versioned names, beside the base model."""
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Load the adapter in `directory` (PEFT's layout, files at its root) as `policy`, beside the others: it answers
-        requests that name it. Returns when it is in place.
+        """Load the adapter in `directory` (PEFT's layout, with its files at the root) as `policy`, beside the other
+        adapters. It answers requests that name it. Returns when the adapter is in place.
 
-        Raises `GymposiumError` with what to do where it does not fit: a rank that is too high, another base."""
-        ...
+        Raises `GymposiumError` with what to do if it does not fit: its rank is too high, or its base is another."""
 
     def publish(self, directory: Path, policy: Policy) -> None:
-        """As `load`, and let it answer requests that name nobody."""
-        ...
+        """Load an adapter as `load` does, and make it the current policy."""
 
     def retire(self, policy: Policy) -> None:
-        """Let go of an adapter. Raises `GymposiumError` where it is the current policy or is not there."""
-        ...
+        """Unload an adapter. Raises `GymposiumError` if it is the current policy or is not held."""
 
     @property
     def adapters(self) -> tuple[Policy, ...]:
-        """What is held now, oldest first; the base is not among them."""
-        ...
+        """The adapters that are held, oldest first, without the base model."""
 
 
 class HostingEngine(TokenEngine, AdapterHost, Protocol):
-    """A token engine that answers for the base model and for several adapters: what a factory of engines returns."""
+    """A token engine that answers for the base model and for several adapters. Factories of engines return one."""
 
     def close(self) -> None:
-        """End the connections, servers and processes that the engine holds. It must not be used afterwards.
+        """End the connections, servers and processes that the engine holds. The engine must not be used afterwards.
 
-        A training run closes its engine at its end. Players share engines and do not close them: an engine that holds
-        more than memory must also end it when it is garbage-collected (`weakref.finalize`)."""
-        ...
+        A training run closes its engine at its end. Players share engines and do not close them, so an engine that
+        holds more than memory must also release it when it is garbage-collected (`weakref.finalize`)."""
 
 
 class SharedModel(Protocol):
     """A model in this process that an engine may share with its learner."""
 
     def engine(self, policy: Policy | None = None) -> HostingEngine:
-        """An engine that samples from the model; `policy` names the weights."""
-        ...
+        """Return an engine that samples from the model; `policy` names the weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,30 +113,30 @@ class EngineStart:
 
 @runtime_checkable
 class TellsDigests(Protocol):
-    """Can tell which adapter it loaded."""
+    """An engine that can report the digests of the adapters that it loaded."""
 
     def digest(self, policy: Policy) -> str | None:
-        """The digest of the tensors that were loaded as `policy` (`gymposium_agents.engines.vllm.serving.digest`), as
-        the engine holds them. None where it cannot tell: there is no adapter, or a server does not say."""
-        ...
+        """Return the digest of the tensors that were loaded as `policy`, as the engine holds them
+        (`gymposium_agents.engines.vllm.serving.digest`). None if there is no adapter or a server does not report
+        digests."""
 
 
 @dataclass(slots=True)
 class ChatCompletion:
-    """What a chat engine answered."""
+    """The answer of a chat engine."""
 
     text: str
     finish_reason: FinishReason
     prompt_tokens: int | None
-    """As the service counted them; None where it does not say."""
+    """Number of tokens of the prompt, as the service counted them; None if it did not report it."""
     completion_tokens: int | None
+    """Number of tokens of the completion, as the service counted them; None if it did not report it."""
     cost: float | None = None
-    """In the currency of the prices that the engine was given; None without prices."""
+    """Cost in the currency of the prices that the engine was given; None without prices."""
 
 
 class ChatEngine(Protocol):
-    """Messages in, text out: for evaluation and opponents."""
+    """An engine that turns messages into text, for evaluation and opponents."""
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
-        """Begin one completion. The future raises `GymposiumError` with what to do."""
-        ...
+        """Start one completion. The future raises `GymposiumError` with what to do."""

@@ -1,4 +1,4 @@
-"""Engines by name: the specs that plugins add, and the engines that they make."""
+"""Registry of engines: the specs that plugins add, by name, and the engines that they make."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 
 
 def engine_spec(name: str) -> EngineSpec:
-    """The spec of an engine. Raises `UnknownName` with the nearest names."""
+    """Return the spec of an engine. Raises `UnknownName` with the nearest names."""
     engines = host().engines
     if name not in engines:
         raise UnknownName("engine", name, engines)
@@ -21,7 +21,8 @@ def engine_spec(name: str) -> EngineSpec:
 
 
 def engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> Any:
-    """The settings of an engine, an object of its own class. `where` names their table or player in errors.
+    """Return the settings of an engine, an object of the spec's settings class. `where` names their table or player in
+    errors.
 
     Raises `UnknownName` for a setting that the engine does not have, `BadOption` for a value that it does not accept,
     and `PluginError` if the class cannot be imported."""
@@ -29,6 +30,6 @@ def engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> 
 
 
 def make_engine(spec: EngineSpec, start: EngineStart, settings: Any) -> HostingEngine:
-    """A new engine. Raises `PluginError` if its factory cannot be imported, and what the factory raises."""
+    """Make a new engine. Raises `PluginError` if its factory cannot be imported, and the errors of the factory."""
     engine: HostingEngine = host().implementation(spec)(start, settings)
     return engine
