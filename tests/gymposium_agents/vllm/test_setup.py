@@ -49,7 +49,7 @@ def test_setup_begins_anew_until_it_got_to_its_end(tmp_path: Path, monkeypatch: 
     offer(whole)
     said.clear()
     noted = set_up(home, "cpu", say=said.append)
-    assert "half-made" in said[0]
+    assert "is incomplete" in said[0]
     assert noted == home.require()
     assert noted["version"] == "1.0"
     said.clear()

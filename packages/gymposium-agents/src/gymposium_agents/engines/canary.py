@@ -31,7 +31,8 @@ TAIL = 40
 """Number of tokens at the end of each prompt that are scored after each publish."""
 
 Scorer = Callable[[Sequence[tuple[Tokens, Tokens]]], Sequence[Sequence[float]]]
-"""Function that returns the learner's log-probabilities at temperature 1, of the tokens of each (prompt, completion)."""
+"""Function that returns the learner's log-probabilities, at temperature 1, of the tokens of each (prompt,
+completion)."""
 
 
 class EngineDisagrees(GymposiumError):

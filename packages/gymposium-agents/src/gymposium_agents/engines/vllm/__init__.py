@@ -1,1 +1,1 @@
-"""vLLM: a server in a virtual environment and a process of its own, spoken to over HTTP."""
+"""Token engine over a vLLM server, which runs in another virtual environment and process and is asked over HTTP."""

@@ -1,9 +1,9 @@
-"""One connection to a vLLM server: which model it serves, the adapters it must hold, and what is done when it goes
-away. Everything here runs in one event loop.
+"""Connection to a vLLM server: its model, the adapters that it must hold, and recovery when it goes away. All of it
+runs in one event loop.
 
-Retries are made here and nowhere else. A request that met a dead or broken server waits until there is one again (a
-server of our own is started again, any other is waited for) and is then sent word for word as before, seed
-included, so its answer is what it would have been. What the server refuses (4xx) is never sent twice.
+No other layer retries. A request that fails because the server is dead or broken waits until a server answers again (a
+server that this process started is restarted, any other is awaited). It is then sent again unchanged, with its seed, so
+the answer is the same. A request that the server refuses (4xx) is never sent again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gymposium_agents.engines.vllm.wire import Garbled, count_of, likeliest_of, 
 from gymposium_agents.tokens import Policy
 
 ATTEMPTS = 4
-"""So often a request is sent before its failure is the caller's."""
+"""Number of times that a request is sent before its failure is raised."""
 
 T = TypeVar("T")
 
@@ -40,15 +40,16 @@ log = logging.getLogger(__name__)
 
 
 class _Again(Exception):
-    """What was tried may be tried again: the connection has been seen to."""
+    """Error after which a request may be tried again, because the connection has been recovered."""
 
 
 class _Late(Exception):
-    """A reply did not arrive within its limit. The message is what to tell the user where the server is healthy."""
+    """Error for a reply that did not arrive within its limit. Its message is for the user, if the server is
+    healthy."""
 
 
 class Refused(GymposiumError):
-    """The server understood and said no; `status` is HTTP's, `said` the server's own words."""
+    """Error for a request that the server refused; `status` is the HTTP status, `said` the server's message."""
 
     def __init__(self, status: int, said: str, message: str) -> None:
         super().__init__(message)
@@ -57,45 +58,48 @@ class Refused(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An adapter that the server must hold: where it lies, and a digest of its weights."""
+    """An adapter that the server must hold."""
 
     directory: Path
+    """The directory of the adapter."""
     salt: str
-    """Goes into the key of the server's prefix cache, which must not give out what other weights computed."""
+    """A digest of the weights, part of the key of the server's prefix cache, so that a cached prefix is never used with
+    other weights."""
 
 
 TOKEN_BYTES = 1024
-"""Bytes of an answer for each token of the prompt and of the reply, at most, on top of `MAX_BODY`."""
+"""Maximum number of bytes of an answer for each token of the prompt and of the reply, in addition to `MAX_BODY`."""
 _LONGEST = 500
-"""Characters of what the server says that are repeated."""
+"""Maximum number of characters that messages quote from the server."""
 AT_ONCE = 64
-"""Requests in flight to a server that does not say how many it runs at once."""
+"""Number of requests in flight to a server that does not report how many it runs at once."""
 
 
 class Connection:
-    """The connection of one engine. `open` it first."""
+    """The connection of one engine to a server. `open` must be called first."""
 
     def __init__(
         self, url: str, model: str, probe: int, server: Server | None, at_once: int | None, wait: Patience
     ) -> None:
-        """`probe` is a token id that any model of this tokenizer has; `at_once` is how many requests may be in flight,
-        by default as many as the server runs at once."""
+        """`server` is the server if this process started it. `probe` is a token id that any model of this tokenizer
+        has. `at_once` is the maximum number of requests in flight, by default as many as the server runs at once."""
         self.url, self.model, self.server = url.rstrip("/"), model, server
         self.held: dict[Policy, Held] = {}
+        """The adapters that the server must hold, by policy."""
         self.longest = 0
         """The server's max_model_len."""
         self.base = ""
-        """The name that the server gives the model."""
+        """The name under which the server serves the model."""
         self.processed = False
-        """Whether log-probabilities are given at the sampling temperature."""
+        """Whether the server reports log-probabilities at the sampling temperature."""
         self.recoveries = 0
-        """How often the server had to be waited for."""
+        """Number of times that the server was away and came back."""
         self._probe = probe
         self._wait = wait
         self.at_once = at_once
-        """Requests in flight, at most; known when the connection is open."""
+        """Maximum number of requests in flight; None until the connection is open."""
         self._room = asyncio.Semaphore(0)
-        self._mending = asyncio.Lock()
+        self._recovering = asyncio.Lock()
         self._broken: GymposiumError | None = None
         self._warned = False
         self._key = os.environ.get(KEY_VARIABLE)
@@ -105,15 +109,16 @@ class Connection:
         self._http = httpx.AsyncClient(
             base_url=self.url,
             headers=headers,
-            # never a limit on the wait for a free connection: requests queue here, behind `_room`
+            # no limit on the wait for a free connection: requests queue here, for `_room`
             timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
-            # the server drops idle connections after 5 seconds; ours go before that
+            # the server drops idle connections after 5 seconds; the client drops them before that
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=2.0),
             trust_env=False,
         )
 
     async def open(self) -> None:
-        """Look at the server. Raises `GymposiumError` where there is none, or another than was expected."""
+        """Check the server and learn its limits. Raises `GymposiumError` if no server answers or it is not the expected
+        one."""
         try:
             await self._greet()
             if self.at_once is None:
@@ -133,10 +138,10 @@ class Connection:
         await self._http.aclose()
 
     async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any]], T]) -> T:
-        """The completions endpoint's answer to `body` in the name of `policy`, as `read` understands it.
+        """Send `body` to the completions endpoint in the name of `policy`, and return the answer as parsed by `read`.
 
-        Raises `GymposiumError` where a healthy server does not answer within the time limit."""
-        limit = self._wait.limit(body["max_tokens"])
+        Raises `GymposiumError` if a healthy server does not answer within the time limit."""
+        limit, max_tokens = self._wait.limit(body["max_tokens"]), body["max_tokens"]
 
         async def once() -> T:
             named = body | {"model": self.base}
@@ -145,13 +150,19 @@ class Connection:
             try:
                 return read(await self._send("/v1/completions", named, limit))
             except httpx.ReadTimeout as error:
-                raise _Late(self._late(limit, body["max_tokens"])) from error
+                raise _Late(
+                    f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
+                    f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise "
+                    f"token_seconds (token_seconds= in the player's name, engine.token_seconds in a run's config), or "
+                    f"have fewer requests in flight: at_once is {self.at_once} and must not be more than the server's "
+                    f"--max-num-seqs{self._see_log()}"
+                ) from error
 
         async with self._room:
             return await self._insist(once, policy)
 
     async def about(self) -> dict[str, Any]:
-        """What a server that gymposium started says of itself (`serving.py`); empty for any other."""
+        """Return the report of a server that gymposium started (`serving.py`); empty for any other server."""
         try:
             return await self._get("/v1/gymposium")
         except Refused as refused:
@@ -160,16 +171,17 @@ class Connection:
             return {}
 
     async def loaded(self, policy: Policy) -> list[str]:
-        """The digest of an adapter that each of the server's workers loaded; empty where it does not say."""
+        """Return the digests of an adapter, one from each of the server's workers; empty if the server does not report
+        them."""
         about = await self._insist(self.about, policy)
         return list(about.get("adapters", {}).get(str(policy)) or ())
 
     async def load(self, policy: Policy, held: Held) -> None:
-        """Have the server hold an adapter. Raises `Refused` with what the server says where it will not."""
+        """Let the server load an adapter. Raises `Refused` with the server's message if it refuses."""
         await self._insist(lambda: self._load(policy, held), None)
 
     async def unload(self, policy: Policy) -> None:
-        """Have the server let go of an adapter; that it is gone already is as well."""
+        """Let the server unload an adapter, which may be gone already."""
 
         async def once() -> None:
             try:
@@ -187,44 +199,42 @@ class Connection:
             stop=stop_after_attempt(ATTEMPTS), retry=retry_if_exception_type(_Again), reraise=True, sleep=asyncio.sleep
         )
         try:
-            async for attempt in tries:
-                with attempt:
-                    return await self._try(once, policy)
+            return await tries(self._try, once, policy)
         except _Again as error:
             raise GymposiumError(
                 f"The vLLM server at {self.url} failed {ATTEMPTS} times: {error}{self._see_log()}"
-            ) from (error.__cause__)
-        raise AssertionError("tenacity ends with an answer or an error")
+            ) from error.__cause__
 
     async def _try(self, once: Callable[[], Awaitable[T]], policy: Policy | None) -> T:
-        """One attempt. Where it fails for the server's sake, the connection is mended before `_Again` is raised."""
-        seen = self.recoveries
+        """Make one attempt. If it fails because of the server, the connection is recovered before `_Again` is
+        raised."""
+        before = self.recoveries
         try:
             return await once()
         except Refused as refused:
-            # a server that was started again behind our back knows nothing of its adapters
+            # a server that somebody restarted has lost its adapters
             if refused.status != httpx.codes.NOT_FOUND or policy not in self.held:
                 raise
-            await self._mend(seen)
+            await self._recover(before)
             raise _Again(refused.said) from refused
         except _Late as late:
-            if self.recoveries == seen and await self._healthy(self._wait.connect):
+            if self.recoveries == before and await self._healthy(self._wait.connect):
                 raise GymposiumError(str(late)) from late
-            await self._mend(seen)
+            await self._recover(before)
             raise _Again("no answer in time") from late
         except (httpx.TransportError, Garbled, _Again) as error:
-            await self._mend(seen)
-            # what was garbled may hold the key
+            await self._recover(before)
+            # a garbled answer may hold the key, so it is not chained
             cause = None if isinstance(error, Garbled) else error
             raise _Again(self._shown(f"{type(error).__name__} {error}")) from cause
 
-    async def _mend(self, seen: int) -> None:
-        """Come back when there is a server that answers and holds what it must. Of many requests that failed
-        together, one does the work; `seen` is what `recoveries` was when the request was sent."""
-        async with self._mending:
+    async def _recover(self, before: int) -> None:
+        """Wait until a server answers and holds its adapters. If many requests fail together, one of them does the
+        work; `before` is the value of `recoveries` when the request was sent."""
+        async with self._recovering:
             if self._broken is not None:
                 raise GymposiumError(str(self._broken)) from self._broken
-            if self.recoveries != seen:
+            if self.recoveries != before:
                 return
             try:
                 await self._await_server()
@@ -235,7 +245,7 @@ class Connection:
 
     async def _await_server(self) -> None:
         deadline = time.monotonic() + self._wait.absence
-        said = False
+        warned = False
         while True:
             try:
                 if await self._healthy():
@@ -253,8 +263,8 @@ class Connection:
                     f"The vLLM server at {self.url} is gone and did not come back within {self._wait.absence:.0f} "
                     f"seconds. Start it again (gymposium engine start looks after one), then go on."
                 )
-            elif not said and self.server is None:
-                said = True
+            elif not warned and self.server is None:
+                warned = True
                 log.warning("The vLLM server at %s does not answer; waiting for it to come back.", self.url)
             await asyncio.sleep(0.2)
 
@@ -266,10 +276,10 @@ class Connection:
             log.debug("The server at %s does not answer: %s", self.url, error)
             return False
 
-    # -- the server's own endpoints, once each
+    # -- the server's endpoints, without retries
 
     async def _greet(self) -> None:
-        """Learn what the server is, and have it hold all adapters that it must."""
+        """Check the server's version and model, and let it load the adapters that it must hold."""
         version = await self._get("/version")
         models = await self._get("/v1/models")
         if "version" not in version or not isinstance(models.get("data"), list):
@@ -280,14 +290,14 @@ class Connection:
             self._warned = True
             log.warning("%s", remark)
         served = [card for card in models["data"] if card.get("parent") is None]
-        ours = [card for card in served if _same_model(self.model, card)]
-        if not ours:
-            there = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
+        expected = [card for card in served if _same_model(self.model, card)]
+        if not expected:
+            others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
-                f"The vLLM server at {self.url} serves another model: {self._shown(there)}; expected {self.model}. "
+                f"The vLLM server at {self.url} serves another model: {self._shown(others)}; expected {self.model}. "
                 f"Start one with:  gymposium engine start --model {self.model}  (or name the model that it serves)."
             )
-        self.base, self.longest = str(ours[0]["id"]), count_of(ours[0].get("max_model_len"))
+        self.base, self.longest = str(expected[0]["id"]), count_of(expected[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
         for policy, held in self.held.items():
             if str(policy) not in names:
@@ -306,7 +316,7 @@ class Connection:
         except Refused as refused:
             if "already been loaded" not in refused.said:
                 raise
-            # perhaps by an earlier run, from the same place: what lies there now is what counts
+            # perhaps an earlier run loaded it from the same directory, whose files may have changed: load them again
             models = await self._get("/v1/models")
             roots = {str(card["id"]): card.get("root") for card in models["data"]}
             if roots.get(str(policy)) != str(held.directory):
@@ -319,14 +329,15 @@ class Connection:
             return self._read(answer, await read_body(answer))
 
     async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
-        """`limit` is a time limit other than that of a request without tokens."""
+        """POST `body` and return the parsed answer; `limit` replaces the time limit of a request without tokens."""
         seconds = httpx.Timeout(limit or self._wait.request, connect=self._wait.connect, pool=None)
         tokens = len(body.get("prompt", ())) + body.get("max_tokens", 0)
         async with self._http.stream("POST", path, json=body, timeout=seconds) as answer:
             return self._read(answer, await read_body(answer, MAX_BODY + TOKEN_BYTES * tokens))
 
     def _read(self, answer: httpx.Response, body: bytes) -> dict[str, Any]:
-        """What the server answered; a bare text as `{}`. Raises `Refused` for a no, `_Again` for a failure."""
+        """Parse the server's answer; an answer that is not a JSON object gives `{}`. Raises `Refused` if the server
+        refuses the request, `_Again` if it fails."""
         text = body.decode("utf-8", "replace")
         try:
             parsed = strict_json(text)
@@ -341,20 +352,12 @@ class Connection:
                 said,
                 f"The vLLM server at {self.url} wants its key: set {KEY_VARIABLE} to what it was started with.",
             )
-        if answer.is_server_error and "add_lora" not in said:  # an adapter that does not fit is a 500, too
+        if answer.is_server_error and "add_lora" not in said:  # for an adapter that does not fit the status is 500 too
             raise _Again(f"HTTP {answer.status_code}: {said}")
         raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
 
-    def _late(self, limit: float, max_tokens: int) -> str:
-        return (
-            f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} tokens "
-            f"within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise token_seconds "
-            f"(token_seconds= in the player's name, engine.token_seconds in a run's config), or have fewer requests in "
-            f"flight: at_once is {self.at_once} and must not be more than the server's --max-num-seqs{self._see_log()}"
-        )
-
     def _shown(self, text: str) -> str:
-        """What the server says as errors and logs repeat it: short, and without the key."""
+        """The server's text as errors and logs quote it: short, and without the key."""
         text = visible(" ".join(without_secret(text, self._key).split()))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -363,7 +366,7 @@ class Connection:
 
 
 def _same_model(expected: str, card: dict[str, Any]) -> bool:
-    """Whether the server's card is that of the model that is expected: by name, or as the same directory."""
+    """True if a model card of the server describes the expected model: by name, or as the same directory."""
     if expected in (card["id"], card.get("root")):
         return True
     root = card.get("root")

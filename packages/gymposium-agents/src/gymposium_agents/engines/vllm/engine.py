@@ -1,4 +1,4 @@
-"""The vLLM server as a token engine: the same tokens in and out as the engine in process, and adapters by name."""
+"""Token engine over a vLLM server: the same tokens in and out as the engine in process, and adapters by name."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ DEFAULT_PATIENCE = Patience()
 
 
 class VllmEngine:
-    """Asks a vLLM server. With `server` it is one of our own, which is started again when it dies; any other is
-    waited for. Adapters must lie where the server can read them under the same path."""
+    """A token engine that asks a vLLM server. `server` is the server if this process started it: then it is restarted
+    when it dies. Any other server is awaited. The server must see the directories of adapters under the same paths."""
 
     def __init__(
         self,
@@ -40,17 +40,18 @@ class VllmEngine:
         at_once: int | None = None,
         patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
-        """`stops` are the tokens that end a reply. At most `at_once` requests are in flight, the others wait here; by
-        default as many as the server runs at once where gymposium started it, and 64 where somebody else did.
+        """`stops` are the tokens that end a reply. At most `at_once` requests are in flight, and the others wait here;
+        by default as many as the server runs at once if gymposium started it, otherwise 64.
 
-        Raises `GymposiumError` with what to do where no server answers or it serves another model."""
+        Raises `GymposiumError` with what to do if no server answers or it serves another model."""
         self.stops = stops
+        self.owned = ExitStack()
+        """Resources that are closed with the engine, such as a server."""
         self._policy = BASE
         self._changing = threading.Lock()
-        self._owned = ExitStack()
         self._loop = BackgroundLoop("vllm-engine")
         self._connection = Connection(url, model, min(stops), server, at_once, patience)
-        # an engine that nobody holds any more ends its connection and its thread
+        # the connection and the thread end when the engine is garbage-collected
         self._end = weakref.finalize(self, self._loop.end, self._connection.close)
         self._end.atexit = False
         try:
@@ -65,12 +66,13 @@ class VllmEngine:
 
     @property
     def context(self) -> int:
-        """One less than the server's limit: it scores only what leaves room for one token more."""
+        """The largest number of tokens of a prompt and its completion together: one less than the server's limit,
+        because scoring needs room for one more token."""
         return self._connection.longest - 1
 
     @property
     def recoveries(self) -> int:
-        """How often the server was away and came back."""
+        """Number of times that the server was away and came back."""
         return self._connection.recoveries
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
@@ -83,15 +85,19 @@ class VllmEngine:
         return self._loop.submit(asking)
 
     def _completion(self, request: TokenRequest, sampling: Sampling) -> Coroutine[Any, Any, Completion]:
-        """Settles here and now who is asked, and for what: the caller may publish before the answer is in."""
-        policy = self._named(request.policy)
+        """Build the request now, with its policy, because the caller may publish before the answer arrives."""
+        policy = self._held_policy(request.policy)
         room = self.context - len(request.prompt)
         if not request.prompt or room < 1:
             raise GymposiumError(
                 f"A prompt of {len(request.prompt)} tokens leaves no room for a reply in a context of {self.context}."
             )
-        if sampling.temperature not in (0.0, 1.0):
-            self._needs_processed(sampling.temperature)
+        if sampling.temperature not in (0.0, 1.0) and not self._connection.processed:
+            raise GymposiumError(
+                f"The vLLM server at {self._connection.url} gives log-probabilities at temperature 1 whatever the "
+                f"temperature, so what is sampled at {sampling.temperature:g} could not be learned from. Start it with "
+                f"--logprobs-mode processed_logprobs, as gymposium engine start does, or play at temperature 0 or 1."
+            )
         body = completion_body(request, sampling, max_tokens=min(sampling.max_tokens, room), stops=self.stops)
         return self._connection.ask(body, policy, lambda answer: completion_of(answer, policy, self.stops))
 
@@ -101,14 +107,15 @@ class VllmEngine:
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
-        """Only at temperature 1: the server gives no other log-probabilities of tokens that it did not sample."""
+        """Return the log-probabilities of given completions, at temperature 1 only: the server has no other
+        log-probabilities of tokens that it did not sample."""
         if temperature != 1.0:
             raise GymposiumError(
                 f"A vLLM server scores given tokens at temperature 1 only, not {temperature:g}. Score at 1, "
                 f"or with the engine in process (leave engine= out of the player's name)."
             )
-        named = self._named(policy)
-        return results([self._loop.submit(self._score(prompt, completion, named)) for prompt, completion in pairs])
+        asked = self._held_policy(policy)
+        return results([self._loop.submit(self._score(prompt, completion, asked)) for prompt, completion in pairs])
 
     async def _score(self, prompt: Tokens, completion: Tokens, policy: Policy) -> tuple[float, ...]:
         if not prompt or len(prompt) + len(completion) > self.context:
@@ -128,61 +135,58 @@ class VllmEngine:
         return tuple(self._connection.held)
 
     def digest(self, policy: Policy) -> str | None:
-        """The digest of the tensors that the server's workers loaded as `policy`; those of all, where they differ. None
-        of a server that does not say: one that gymposium did not start."""
-        workers = self._loop.run(self._connection.loaded(self._named(policy)))
+        """The digest of the tensors that the server's workers loaded as `policy`; all digests if workers differ. None
+        if the server does not report digests, because gymposium did not start it."""
+        workers = self._loop.run(self._connection.loaded(self._held_policy(policy)))
         return ", ".join(sorted(set(workers))) if workers and all(workers) else None
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Have the server load an adapter, beside the others. One that is held already stays as it is."""
+        """Let the server load an adapter, beside the others. An adapter that is held already stays unchanged."""
         with self._changing:
             self._load(directory.absolute(), policy)
 
     def publish(self, directory: Path, policy: Policy) -> None:
-        """Have the server load an adapter, and make it current. One that is held already is only made current."""
+        """Load an adapter as `load` does, and make it the current policy."""
         with self._changing:
             self._load(directory.absolute(), policy)
             self._policy = policy
 
     def _load(self, directory: Path, policy: Policy) -> None:
-        there = self._connection.held.get(policy)
-        if there is not None:
-            if there.directory != directory:
+        if policy in self._connection.held:
+            before = self._connection.held[policy].directory
+            if before != directory:
                 raise GymposiumError(
-                    f"{policy} is held already, from {there.directory}: publish {directory} under another version."
+                    f"{policy} is held already, from {before}: publish {directory} under another version."
                 )
             return
         if policy == BASE:
             raise GymposiumError("An adapter cannot be published as the base model; give it a name.")
         adapter = read_adapter(directory)
         check_fits(adapter, directory, self._connection.model)
-        held = _held(directory)
+        with (directory / WEIGHTS).open("rb") as file:
+            held = Held(directory, hashlib.file_digest(file, "sha256").hexdigest()[:32])
         try:
             self._loop.run(self._connection.load(policy, held))
         except Refused as refused:
             rank = max(rank for _, rank, _ in adapter.layers.values())
-            raise _unfit(self._connection, directory, policy, rank, refused) from refused
+            raise _refusal(self._connection, directory, policy, rank, refused) from refused
         self._connection.held[policy] = held
 
     def retire(self, policy: Policy) -> None:
         with self._changing:
             if policy == self._policy:
                 raise GymposiumError(f"{policy} answers now: publish another before it is retired.")
-            self._named(policy)
+            self._held_policy(policy)
             del self._connection.held[policy]
             self._loop.run(self._connection.unload(policy))
 
     # -- housekeeping
 
-    def owns(self, resources: ExitStack) -> None:
-        """Close `resources`, such as a server, with the engine."""
-        self._owned.push(resources)
-
     def close(self) -> None:
-        """End the connection and cancel requests in flight. A server that the engine does not own stays as it is."""
+        """End the connection, cancel requests in flight and close what the engine owns. Other servers go on running."""
         self._end()
         self._loop.join()
-        self._owned.close()
+        self.owned.close()
 
     def __enter__(self) -> Self:
         return self
@@ -192,32 +196,18 @@ class VllmEngine:
     ) -> None:
         self.close()
 
-    def _named(self, policy: Policy | None) -> Policy:
-        """Who is to answer. Raises `GymposiumError` where nobody of that name is there."""
+    def _held_policy(self, policy: Policy | None) -> Policy:
+        """The policy that is to answer: the current one for None. Raises `GymposiumError` if it is not held."""
         if policy is None:
             return self._policy
         if policy != BASE and policy not in self._connection.held:
-            there = ", ".join(map(str, (BASE, *self._connection.held)))
-            raise GymposiumError(f"The engine holds no policy {policy}: publish it first. It holds: {there}.")
+            held = ", ".join(map(str, (BASE, *self._connection.held)))
+            raise GymposiumError(f"The engine holds no policy {policy}: publish it first. It holds: {held}.")
         return policy
 
-    def _needs_processed(self, temperature: float) -> None:
-        if not self._connection.processed:
-            raise GymposiumError(
-                f"The vLLM server at {self._connection.url} gives log-probabilities at temperature 1 whatever the "
-                f"temperature, so what is sampled at {temperature:g} could not be learned from. Start it with "
-                f"--logprobs-mode processed_logprobs, as gymposium engine start does, or play at temperature 0 or 1."
-            )
 
-
-def _held(directory: Path) -> Held:
-    """What the server is told of the adapter in a directory."""
-    with (directory / WEIGHTS).open("rb") as file:
-        return Held(directory, hashlib.file_digest(file, "sha256").hexdigest()[:32])
-
-
-def _unfit(connection: Connection, directory: Path, policy: Policy, rank: int, refused: Refused) -> GymposiumError:
-    """Why the server did not take an adapter, and what to do."""
+def _refusal(connection: Connection, directory: Path, policy: Policy, rank: int, refused: Refused) -> GymposiumError:
+    """Return the error to raise for an adapter that the server refused: the reason, and what to do."""
     again = f"gymposium engine start --model {connection.model} --lora-rank {rank}"
     if (refused.status == 404 and refused.said == "Not Found") or "LoRA is not enabled" in refused.said:
         return GymposiumError(
@@ -227,7 +217,7 @@ def _unfit(connection: Connection, directory: Path, policy: Policy, rank: int, r
     if "max_lora_rank" in refused.said:
         return GymposiumError(
             f"The adapter in {directory} has rank {rank}, which is more than the vLLM server at {connection.url} makes "
-            f"room for. Start one with:  {again}  (its own words: {refused.said})"
+            f"room for. Start one with:  {again}  (its message: {refused.said})"
         )
     if "already been loaded" in refused.said:
         return GymposiumError(
@@ -236,5 +226,5 @@ def _unfit(connection: Connection, directory: Path, policy: Policy, rank: int, r
         )
     return GymposiumError(
         f"The vLLM server at {connection.url} does not take the adapter in {directory} (is it made for "
-        f"{connection.model}?). Its own words: {refused.said}"
+        f"{connection.model}?). Its message: {refused.said}"
     )

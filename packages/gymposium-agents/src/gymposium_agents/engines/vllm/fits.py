@@ -1,9 +1,10 @@
-"""Whether vLLM can serve an adapter on the model that a server serves. vLLM copies what fits of smaller matrices into
-larger ones, leaves out what it does not know, and says nothing, so this is settled before it is asked."""
+"""Checks that vLLM can serve a model, and an adapter on it. vLLM copies the matrices of an unfit adapter as far as they
+fit and leaves out unknown ones without an error, so these checks come before a request."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.files import Adapter, unservable
@@ -13,24 +14,21 @@ READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
 WRITES_HIDDEN = ("o_proj", "down_proj")
 
 CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
-"""The widths of attention heads that vLLM 0.32 has code for on CPUs (`v1/attention/backends/cpu_attn.py`)."""
+"""Widths of attention heads that vLLM 0.32 supports on CPUs (`v1/attention/backends/cpu_attn.py`)."""
 
 
 def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
-    """Looks for what vLLM leaves out, and compares the widths of the adapter's layers, and their number, with the
-    model's `config.json`. Where that cannot be had (a server's own name for a model), only the canary can tell.
+    """Check that vLLM supports all parts of an adapter, and that the widths and the number of its layers match the
+    model's `config.json`. If that cannot be read, because `model` is a server's own name, only the canary notices an
+    adapter of another model.
 
     Raises `GymposiumError` for an adapter that vLLM cannot serve, and for one of another model."""
-    from transformers import AutoConfig
-
     if reasons := unservable(adapter.config, adapter.shapes):
         raise GymposiumError(
             f"vLLM cannot serve the adapter in {directory}: {'; '.join(reasons)}. Play it in this process (leave "
             f"engine= out of the player's name), or merge it into a model and serve that (gymposium lora merge)."
         )
-    try:
-        config = AutoConfig.from_pretrained(model, **reading(model, NO_TRUST)).get_text_config()
-    except (OSError, ValueError):
+    if (config := _text_config(model)) is None:
         return
     hidden, depth = config.hidden_size, config.num_hidden_layers
     for name, (inputs, _, outputs) in adapter.layers.items():
@@ -45,15 +43,11 @@ def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
 
 
 def check_heads(model: str) -> None:
-    """Whether the build for CPUs knows attention heads of this model's width. A model whose `config.json` cannot be had
-    passes: what is wrong with it the server says.
+    """Check that the build for CPUs supports the width of this model's attention heads. A model whose `config.json`
+    cannot be read passes, and the server reports what is wrong with it.
 
-    Raises `GymposiumError` with the widths that it knows."""
-    from transformers import AutoConfig
-
-    try:
-        config = AutoConfig.from_pretrained(model, **reading(model, NO_TRUST)).get_text_config()
-    except (OSError, ValueError):
+    Raises `GymposiumError` with the widths that are supported."""
+    if (config := _text_config(model)) is None:
         return
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     if unknown := heads_unknown(width):
@@ -64,7 +58,17 @@ def check_heads(model: str) -> None:
 
 
 def heads_unknown(width: int) -> str | None:
-    """Why the build for CPUs knows no attention heads of this width; None where it does."""
+    """The reason why the build for CPUs does not support attention heads of this width; None if it does."""
     if width in CPU_HEADS:
         return None
     return f"its attention heads are {width} wide, and vLLM for CPUs knows {', '.join(map(str, CPU_HEADS))}"
+
+
+def _text_config(model: str) -> Any | None:
+    """The configuration of a model's text part; None if it cannot be read."""
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(model, **reading(model, NO_TRUST)).get_text_config()
+    except (OSError, ValueError):
+        return None

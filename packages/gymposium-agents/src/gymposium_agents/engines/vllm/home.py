@@ -1,4 +1,5 @@
-"""Where the engine lives: its virtual environment, the logs of its servers, and what says which servers run."""
+"""The directory of a vLLM installation: its virtual environment, the logs of its servers, and notes of those that
+run."""
 
 from __future__ import annotations
 
@@ -18,38 +19,44 @@ class EngineHome:
     """A directory that holds one installation of vLLM."""
 
     root: Path
+    """The path of the directory."""
 
     @property
     def environment(self) -> Path:
+        """The directory of the virtual environment."""
         return self.root / "venv"
 
     @property
     def python(self) -> Path:
+        """The Python interpreter of the virtual environment."""
         return self.environment / "bin" / "python"
 
     @property
     def marker(self) -> Path:
-        """Written last: without it the environment is half-made."""
+        """The file that setup writes last; without it the installation is incomplete."""
         return self.root / "complete.json"
 
     @property
     def logs(self) -> Path:
+        """The directory of the servers' logs."""
         return self.root / "logs"
 
     @property
     def running(self) -> Path:
-        """One file for each server that `gymposium engine start` looks after."""
+        """The directory of notes, one file for each server that `gymposium engine start` runs."""
         return self.root / "running"
 
     def installed(self) -> dict[str, Any] | None:
-        """What setup noted down: `build`, `requirements`, `python`, `version`. None where it did not get to its end."""
+        """Read the contents of the marker: `build`, `requirements`, `python` and `version`. None if the installation is
+        incomplete."""
         if not self.marker.is_file() or not self.python.exists():
             return None
         noted: dict[str, Any] = json.loads(self.marker.read_text(encoding="utf-8"))
         return noted
 
     def require(self) -> dict[str, Any]:
-        """What is installed. Raises `GymposiumError` with what to do where nothing is."""
+        """Read the contents of the marker. Raises `GymposiumError` with what to do if the installation is
+        incomplete."""
         noted = self.installed()
         if noted is None:
             raise GymposiumError(
@@ -60,11 +67,9 @@ class EngineHome:
 
 
 def engine_home(directory: Path | None = None) -> EngineHome:
-    """The engine's home: `directory`, or what GYMPOSIUM_ENGINE_HOME names, or gymposium/engines/vllm in the user's
-    data directory ($XDG_DATA_HOME, ~/.local/share)."""
-    if directory is not None:
-        return EngineHome(directory.expanduser().absolute())
-    if named := os.environ.get(HOME_VARIABLE):
+    """The engine's home: `directory`, else the one that GYMPOSIUM_ENGINE_HOME names, else gymposium/engines/vllm in the
+    user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
+    if named := directory or os.environ.get(HOME_VARIABLE):
         return EngineHome(Path(named).expanduser().absolute())
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return EngineHome(data / "gymposium" / "engines" / "vllm")

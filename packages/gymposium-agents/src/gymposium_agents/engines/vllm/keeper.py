@@ -1,9 +1,9 @@
-"""Stands between a server and whoever started it, so that no part of the server outlives either.
+"""Supervisor process between a server and the process that started it; it ends the server with either of them.
 
-Runs by itself (`python keeper.py COMMAND …`) and imports nothing of gymposium. It leads a process group that
-the server and all its children are in. When the server dies, the rest of the group is killed: vLLM's workers do not
-notice the death of their parent. When standard input ends, the starter is gone (even by SIGKILL) or wants an end:
-the group is asked to end, and killed where it does not.
+It runs as a script (`python keeper.py COMMAND …`) and imports nothing of gymposium. It leads a process group with the
+server and all its children. When the server dies, the rest of the group is killed, because vLLM's workers do not notice
+the death of their parent. When standard input ends, the starter has closed it or has died (even by SIGKILL): the group
+gets SIGTERM, and SIGKILL if it does not end in time.
 """
 
 from __future__ import annotations
@@ -18,14 +18,10 @@ GRACE_SECONDS = 10.0
 
 
 def main() -> None:
-    """Keep the server that the arguments start."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is sent to the group that this process leads
+    """Start the server with the command in the arguments, and supervise it."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process sends it to its own group
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = subprocess.Popen(
-        sys.argv[1:],
-        stdin=subprocess.DEVNULL,
-        preexec_fn=_default_signals,
-    )
+    server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, preexec_fn=_default_signals)
     ending = threading.Event()
 
     def watch() -> None:
@@ -43,11 +39,11 @@ def main() -> None:
     code = server.wait()
     if not ending.is_set():
         print(f"The server ended by itself, with code {code}.", flush=True)
-    os.killpg(0, signal.SIGKILL)  # what is left of the group, and this process with it
+    os.killpg(0, signal.SIGKILL)  # the rest of the group, with this process
 
 
 def _default_signals() -> None:
-    """What is ignored here would stay ignored in the server."""
+    """Restore the default signal handlers, because the server would inherit the ignored ones."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -13,7 +13,7 @@ from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
 
 
 def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
-    """An engine over the server at `settings.url`, or over a new server that ends with the engine.
+    """Make an engine over the server at `settings.url`, or over a new server that ends with the engine.
 
     Raises `GymposiumError` if the server does not come up or serves another model, and for a player without a URL."""
     if start.load is not None and start.learner is None:
@@ -31,15 +31,15 @@ def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
             at_once=settings.at_once,
             patience=settings.patience,
         )
-        engine.owns(resources.pop_all())
+        engine.owned.push(resources.pop_all())
         return engine
 
 
 def server_settings(start: EngineStart, settings: VllmSettings) -> ServerSettings:
-    """The settings of a run's own server: the learner's number type, room for its adapter's rank, and a slot for each
-    version that one batch may name. With fewer slots vLLM would load versions again and again.
+    """Return the settings of the server that a run starts: the learner's number type, room for its adapter's rank, and
+    a slot for each version that one batch may name. With fewer slots vLLM would load versions again and again.
 
-    Raises `BadOption` if it is not known what adapters will be loaded: a player must name a server."""
+    Raises `BadOption` if the rank or the number of adapters is unknown: a player must name a server."""
     if start.lora_rank is None or start.versions is None:
         raise BadOption("engine=vllm: name a server by its URL, as in engine=http://127.0.0.1:8000, or use own.")
     return ServerSettings(

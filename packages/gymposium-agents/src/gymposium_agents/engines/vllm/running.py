@@ -1,4 +1,4 @@
-"""Which servers `gymposium engine start` looks after: one small file for each, in the engine's home."""
+"""Notes of the servers that `gymposium engine start` runs, one small file for each in the engine's home."""
 
 from __future__ import annotations
 
@@ -16,33 +16,37 @@ from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.server import Server, is_healthy
 
 STOP_SECONDS = 60.0
+"""Time limit for the end of a server, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that somebody looks after."""
+    """A server that a `gymposium engine start` process runs."""
 
     url: str
     port: int
     model: str
     lora_rank: int
     log: str
+    """The path of its log."""
     pid: int
-    """Of the process that looks after it."""
+    """The id of the process that runs it."""
     began: str
-    """What the system notes of when that process began, so that a later one of the same number is told apart."""
+    """The start time of that process as the system reports it, which distinguishes it from a later process with the
+    same id."""
 
     @property
     def alive(self) -> bool:
+        """True while the process that runs it exists."""
         return _began(self.pid) == self.began
 
 
 @contextmanager
 def noted(server: Server, home: EngineHome) -> Iterator[Running]:
-    """A note of `server` for as long as the block lasts.
+    """Keep a note of `server` for as long as the block lasts.
 
-    Raises `GymposiumError` where another server has the port, one that is still loading included: it does not listen
-    yet, so the system would let both have it, and the answers of one would be taken for the other's."""
+    Raises `GymposiumError` if another server has the port, also while it loads: it does not listen yet, so the system
+    would give the port to both, and the answers of one would be taken for those of the other."""
     for other in running_servers(home):
         if other.port == server.port:
             raise GymposiumError(
@@ -63,24 +67,25 @@ def noted(server: Server, home: EngineHome) -> Iterator[Running]:
 
 
 def running_servers(home: EngineHome) -> list[Running]:
-    """All that run, by port. Notes that a killed process left behind are removed."""
-    found = []
+    """The servers that run, in the order of their notes. Notes of killed processes are removed."""
+    servers = []
     for file in sorted(home.running.glob("*.json")):
         running = Running(**json.loads(file.read_text(encoding="utf-8")))
         if running.alive:
-            found.append(running)
+            servers.append(running)
         else:
             file.unlink(missing_ok=True)
-    return found
+    return servers
 
 
 def answers(running: Running) -> bool:
-    """Whether the server itself says that it is well."""
+    """True if the server answers and reports that it is healthy."""
     return is_healthy(running.url)
 
 
 def end(running: Running) -> None:
-    """Have its keeper end it, and wait until it is gone. Raises `GymposiumError` where it stays."""
+    """End a server through the process that runs it, and wait until it has ended. Raises `GymposiumError` if it does
+    not end in time."""
     os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
     while running.alive:
@@ -90,7 +95,7 @@ def end(running: Running) -> None:
 
 
 def _began(pid: int) -> str | None:
-    """When the process began, in ticks since boot; None where there is no such process, or only its remains."""
+    """The start time of a process, in ticks since boot; None if there is no such process or it is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:

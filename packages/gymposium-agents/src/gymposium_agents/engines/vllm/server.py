@@ -1,4 +1,4 @@
-"""One vLLM server as a process: started, awaited, started again when it dies, ended with whoever started it."""
+"""A vLLM server as a child process, which ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,25 @@ from gymposium_agents.engines.vllm.home import EngineHome, engine_home
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
 READY_SECONDS = 1800.0
-"""A large model takes many minutes to load; a server that dies is noticed at once."""
+"""Time limit for the start of a server, in seconds: a large model takes many minutes to load. The death of a server is
+noticed at once."""
 PROBE_SECONDS = 3.0
+"""Time limit of a health check, in seconds."""
 MOST_RESTARTS, RESTART_WINDOW_SECONDS = 5, 600.0
+"""Maximum number of restarts in a window of time."""
 LONGEST_PAUSE_SECONDS = 30.0
+"""Longest pause before a restart, in seconds."""
 LOG_LINES, LOOKED_AT = 12, 300
-"""An error quotes the last lines of the log, behind the errors among a few hundred: what ends a server's log is
-rarely what ended the server."""
+"""Number of last lines of the log that an error quotes, and of those that are searched for errors: the end of a
+server's log rarely shows the cause."""
 
 
 class Server:
-    """A vLLM server that belongs to this process. `start` it before use and `stop` it after; it ends with this
-    process however that ends."""
+    """A vLLM server that this process owns. Call `start` before use and `stop` afterwards. The server ends with this
+    process, even if that is killed."""
 
     def __init__(self, settings: ServerSettings, home: EngineHome | None = None) -> None:
-        """Raises `GymposiumError` where vLLM is not installed, or the settings are not safe."""
+        """Raises `GymposiumError` if vLLM is not installed or the settings are not safe."""
         settings.check()
         self.settings = settings
         self.home = home or engine_home()
@@ -49,7 +53,7 @@ class Server:
         self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self.log: Path = self.home.logs / f"{self.port}-{time.time_ns() // 1_000_000}.log"
         self.restarts = 0
-        """How often it was started again."""
+        """Number of restarts so far."""
         self._keeper: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
         self._recent: deque[float] = deque(maxlen=MOST_RESTARTS)
@@ -58,33 +62,32 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """Whether its process is there; it may not answer yet."""
+        """True while its process exists; it may not answer yet."""
         return self._keeper is not None and self._keeper.poll() is None
 
     @property
     def group(self) -> int | None:
-        """The id of the process group that all its processes are in."""
+        """The id of the process group of all its processes; None before the start."""
         return None if self._keeper is None else self._keeper.pid
 
     def answers(self) -> bool:
-        """Whether it is there and says that it is well."""
+        """True if its process exists and reports that it is healthy."""
         return self.alive and is_healthy(self.url)
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises `GymposiumError` with the end of its log where it does not, and
-        at once for a model that this build of vLLM cannot serve."""
+        """Start the server and wait until it answers. Raises `GymposiumError` with the end of its log if it does not,
+        and before the start for a model that this build of vLLM cannot serve."""
         if self.build == "cpu":
             check_heads(self.settings.model)
         with self._one_at_a_time:
             _check_free(self.settings.host, self.port)
             self._spawn()
-            self._wait()
         _SERVERS[self.url] = self
 
     def restart(self) -> None:
-        """End it and start it again, after a pause that grows where this happens often.
+        """End the server and start it again, after a pause that grows with the number of recent restarts.
 
-        Raises `GymposiumError` where it was started again too often of late, or does not come up."""
+        Raises `GymposiumError` after too many recent restarts, or if the server does not answer."""
         with self._one_at_a_time:
             self._end()
             now = time.monotonic()
@@ -99,41 +102,39 @@ class Server:
                 self._stopped.wait(min(2.0 ** len(recent), LONGEST_PAUSE_SECONDS))
             self.restarts += 1
             self._spawn()
-            self._wait()
 
     def revive(self) -> None:
-        """Start it again unless it answers: what somebody does who found it gone, when others may have as well."""
+        """Restart the server unless it answers. Several threads may call this when they find it dead."""
         with self._one_at_a_time:
             if not self.answers():
                 self.restart()
 
     def stop(self) -> None:
-        """End it with all its processes, and do not start it again."""
+        """End the server with all its processes. It cannot be started again."""
         self._stopped.set()
         with self._one_at_a_time:
             self._end()
 
     def _spawn(self) -> None:
+        """Start the process and wait until it answers."""
         if self._stopped.is_set():
             raise GymposiumError("The vLLM server was stopped.")
         command = self.settings.command(str(self.home.python), self.build, self.port)
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        theirs, ours = os.pipe()
+        read_end, write_end = os.pipe()
         try:
             with self.log.open("ab") as log:
                 self._keeper = subprocess.Popen(
                     [sys.executable, "-I", str(Path(keeper.__file__)), *command],
-                    stdin=theirs,
+                    stdin=read_end,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env=self.settings.environment(os.environ, self.build),
                     start_new_session=True,
                 )
         finally:
-            os.close(theirs)
-        self._lifeline = ours
-
-    def _wait(self) -> None:
+            os.close(read_end)
+        self._lifeline = write_end
         deadline = time.monotonic() + READY_SECONDS
         while not self.answers():
             if self._stopped.is_set():
@@ -157,7 +158,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 self._keeper.kill()
                 self._keeper.wait()
-            with suppress(ProcessLookupError):  # where the keeper itself was killed, the others are still there
+            with suppress(ProcessLookupError):  # if the keeper was killed, the server still runs
                 os.killpg(self._keeper.pid, signal.SIGKILL)
             self._keeper = None
 
@@ -172,13 +173,13 @@ _SERVERS: WeakValueDictionary[str, Server] = WeakValueDictionary()
 
 
 def server_of_this_process(url: str) -> Server | None:
-    """The server at `url`, if this process started it and has not let go of it."""
+    """The server at `url` if this process started it and still refers to it; else None."""
     return _SERVERS.get(url)
 
 
 @contextmanager
 def running_server(settings: ServerSettings, home: EngineHome | None = None) -> Iterator[Server]:
-    """A server for as long as the block lasts."""
+    """Run a server for as long as the block lasts; yields it when it answers."""
     server = Server(settings, home)
     try:
         server.start()
@@ -188,7 +189,7 @@ def running_server(settings: ServerSettings, home: EngineHome | None = None) -> 
 
 
 def is_healthy(url: str) -> bool:
-    """Whether a server answers at `url` and says that it is well."""
+    """True if a server answers at `url` and reports that it is healthy."""
     try:
         return httpx.get(f"{url}/health", timeout=PROBE_SECONDS, trust_env=False).is_success
     except httpx.TransportError:
@@ -202,7 +203,8 @@ def _free_port(host: str) -> int:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Another server's answers must not be taken for those of the one that is being started."""
+    """Raises `GymposiumError` if the port is in use: the answers of the server there would be taken for those of the
+    new one."""
     with _socket(host) as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

