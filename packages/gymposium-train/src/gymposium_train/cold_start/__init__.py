@@ -1,4 +1,4 @@
-"""Cold start: a model learns to answer before it learns to win, by imitating moves of random players or files of
+"""Cold start: supervised fine-tuning before reinforcement learning, on moves of random players or on files of
 chats."""
 
 from gymposium_train.cold_start.chats import read_chats

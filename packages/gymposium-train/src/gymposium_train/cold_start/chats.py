@@ -1,11 +1,11 @@
-"""Files of chats as `gymposium synth` and other trainers write them: JSONL, one conversation a line.
+"""Reader of files of chats as `gymposium synth` and other trainers write them: JSONL, one conversation on each line.
 
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "b2"}, …]}
     {"prompt": [{"role": "user", "content": "…"}], "completion": [{"role": "assistant", "content": "b2"}]}
 
-Of `messages` every reply of the assistant is learnt, with all that stands before it as its prompt; of the second form
-the completion alone. Other keys of a line are passed over, as trainers do, but for one: a line that says that it was
-made for a model that thinks (or does not) must be asked so.
+Of `messages` every reply of the assistant is a lesson, and the messages before it are its prompt. In the second form
+only the completion is. Other keys are ignored, as in other trainers, with one exception: a line that was made for a
+model that is asked to think (`chat_template_kwargs`) is refused if this run does not ask for thoughts, and vice versa.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ _FORMS = 'Write {"messages": [...]} or {"prompt": [...], "completion": [...]}.'
 
 
 def read_chats(files: Iterable[str | Path], *, thinking: bool) -> list[Lesson]:
-    """Every lesson of these files, in order.
+    """Return all lessons of these files, in order. `thinking` says whether the model is asked to think.
 
-    Raises `BadOption`, with file and line, for whatever is not a chat, and for a file without any."""
-    found: list[Lesson] = []
+    Raises `BadOption`, with file and line, for a line that is not a chat, and for a file without chats."""
+    lessons: list[Lesson] = []
     for file in files:
-        lessons = list(_file(Path(file), thinking))
-        if not lessons:
+        in_file = list(_read_file(Path(file), thinking))
+        if not in_file:
             raise BadOption(f"{file} holds no chats. {_FORMS}")
-        found += lessons
-    return found
+        lessons += in_file
+    return lessons
 
 
-def _file(file: Path, thinking: bool) -> Iterator[Lesson]:
+def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
     try:
         with open(file, encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield from _line(line, f"{file}:{number}", thinking)
+                    yield from _read_line(line, f"{file}:{number}", thinking)
     except OSError as error:
         raise BadOption(f"{file} cannot be read ({error.strerror}). Name a file that gymposium synth wrote.") from error
     except UnicodeDecodeError as error:
         raise BadOption(f"{file} is not UTF-8 text ({error}).") from error
 
 
-def _line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
+def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -63,19 +63,21 @@ def _line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
         messages, given = (*before, *_messages(data["completion"], f"{where}: completion")), len(before)
     else:
         raise BadOption(f"{where}: neither messages nor prompt and completion. {_FORMS}")
-    learnt = [n for n in range(given, len(messages)) if messages[n]["role"] == "assistant"]
-    if not learnt:
-        raise BadOption(f"{where}: the assistant says nothing, so there is nothing to learn. Take the line out.")
-    for n in learnt:
+    replies = [n for n in range(given, len(messages)) if messages[n]["role"] == "assistant"]
+    if not replies:
+        raise BadOption(f"{where}: the assistant says nothing, so there is nothing to learn. Remove the line.")
+    for n in replies:
         if n == 0 or messages[n - 1]["role"] != "user":
-            raise BadOption(f"{where}: the assistant speaks without being asked (message {n}). Put the question first.")
+            raise BadOption(
+                f"{where}: the assistant replies without being asked (message {n}). Put the question first."
+            )
         yield Lesson(messages[:n], messages[n]["content"], where)
 
 
 def _messages(data: Any, where: str) -> tuple[Message, ...]:
     if not isinstance(data, list):
-        raise BadOption(f"{where} is no list of messages, but {type(data).__name__}. {_FORMS}")
-    return tuple(_message(one, f"{where}, message {number}") for number, one in enumerate(data))
+        raise BadOption(f"{where} is not a list of messages, but {type(data).__name__}. {_FORMS}")
+    return tuple(_message(message, f"{where}, message {number}") for number, message in enumerate(data))
 
 
 def _message(data: Any, where: str) -> Message:
@@ -90,12 +92,13 @@ def _message(data: Any, where: str) -> Message:
 
 
 def _check_thinking(data: Mapping[str, Any], where: str, thinking: bool) -> None:
-    """A template shows a model that thinks another prompt, so what was made for one is not learnt by the other."""
+    """Raises `BadOption` if the line was made for the other setting of `thinking`, in which the template shows another
+    prompt."""
     kwargs = data.get("chat_template_kwargs")
     made_for = kwargs.get("enable_thinking") if isinstance(kwargs, dict) else None
     if isinstance(made_for, bool) and made_for != thinking:
         raise BadOption(
-            f"{where}: made for a model that is {'' if made_for else 'not '}asked to think (enable_thinking), and this "
-            f"run asks it {'' if thinking else 'not '}to. Set asking.thinking = {str(made_for).lower()}, or make the "
-            f"data again."
+            f"{where}: made for a model that is {'' if made_for else 'not '}asked to think (enable_thinking), but in "
+            f"this run it is {'' if thinking else 'not '}asked to. Set asking.thinking = {str(made_for).lower()}, or "
+            f"make the data again."
         )

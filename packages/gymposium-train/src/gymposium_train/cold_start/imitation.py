@@ -13,7 +13,7 @@ from gymposium_train.learner import Learner
 
 
 def cosine(progress: float, settings: ColdStart) -> float:
-    """The learning rate at `progress` from 0 to 1: a linear rise, then a cosine to zero."""
+    """The learning rate at `progress` from 0 to 1: a linear warmup, then a cosine decay to zero."""
     if progress < settings.warmup:
         return settings.learning_rate * progress / settings.warmup
     rest = (progress - settings.warmup) / (1.0 - settings.warmup)
@@ -21,8 +21,9 @@ def cosine(progress: float, settings: ColdStart) -> float:
 
 
 def batches(lots: Sequence[Sequence[Pair]], size: int, seed: int, *key: str | int) -> Iterator[list[Pair]]:
-    """Endless batches, drawn in equal shares from each lot (one for each game): a game with long matches has more
-    replies, and is not to be learnt more for it. `key` names the stream, step behind it."""
+    """Yield endless batches of `size` pairs, drawn in equal shares from each lot. There is one lot for each game, so
+    that games with long matches, which have more replies, do not dominate. `key` names the random stream, to which the
+    step is appended."""
     for step in itertools.count():
         rng = stream(seed, *(key or ("sft",)), step)
         batch: list[Pair] = []
@@ -35,10 +36,9 @@ def batches(lots: Sequence[Sequence[Pair]], size: int, seed: int, *key: str | in
 def imitate(
     learner: Learner, batches: Iterator[list[Pair]], settings: ColdStart, *, progress: Callable[[int], float]
 ) -> Iterator[dict[str, float]]:
-    """SFT steps until `progress(step)` reaches 1. Yields each step's metrics."""
+    """Take SFT steps until `progress(step)` reaches 1. Yields the metrics of each step."""
     step = 0
     while (done := progress(step)) < 1.0:
         rate = cosine(done, settings)
-        metrics = learner.imitate(next(batches), rate)
         step += 1
-        yield {"step": step, **metrics, "train/learning_rate": rate}
+        yield {"step": step, **learner.imitate(next(batches), rate), "train/learning_rate": rate}

@@ -1,4 +1,4 @@
-"""Matches of uniform random players, and those of their moves that are kept as lessons."""
+"""Matches of uniform random players, and the selection of their moves as lessons."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from gymposium_agents.context import Exchange, context as context_called
 from gymposium_train.cold_start.lessons import Lesson
 
 BEST_SHARE = 0.25
-"""In a game that is played alone, moves of this share of the matches are kept: those with the best score."""
+"""Share of the matches, those with the best returns, of which moves are kept in a game with one seat."""
 UNPAID = 4
-"""Where moves are kept that were paid for, so is one in so many of the others."""
+"""One in this many of the unpaid moves is kept beside the paid ones."""
 
 _PAST = "random author"
 
 
 class RandomAuthor:
-    """A uniform random player that notes, with each move, what a language model would have been told before it."""
+    """A uniform random player that records, as the trace of each reply, the lesson for a language model: the messages
+    that it would have read, and its answer."""
 
     name = RandomPlayer.name
 
@@ -42,11 +43,11 @@ class RandomAuthor:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         replies = self._random.act(asks)
         for ask, reply in zip(asks, replies, strict=True):
-            told = Exchange.of(ask, prompt_for(ask.game, self.style, self._model_reader))
+            now = Exchange.of(ask, prompt_for(ask.game, self.style, self._model_reader))
             past: list[Exchange] = ask.memory.setdefault(_PAST, [])
             answer = self._model_reader.answer(reply.text)
-            reply.trace = Lesson(tuple(self._context.messages(past, told)), answer)
-            past.append(Exchange(told.first, told.later, answer))
+            reply.trace = Lesson(tuple(self._context.messages(past, now)), answer)
+            past.append(Exchange(now.first, now.later, answer))
         return replies
 
 
@@ -62,27 +63,28 @@ def random_games(
     context: str = "state",
     note_pay: bool = False,
 ) -> list[MatchResult]:
-    """Finished matches of random authors, each also handed to `each`. `note_pay` is what `paid_moves` needs."""
+    """Play matches of random authors and return them; `each` is called with every finished match. `paid_moves` needs
+    `note_pay`."""
     author = RandomAuthor(style, reader, context)
     seeds = (stream(seed, tag, n).getrandbits(48) for n in range(matches))
     jobs = (
-        # one seed for the deal and the authors, who draw from streams of their own and look at no seed
-        MatchJob(f"{tag}-{n}", game, [author] * game.seats, one, player_seed=one, note_pay=note_pay)
-        for n, one in enumerate(seeds)
+        # one seed for the deal and the authors, whose random streams differ
+        MatchJob(f"{tag}-{n}", game, [author] * game.seats, match_seed, player_seed=match_seed, note_pay=note_pay)
+        for n, match_seed in enumerate(seeds)
     )
     return list(recorded(play(jobs), each))
 
 
 def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Lessons of every move of every seat."""
+    """The lessons of every move of every seat."""
     return [turn.trace for played in finished for turn in played.turns]
 
 
 def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Every move that its seat was paid for before its next turn, and one in `UNPAID` of the others: without them a
-    model does not learn to answer where no move pays.
+    """The lessons of every move after which its seat was paid before its next turn, and of one in `UNPAID` of the other
+    moves: without them a model does not learn to answer when no move pays.
 
-    Raises `ValueError` where the matches did not note what they paid, `GymposiumError` where no move was paid for."""
+    Raises `ValueError` if the matches did not record payments, `GymposiumError` if no move was paid for."""
     paid: list[Lesson] = []
     others: list[Lesson] = []
     for played in finished:
@@ -90,7 +92,7 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
             trajectory = Trajectory.of(played, seat)
             pays = returns_by_turn(trajectory)
             if pays is None:
-                raise ValueError("what a move was paid is known of matches that were played with note_pay=True alone")
+                raise ValueError("payments of moves are recorded only in matches that are played with note_pay=True")
             for turn, pay in zip(trajectory.turns, pays, strict=True):
                 (paid if pay > 0 else others).append(turn.trace)
     if not paid:
@@ -102,17 +104,17 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
 
 
 def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Lessons of every move by a seat that won.
+    """The lessons of every move by a seat that won; in a game with one seat, those of the best matches (`BEST_SHARE`).
 
-    Raises `GymposiumError` where nobody won a single match."""
+    Raises `GymposiumError` if no match was won."""
     if finished and finished[0].job.game.seats == 1:
-        kept = sorted(finished, key=lambda p: -p.returns[0])[: math.ceil(len(finished) * BEST_SHARE)]
-        lessons = [turn.trace for played in kept for turn in played.turns]
+        best = sorted(finished, key=lambda played: -played.returns[0])
+        lessons = all_moves(best[: math.ceil(len(finished) * BEST_SHARE)])
     else:
         lessons = [turn.trace for played in finished for turn in played.turns if played.result(turn.seat) == "win"]
     if not lessons:
         raise GymposiumError(
-            f"Nobody won any of {len(finished)} random matches, so there is nothing to imitate. Play more of them "
-            f"(cold_start.games), or start from a model that knows how to answer (model.name, cold_start.steps = 0)."
+            f"None of {len(finished)} random matches was won, so there is nothing to imitate. Play more of them "
+            f"(cold_start.games), or start from a model that can answer already (model.name, cold_start.steps = 0)."
         )
     return lessons

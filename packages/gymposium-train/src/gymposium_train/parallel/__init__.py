@@ -1,1 +1,1 @@
-"""The learner on several processes that torchrun starts: each process holds a part of the model."""
+"""Learning on several processes that torchrun starts, each with a part of the model."""

@@ -1,4 +1,4 @@
-"""The environment variables that torchrun sets in the processes that it starts. Reading them needs no torch."""
+"""Environment variables that torchrun sets in the processes that it starts. Reading them needs no torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def processes() -> int:
 
 
 def helps() -> bool:
-    """Whether this process only helps to learn: torchrun started it, and it is not the first."""
+    """True if this process only helps to learn: torchrun started it, and it is not the first."""
     return processes() > 1 and int(os.environ.get("RANK", "0")) > 0
 
 

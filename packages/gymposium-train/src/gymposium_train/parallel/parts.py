@@ -1,4 +1,4 @@
-"""Tensors that may be split over the processes: gathered, and split again."""
+"""Gathering and splitting of tensors that may be distributed over the processes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gymposium_train.parallel.world import Processes
 
 
 def full(tensor: Tensor) -> Tensor:
-    """The whole tensor, in every process. A collective: all processes call it."""
+    """Return the whole tensor in every process. A collective: all processes call it."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def gather_tensor(tensor: Tensor, world: Processes) -> Tensor | None:
-    """The whole tensor, on the CPU of the first process. The others send their parts, need no memory beyond them, and
-    get None. A collective: all processes call it."""
+    """Return the whole tensor on the CPU of the first process. The other processes send their parts, need no further
+    memory, and get None. A collective: all processes call it."""
     if not isinstance(tensor, DTensor):
         return tensor.detach().cpu().contiguous() if world.leads else None
     mine = tensor.to_local().detach().cpu().contiguous()
@@ -35,7 +35,7 @@ def gather_tensor(tensor: Tensor, world: Processes) -> Tensor | None:
 
 
 def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Tensor:
-    """The first process's tensor on the device and in the type of `like`, split over the processes as `like` is.
+    """Return the first process's tensor on the device and in the type of `like`, split over the processes as `like` is.
 
     The other processes pass None and receive only their part. A collective: all processes call it."""
     if not isinstance(like, DTensor):

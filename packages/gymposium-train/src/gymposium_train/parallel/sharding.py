@@ -1,7 +1,8 @@
-"""A model in shards, one for each process (FSDP2: Zhao et al., 2023, arXiv 2304.11277, in its form per parameter).
+"""Sharding of a model, one shard for each process (FSDP2, which shards each parameter: Zhao et al., 2023, arXiv
+2304.11277).
 
 A layer's weights are whole only while it runs, and so is each gradient, which is then summed over the processes.
-Between steps every parameter is a `DTensor` of which this process has its part.
+Between steps every parameter is a `DTensor`, of which this process holds its part.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
     for module in [*groups, whole]:
         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
         module.set_gradient_divide_factor(1.0)
-        module.set_force_sum_reduction_for_comms(True)  # gloo knows sums alone
-    outside = [name for name, p in model.named_parameters() if p.requires_grad and not isinstance(p, DTensor)]
-    if outside:
+        module.set_force_sum_reduction_for_comms(True)  # gloo supports sums only
+    unsharded = [name for name, p in model.named_parameters() if p.requires_grad and not isinstance(p, DTensor)]
+    if unsharded:
         raise GymposiumError(
-            f"{', '.join(outside[:3])} would be trained but is no part of the text model, so it cannot be shared out "
+            f"{', '.join(unsharded[:3])} would be trained but is no part of the text model, so it cannot be shared out "
             f"over processes. Train in one process, or set model.tune=lora with model.lora.targets."
         )

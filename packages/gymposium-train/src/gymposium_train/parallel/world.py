@@ -1,4 +1,4 @@
-"""The processes that learn together, and how they communicate."""
+"""Communication between the processes that learn together."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from gymposium_train.parallel.environment import processes
 T = TypeVar("T")
 
 COMMAND_TIMEOUT = timedelta(days=7)
-"""How long the other processes wait for the next command of the first one, which plays and measures in between."""
+"""Timeout of the other processes while they wait for the next command of the first process, which plays and measures
+in between."""
 COLLECTIVE_TIMEOUT = timedelta(minutes=30)
-"""Timeout of collectives, of meeting at the start, and of the confirmations of a command. If one process hangs, the run
-ends with an error."""
+"""Timeout of collectives, of the meeting at the start, and of the confirmations of a command. If one process hangs, the
+run ends with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Processes:
         return self.rank == 0
 
     def all_gather(self, value: T) -> list[T]:
-        """The values of all processes, by rank."""
+        """Return the values of all processes, by rank."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
@@ -52,7 +53,7 @@ class Processes:
         return values
 
     def broadcast(self, value: T) -> T:
-        """The value of the first process, in every process. What the others pass is ignored."""
+        """Return the value of the first process in every process. The values of the other processes are ignored."""
         values: list[Any] = [value]
         if self.size > 1:
             dist.broadcast_object_list(values, src=0)
@@ -60,13 +61,13 @@ class Processes:
         return received
 
     def command(self, value: T | None = None) -> T:
-        """Send the other processes a command, or receive it there; returns when all have received it.
+        """Send a command to the other processes, or receive it there; returns when all processes have received it.
 
         This is a broadcast through the store, which may wait for days. A command that ends the processes must be sent
         in this way: a thread of gloo that still holds an object when Python ends aborts its process
         (pytorch/pytorch#179291)."""
         if self.store is None:
-            return self.broadcast(value)  # type: ignore[return-value] # the first process says what T is
+            return self.broadcast(value)  # type: ignore[return-value] # T is the type in the first process
         key = f"command {next(self._calls)}"
         if self.leads:
             self.store.set(key, pickle.dumps(value))  # type: ignore[arg-type] # bytes as well, where its stub says str
@@ -74,9 +75,9 @@ class Processes:
             self.store.wait(received, COLLECTIVE_TIMEOUT)
             for used in (key, *received):
                 self.store.delete_key(used)
-            return value  # type: ignore[return-value] # the first process says what T is
+            return value  # type: ignore[return-value] # T is the type in the first process
         self.store.wait([key], COMMAND_TIMEOUT)
-        command: T = pickle.loads(self.store.get(key))  # noqa: S301 (from this run's own processes, as gloo's objects are)
+        command: T = pickle.loads(self.store.get(key))  # noqa: S301 (from a process of this run, as gloo's objects are)
         self.store.set(f"{key}, received by {self.rank}", "")
         return command
 
@@ -88,13 +89,13 @@ class Processes:
 
 
 ALONE = Processes()
-"""A single process, which communicates with no other."""
+"""The single process of a run without torchrun."""
 
 
 @contextmanager
 def joined() -> Iterator[Processes]:
-    """Connect the processes that torchrun started, for as long as the block lasts; yields a world of one process if it
-    did not start this one. Each process uses a GPU of its own if there are any."""
+    """Connect the processes that torchrun started, for as long as the block lasts; yields `ALONE` if torchrun did not
+    start this process. Each process uses another GPU, if there are any."""
     size = processes()
     if size == 1:
         yield ALONE

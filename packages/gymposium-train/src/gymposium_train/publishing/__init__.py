@@ -1,4 +1,4 @@
-"""Publishing: how the learner's weights reach the engines that sample, and how past versions are kept."""
+"""Publishing: transfer of the learner's weights to the engines that sample, and storage of past versions."""
 
 from gymposium_train.publishing.make import make_publisher, policy_name
 from gymposium_train.publishing.protocol import Publisher

@@ -1,4 +1,4 @@
-"""Makes the publisher of a run: its engine, and the way in which the learner's weights reach it."""
+"""Construction of the publisher of a run, with its engines."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gymposium_train.learner.precision import compute_type
 from gymposium_train.publishing.hosted import HostedAdapters
 from gymposium_train.publishing.protocol import Publisher
 from gymposium_train.publishing.shared import SharedAdapter
-from gymposium_train.publishing.whole import KeptModels, WholeModels
+from gymposium_train.publishing.whole import WholeModels
 
 
 def policy_name(config: TrainConfig, directory: Path) -> str:
-    """The name of the run's policies. A server may hold policies of other runs, so there the name is unique."""
+    """The name of a run's policies. It is unique if the run uses a server that may hold policies of other runs."""
     if getattr(config.engine, "url", None) is None:
         return "learner"
     return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
@@ -31,10 +31,10 @@ def policy_name(config: TrainConfig, directory: Path) -> str:
 def make_publisher(
     config: TrainConfig, name: str, directory: Path, loaded: LoadedModel, resources: ExitStack
 ) -> Publisher:
-    """The publisher for `config`, which must have been checked. `loaded` is the learner's model, `name` the name of its
-    policies, and `directory` the place where versions are saved. The engines that are made end with `resources`.
+    """Make the publisher for `config`, which must have been checked. `loaded` is the learner's model, `name` the name
+    of its policies, and `directory` the place where versions are saved. The engines are closed with `resources`.
 
-    Raises `GymposiumError` if an engine cannot be made: a server does not come up, or serves another model."""
+    Raises `GymposiumError` if an engine cannot be made: a server does not start, or serves another model."""
     spec, model, staleness = engine_spec(config.engine.kind), config.model, config.engine.staleness
     start = engine_start(config, loaded)
 
@@ -44,10 +44,9 @@ def make_publisher(
         return made
 
     if model.tune == "full":
-        copies = 0 if spec.shares_learner else staleness + 1
-        kept = KeptModels(directory, name, compute_type(config.optimizer.precision), model.trust)
-        engines = [_of_transformers(spec, engine()) for _ in range(max(1, copies))]
-        return WholeModels(loaded, engines, kept)
+        count = 1 if spec.shares_learner else staleness + 1
+        engines = [_of_transformers(spec, engine()) for _ in range(count)]
+        return WholeModels(loaded, engines, directory, name, compute_type(config.optimizer.precision), model.trust)
     store = AdapterStore(directory, name)
     if spec.shares_learner:
         return SharedAdapter(_of_transformers(spec, engine()), store)
@@ -55,7 +54,8 @@ def make_publisher(
 
 
 def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
-    """What the engine of a run is made for."""
+    """The model that the engine of a run is made for, and how it must be loaded."""
+    past = any("past" in stage.opponents for stage in config.stages)
     return EngineStart(
         model=str(loaded.model.name_or_path),
         stops=loaded.stops,
@@ -63,15 +63,10 @@ def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
         load=config.model.load,
         dtype=str(compute_type(config.optimizer.precision)).removeprefix("torch."),
         lora_rank=config.model.lora.rank,
-        versions=versions_at_once(config),
+        # those that rollouts may still play, a new one while it is published, and past opponents
+        versions=config.engine.staleness + 2 + (config.pool.size if past else 0),
         learner=loaded,
     )
-
-
-def versions_at_once(config: TrainConfig) -> int:
-    """The number of LoRA versions that one batch may name: staleness + 2, and the past opponents."""
-    past = any("past" in stage.opponents for stage in config.stages)
-    return config.engine.staleness + 2 + (config.pool.size if past else 0)
 
 
 def _of_transformers(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:

@@ -1,7 +1,7 @@
 """The protocol of publishers, which bring the learner's weights to the engines that sample.
 
-A policy is a version of the weights, named by its optimizer steps. It never comes to stand for other weights: a match
-ends under the policy that it began with, whatever is published meanwhile.
+A policy is a version of the weights, named by its number of optimizer steps. A name never stands for other weights: a
+match ends under the policy that it began with, whatever is published meanwhile.
 """
 
 from __future__ import annotations
@@ -19,24 +19,20 @@ class Publisher(Protocol):
     @property
     def context(self) -> int:
         """The largest number of tokens of a prompt and its completion together."""
-        ...
 
     def publish(self, policy: Policy) -> TokenEngine:
-        """Let an engine play the learner's weights as they are now, as `policy`, and return it. The versions that were
-        published last, as many as rollouts may be behind, stay with it; older ones go, and so do versions above this
-        one, which a run learned that was then interrupted. To publish a version again changes nothing."""
-        ...
+        """Let an engine play the learner's weights as they are now, as `policy`, and return it. It keeps the versions
+        that rollouts may still play. Older versions are removed, and so are versions above this one, which an
+        interrupted run had learned. Publishing a version again changes nothing."""
 
     def keep(self, policy: Policy) -> None:
-        """The version that was published last stays on disk, for as long as the run's directory does. To keep it again
+        """Keep the version that was published last on disk, for as long as the run's directory exists. Keeping it again
         changes nothing."""
-        ...
 
     def past(self, policy: Policy) -> TokenEngine:
-        """An engine that plays a kept version, until it is let go. Raises `GymposiumError` if it was not kept."""
-        ...
+        """Return an engine that plays a kept version, until `let_go`. Raises `GymposiumError` if the version was not
+        kept."""
 
     def let_go(self, policy: Policy) -> None:
-        """Nobody plays this version of the past any more. Its files stay: records name it, and a run that goes on from
-        an earlier checkpoint plays it again."""
-        ...
+        """End the use of a past version. Its files stay, because records name it and a run that resumes from an earlier
+        checkpoint plays it again."""

@@ -1,4 +1,4 @@
-"""The engine that shares the learner's model: it plays each update at once, and copies no weights."""
+"""The engine that shares the learner's model, and its publisher, which copies no weights."""
 
 from __future__ import annotations
 
@@ -8,55 +8,36 @@ from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy
-from gymposium_train.publishing.kept import mark_kept, remove_others
+from gymposium_train.publishing.kept import AdapterVersions
 
 
 def shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngine:
-    """The engine `shared`: it samples from the learner's own model."""
+    """Make the engine `shared`, which samples from the learner's own model."""
     if start.learner is None:
         raise BadOption("engine=shared samples from the model of a learner in this process, so no player can name it.")
     return start.learner.engine()
 
 
-class SharedAdapter:
-    """Publishes a LoRA by playing the learner's own adapter.
+class SharedAdapter(AdapterVersions):
+    """Publishes a LoRA by letting the engine play the learner's own adapter.
 
     Past versions are saved to disk and loaded beside it on demand. They are frozen, and active only while they are
     asked, so the learner's model does not change."""
 
-    def __init__(self, engine: TransformersEngine, store: AdapterStore) -> None:
-        """`engine` plays the learner's model, with its adapter."""
-        self._engine = engine
-        self._store = store
-        self._past: set[Policy] = set()
+    _engine: TransformersEngine
 
-    @property
-    def context(self) -> int:
-        return self._engine.context
+    def __init__(self, engine: TransformersEngine, store: AdapterStore) -> None:
+        """`engine` samples from the learner's model with its adapter."""
+        super().__init__(engine, store, staleness=0)
 
     def publish(self, policy: Policy) -> TransformersEngine:
         self._engine.weights_changed(policy)
+        self._newest.append(policy)
         for past in self._past:
-            self._load(past)  # a version that has only now become one of the past
+            self._load(past)  # a version that was current until now
         return self._engine
 
     def keep(self, policy: Policy) -> None:
         self._store.publish(self._engine.model, policy.version)
-        mark_kept(self._store, policy)
-        remove_others(self._store, policy, ())
-
-    def past(self, policy: Policy) -> TransformersEngine:
-        self._load(policy)
-        self._past.add(policy)
-        return self._engine
-
-    def let_go(self, policy: Policy) -> None:
-        self._past.discard(policy)
-        if policy in self._engine.adapters and policy != self._engine.policy:
-            self._engine.retire(policy)
-
-    def _load(self, policy: Policy) -> None:
-        """The version that is played now needs no second copy."""
-        place = self._store.path(policy)
-        if policy not in self._engine.adapters:
-            self._engine.load(place, policy)
+        self._mark_kept(policy)
+        self._remove_others(policy, ())

@@ -1,4 +1,4 @@
-"""Publishing of models of which all weights are trained."""
+"""Publisher of models of which all weights are trained."""
 
 from __future__ import annotations
 
@@ -20,12 +20,24 @@ class WholeModels:
     """Publishes all weights of a model.
 
     Either one engine plays the learner's own model, or the weights are copied to the models of several engines in turn:
-    one for each publish that rollouts may be behind, and one more, so that no model changes while it is played."""
+    one for each publish that rollouts may be behind, and one more, so that no model changes while it is played. Each
+    kept version is a directory, and one that plays as a past opponent is in memory until it is let go."""
 
-    def __init__(self, learning: LoadedModel, engines: Sequence[TransformersEngine], kept: KeptModels) -> None:
-        self._learning, self._kept = learning, kept
+    def __init__(
+        self,
+        learning: LoadedModel,
+        engines: Sequence[TransformersEngine],
+        directory: Path,
+        name: str,
+        dtype: torch.dtype,
+        trust: Trust = NO_TRUST,
+    ) -> None:
+        """`directory` holds the kept versions of the policy `name`; past versions compute in `dtype`."""
+        self._learning = learning
+        self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
         self._playing = deque(engines)
-        """The engine that plays the newest version stands last."""
+        """The engines; the one with the newest version is the last."""
+        self._past: dict[Policy, TransformersEngine] = {}
 
     @property
     def context(self) -> int:
@@ -42,45 +54,25 @@ class WholeModels:
 
     def keep(self, policy: Policy) -> None:
         (model,) = (engine.model for engine in self._playing if engine.policy == policy)
-        self._kept.save(LoadedModel(model, self._learning.chat), policy)
-
-    def past(self, policy: Policy) -> TransformersEngine:
-        return self._kept.engine(policy)
-
-    def let_go(self, policy: Policy) -> None:
-        self._kept.let_go(policy)
-
-
-class KeptModels:
-    """Models of past versions, a directory for each. One that plays is in memory until it is let go."""
-
-    def __init__(self, directory: Path, name: str, dtype: torch.dtype, trust: Trust = NO_TRUST) -> None:
-        """`dtype` is what they compute in."""
-        self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
-        self._engines: dict[Policy, TransformersEngine] = {}
-
-    def save(self, model: LoadedModel, policy: Policy) -> None:
-        """One that is there already stays: a version has one set of weights. Later ones go; a run that was interrupted
-        had come that far, and learns them again."""
+        target = self._place(policy)
         sweep(self._directory, f"{self._name}-v")
         for place in self._directory.glob(f"{self._name}-v*"):
-            if place.name > self._place(policy).name:
+            if place.name > target.name:  # an interrupted run had learned it, and a resumed run learns it again
                 remove_directory(place)
-        if not self._place(policy).exists():
-            with whole_directory(self._place(policy)) as staging:
-                model.save(staging)
+        if not target.exists():  # a version never changes
+            with whole_directory(target) as staging:
+                LoadedModel(model, self._learning.chat).save(staging)
 
-    def engine(self, policy: Policy) -> TransformersEngine:
-        """Raises `GymposiumError` where this version was not kept."""
-        if policy not in self._engines:
+    def past(self, policy: Policy) -> TransformersEngine:
+        if policy not in self._past:
             place = self._place(policy)
             if not (place / MARK).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
-            self._engines[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
-        return self._engines[policy]
+            self._past[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
+        return self._past[policy]
 
     def let_go(self, policy: Policy) -> None:
-        self._engines.pop(policy, None)
+        self._past.pop(policy, None)
 
     def _place(self, policy: Policy) -> Path:
         return self._directory / f"{self._name}-v{policy.version:09d}"
