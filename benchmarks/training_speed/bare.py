@@ -22,7 +22,7 @@ from gymposium.streams import stream
 from gymposium_agents.tokens import Completion, Sampling
 from gymposium_train.config import Optimizer
 from gymposium_train.learner.minibatches import minibatches
-from gymposium_train.objective.ppo import PpoSettings, ppo_clip
+from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.objective.terms import entropy
 from gymposium_train.rows import Row, Tokens
 
@@ -83,7 +83,9 @@ def _loss(
     logprobs = scores.gather(-1, ids[line, place][:, None])[:, 0]
     old = torch.tensor([*chain.from_iterable(span.engine for _, span in spans)], device=model.device)
     advantages, weights = each([span.advantage for _, span in spans]), each([span.weight for _, span in spans])
-    losses = ppo_clip(logprobs, old, advantages, objective.clip_low, objective.clip_high)
+    ratio = (logprobs - old).exp()
+    clipped = ratio.clamp(1.0 - objective.clip_low, 1.0 + objective.clip_high)
+    losses = -(ratio * advantages).minimum(clipped * advantages)
     if entropy_weight:
         losses = losses - entropy_weight * entropy(scores)
     return (losses * weights).sum()

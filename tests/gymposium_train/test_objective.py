@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
 from hypothesis import given, strategies as st
 from torch import Tensor
 
-from gymposium_train.objective.cispo import cispo
-from gymposium_train.objective.gspo import gspo
-from gymposium_train.objective.pg import policy_gradient
-from gymposium_train.objective.ppo import ppo_clip
+from gymposium_train.objective.cispo import Cispo, CispoSettings
+from gymposium_train.objective.gspo import Gspo, GspoSettings
+from gymposium_train.objective.pg import Pg, PgSettings
+from gymposium_train.objective.ppo import Ppo, PpoSettings
+from gymposium_train.objective.protocol import Objective, PolicyTokens
 
 LOW, HIGH = 0.2, 0.28
 
-Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
-
 TURN = torch.tensor([0, 1, 0, 0, 1])
-LOSSES: dict[str, Loss] = {
-    "ppo_clip": lambda logprobs, old, advantages: ppo_clip(logprobs, old, advantages, LOW, HIGH),
-    "gspo": lambda logprobs, old, advantages: gspo(logprobs, old, advantages, TURN, LOW, HIGH),
-    "cispo": lambda logprobs, old, advantages: cispo(logprobs, old, advantages, LOW, HIGH),
-    "policy_gradient": lambda logprobs, old, advantages: policy_gradient(logprobs, old, advantages, 2.0),
+LOSSES: dict[str, Objective] = {
+    "ppo": Ppo(PpoSettings(clip_low=LOW, clip_high=HIGH)),
+    "gspo": Gspo(GspoSettings(clip_low=LOW, clip_high=HIGH)),
+    "cispo": Cispo(CispoSettings(clip_low=LOW, clip_high=HIGH)),
+    "pg": Pg(PgSettings(cap=2.0)),
 }
+
+
+def losses(name: str, logprobs: Tensor, old: Tensor, advantages: Tensor, turn: Tensor = TURN) -> Tensor:
+    return LOSSES[name](PolicyTokens(logprobs, old, advantages, turn))
 
 
 def logs(*numbers: float) -> Tensor:
@@ -37,11 +39,11 @@ def gradient(loss: Tensor, of: Tensor) -> Tensor:
 
 
 @given(new=st.floats(-3, 0), old=st.floats(-3, 0), advantage=st.floats(-2, 2))
-def test_ppo_clip_is_the_formula(new: float, old: float, advantage: float) -> None:
+def test_ppo_is_the_formula(new: float, old: float, advantage: float) -> None:
     ratio = math.exp(new - old)
     clipped = min(max(ratio, 1 - LOW), 1 + HIGH)
     expected = -min(ratio * advantage, clipped * advantage)
-    found = ppo_clip(torch.tensor([new]), torch.tensor([old]), torch.tensor([advantage]), LOW, HIGH)
+    found = losses("ppo", torch.tensor([new]), torch.tensor([old]), torch.tensor([advantage]))
     assert found.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
@@ -49,28 +51,28 @@ def test_ppo_clip_is_the_formula(new: float, old: float, advantage: float) -> No
 def test_on_policy_the_gradient_is_the_policy_gradient(name: str) -> None:
     logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
     advantages = torch.tensor([1.5, -0.7], dtype=torch.float64)[TURN]
-    found = gradient(LOSSES[name](logprobs, logprobs.detach(), advantages), logprobs)
+    found = gradient(losses(name, logprobs, logprobs.detach(), advantages), logprobs)
     torch.testing.assert_close(found, -advantages)
 
 
-@pytest.mark.parametrize("name", ["ppo_clip", "gspo"])
+@pytest.mark.parametrize("name", ["ppo", "gspo"])
 @pytest.mark.parametrize(("difference", "advantage"), [(0.5, 1.0), (-0.5, -1.0)])
 def test_what_has_moved_far_enough_gets_no_more_gradient(name: str, difference: float, advantage: float) -> None:
     logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
     advantages = torch.full((5,), advantage, dtype=torch.float64)
-    assert not gradient(LOSSES[name](logprobs, logprobs.detach() - difference, advantages), logprobs).any()
-    back = gradient(LOSSES[name](logprobs, logprobs.detach() + difference, advantages), logprobs)
+    assert not gradient(losses(name, logprobs, logprobs.detach() - difference, advantages), logprobs).any()
+    back = gradient(losses(name, logprobs, logprobs.detach() + difference, advantages), logprobs)
     assert (back * advantages < 0).all()
 
 
-@pytest.mark.parametrize("name", ["ppo_clip", "cispo"])
+@pytest.mark.parametrize("name", ["ppo", "cispo"])
 def test_a_bound_of_its_own_on_either_side(name: str) -> None:
     """The ratio 1.25 is within 1.28, the ratio 0.75 is not within 0.8."""
     logprobs = logs(0.5, 0.5, 0.5, 0.5, 0.5).requires_grad_()
     old = logs(0.4, 0.4, 2 / 3, 2 / 3, 0.5)
     advantages = torch.tensor([1.0, -1.0, 1.0, -1.0, 2.0], dtype=torch.float64)
-    expected = [-1.25, 1.25, -0.75, 0.0, -2.0] if name == "ppo_clip" else [-1.25, 1.25, -0.8, 0.8, -2.0]
-    found = gradient(LOSSES[name](logprobs, old, advantages), logprobs)
+    expected = [-1.25, 1.25, -0.75, 0.0, -2.0] if name == "ppo" else [-1.25, 1.25, -0.8, 0.8, -2.0]
+    found = gradient(losses(name, logprobs, old, advantages), logprobs)
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
 
 
@@ -78,7 +80,8 @@ def test_gspo_by_hand() -> None:
     """Turn 0 has three tokens of ratios 2, 4 and 1, so its own is 2; turn 1 two of 1 and 1/4, so 1/2."""
     logprobs = logs(0.8, 0.3, 0.4, 0.5, 0.1).requires_grad_()
     old = logs(0.4, 0.3, 0.1, 0.5, 0.4)
-    wide = gspo(logprobs, old, torch.tensor([3.0, 5.0], dtype=torch.float64)[TURN], TURN, 1.0, 9.0)
+    advantages = torch.tensor([3.0, 5.0], dtype=torch.float64)[TURN]
+    wide = Gspo(GspoSettings(clip_low=1.0, clip_high=9.0))(PolicyTokens(logprobs, old, advantages, TURN))
     expected = torch.tensor([-6.0, -2.5], dtype=torch.float64)[TURN]
     torch.testing.assert_close(wide, expected)
     # equation 10 of Zheng et al., 2025: the mean over turns of ratio * advantage * mean over tokens of the score
@@ -86,7 +89,7 @@ def test_gspo_by_hand() -> None:
     lengths = torch.tensor([3.0, 2.0], dtype=torch.float64)[TURN]
     torch.testing.assert_close(gradient(wide / (2 * lengths), logprobs), of_paper)
     # turn 0 is past 1.28 where it should rise; turn 1 past 0.8 where it should fall
-    held = gspo(logprobs, old, torch.tensor([3.0, -5.0], dtype=torch.float64)[TURN], TURN, LOW, HIGH)
+    held = losses("gspo", logprobs, old, torch.tensor([3.0, -5.0], dtype=torch.float64)[TURN])
     torch.testing.assert_close(held, torch.tensor([-3.0 * 1.28, 5.0 * 0.8], dtype=torch.float64)[TURN])
     assert not gradient(held, logprobs).any()
 
@@ -94,8 +97,9 @@ def test_gspo_by_hand() -> None:
 def test_gspo_of_turns_of_one_token_is_ppo() -> None:
     logprobs, old = logs(0.8, 0.3, 0.4), logs(0.4, 0.3, 0.9)
     advantages = torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)
+    turn = torch.arange(3)
     torch.testing.assert_close(
-        gspo(logprobs, old, advantages, torch.arange(3), LOW, HIGH), ppo_clip(logprobs, old, advantages, LOW, HIGH)
+        losses("gspo", logprobs, old, advantages, turn), losses("ppo", logprobs, old, advantages, turn)
     )
 
 
@@ -104,7 +108,7 @@ def test_cispo_bounds_the_weight_and_keeps_the_gradient() -> None:
     logprobs = logs(0.8, 0.2, 0.5).requires_grad_()
     old = logs(0.4, 0.4, 0.5)
     for advantage in (3.0, -3.0):
-        loss = cispo(logprobs, old, torch.full((3,), advantage, dtype=torch.float64), LOW, HIGH)
+        loss = losses("cispo", logprobs, old, torch.full((3,), advantage, dtype=torch.float64))
         weights = torch.tensor([1.28, 0.8, 1.0], dtype=torch.float64)
         torch.testing.assert_close(loss, -weights * advantage * logprobs)
         torch.testing.assert_close(gradient(loss, logprobs), -weights * advantage)
@@ -113,7 +117,7 @@ def test_cispo_bounds_the_weight_and_keeps_the_gradient() -> None:
 def test_policy_gradient_truncates_its_weight() -> None:
     """Ratios 4, 1/2 and 1 with a cap of 2."""
     logprobs = logs(0.8, 0.2, 0.5).requires_grad_()
-    loss = policy_gradient(logprobs, logs(0.2, 0.4, 0.5), torch.full((3,), -3.0, dtype=torch.float64), 2.0)
+    loss = losses("pg", logprobs, logs(0.2, 0.4, 0.5), torch.full((3,), -3.0, dtype=torch.float64))
     weights = torch.tensor([2.0, 0.5, 1.0], dtype=torch.float64)
     torch.testing.assert_close(loss, 3.0 * weights * logprobs)
     torch.testing.assert_close(gradient(loss, logprobs), 3.0 * weights)

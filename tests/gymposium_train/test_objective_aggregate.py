@@ -11,11 +11,16 @@ from torch import Tensor
 
 from gymposium.errors import BadOption
 from gymposium_train.objective.aggregate import turn_weights
-from gymposium_train.objective.cispo import cispo
-from gymposium_train.objective.gspo import gspo
-from gymposium_train.objective.ppo import ppo_clip
-from gymposium_train.objective.protocol import Aggregation
+from gymposium_train.objective.cispo import Cispo, CispoSettings
+from gymposium_train.objective.gspo import Gspo, GspoSettings
+from gymposium_train.objective.ppo import Ppo, PpoSettings
+from gymposium_train.objective.protocol import Aggregation, Objective, PolicyTokens
 
+CLIPPED: list[Objective] = [
+    Ppo(PpoSettings(clip_low=0.2, clip_high=0.3)),
+    Gspo(GspoSettings(clip_low=0.2, clip_high=0.3)),
+    Cispo(CispoSettings(clip_low=0.2, clip_high=0.3)),
+]
 HOW: tuple[Aggregation, ...] = ("token", "turn", "sequence", 10.0)
 TURNS = [(7, 1), (7, 3), (4, 2)]
 """Trajectory 7 has turns of 1 and 3 tokens, trajectory 4 one of 2."""
@@ -62,10 +67,10 @@ def test_each_is_the_mean_that_it_says(turns: list[tuple[int, int]], seed: int) 
     order=st.randoms(use_true_random=False),
     parts=st.integers(1, 4),
     how=st.sampled_from(HOW),
-    kind=st.sampled_from(["ppo_clip", "gspo", "cispo"]),
+    objective=st.sampled_from(CLIPPED),
 )
 def test_any_cut_into_micro_batches_gives_the_same_gradient(
-    turns: list[tuple[int, int]], order: random.Random, parts: int, how: Aggregation, kind: str
+    turns: list[tuple[int, int]], order: random.Random, parts: int, how: Aggregation, objective: Objective
 ) -> None:
     """A policy of three parameters, float64; turns are handed out to micro-batches at random, in any order."""
     generator = torch.Generator().manual_seed(len(turns))
@@ -82,13 +87,7 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(
             turn = torch.cat([torch.full((turns[i][1],), n) for n, i in enumerate(members)])
             logprobs = torch.nn.functional.logsigmoid(torch.cat([features[i] for i in members]) @ theta)
             old = torch.cat([olds[i] for i in members])
-            given = advantages[members][turn]
-            if kind == "ppo_clip":
-                losses = ppo_clip(logprobs, old, given, 0.2, 0.3)
-            elif kind == "gspo":
-                losses = gspo(logprobs, old, given, turn, 0.2, 0.3)
-            else:
-                losses = cispo(logprobs, old, given, 0.2, 0.3)
+            losses = objective(PolicyTokens(logprobs, old, advantages[members][turn], turn))
             weight = torch.tensor([weights[i] for i in members], dtype=torch.float64)[turn]
             (weight * losses).sum().backward()
         assert theta.grad is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,11 @@ from gymposium_train.credit.grpo import Grpo, GrpoSettings
 from gymposium_train.credit.protocol import Credit, Episode
 from gymposium_train.credit.rloo import Rloo, RlooSettings
 from gymposium_train.objective.aggregate import turn_weights
-from gymposium_train.objective.cispo import cispo
-from gymposium_train.objective.gspo import gspo
+from gymposium_train.objective.cispo import Cispo, CispoSettings
+from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.objective.mismatch import masked, truncated
-from gymposium_train.objective.ppo import ppo_clip
-from gymposium_train.objective.protocol import Aggregation, outside
+from gymposium_train.objective.ppo import Ppo, PpoSettings
+from gymposium_train.objective.protocol import Aggregation, Objective, PolicyTokens, outside
 from gymposium_train.objective.terms import entropy, k3
 
 pytestmark = [
@@ -181,33 +180,23 @@ def test_the_advantages_of_rloo(model_directory: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(found, advantages(Rloo(RlooSettings()), REWARDS))
 
 
-Loss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-
-
-def ppo_of(logprobs: Tensor, old: Tensor, given: Tensor, turn: Tensor) -> Tensor:
-    return ppo_clip(logprobs, old, given, LOW, HIGH)
-
-
-def gspo_of(logprobs: Tensor, old: Tensor, given: Tensor, turn: Tensor) -> Tensor:
-    return gspo(logprobs, old, given, turn, LOW / 10, HIGH / 10)
-
-
-def cispo_of(logprobs: Tensor, old: Tensor, given: Tensor, turn: Tensor) -> Tensor:
-    return cispo(logprobs, old, given, 1.0, HIGH)
+PPO = Ppo(PpoSettings(clip_low=LOW, clip_high=HIGH))
+GSPO = Gspo(GspoSettings(clip_low=LOW / 10, clip_high=HIGH / 10))
+CISPO = Cispo(CispoSettings(clip_low=1.0, clip_high=HIGH))
 
 
 @pytest.mark.parametrize("correct", [False, True], ids=["bypass", "decoupled"])
 @pytest.mark.parametrize(
     ("kind", "level", "clip", "ours", "how"),
     [
-        ("grpo", "token", (LOW, HIGH), ppo_of, "sequence"),
-        ("dapo", "token", (LOW, HIGH), ppo_of, "token"),
-        ("bnpo", "token", (LOW, HIGH), ppo_of, "token"),
-        ("dr_grpo", "token", (LOW, HIGH), ppo_of, LONGEST),
+        ("grpo", "token", (LOW, HIGH), PPO, "sequence"),
+        ("dapo", "token", (LOW, HIGH), PPO, "token"),
+        ("bnpo", "token", (LOW, HIGH), PPO, "token"),
+        ("dr_grpo", "token", (LOW, HIGH), PPO, LONGEST),
         # TRL's sequence is the whole trajectory, so here it has one turn, in two pieces
-        ("grpo", "sequence", (LOW / 10, HIGH / 10), gspo_of, "sequence"),
+        ("grpo", "sequence", (LOW / 10, HIGH / 10), GSPO, "sequence"),
         # TRL's bound is the ratio itself
-        ("cispo", "token", (LOW, 1.0 + HIGH), cispo_of, "token"),
+        ("cispo", "token", (LOW, 1.0 + HIGH), CISPO, "token"),
     ],
     ids=["grpo", "dapo", "bnpo", "dr_grpo", "gspo", "cispo"],
 )
@@ -216,7 +205,7 @@ def test_losses_and_their_gradients(
     kind: str,
     level: str,
     clip: tuple[float, float],
-    ours: Loss,
+    ours: Objective,
     how: Aggregation,
     *,
     correct: bool,
@@ -234,7 +223,7 @@ def test_losses_and_their_gradients(
     weights = torch.tensor([w for w, (_, tokens) in zip(of_turns, oracle.turns, strict=True) for _ in range(tokens)])
     if correct:
         weights = weights * truncated(old, inputs["sampling_per_token_logps"][mask], CAP)
-    found = (weights * ours(logprobs, old, inputs["advantages"][whose], whose)).sum()
+    found = (weights * ours(PolicyTokens(logprobs, old, inputs["advantages"][whose], whose))).sum()
     assert (
         0.1 < outside((logprobs - old).exp(), 1.0 - LOW, 1.0 + HIGH).mean() < 0.9
     )  # so that the clip is a part of what is compared

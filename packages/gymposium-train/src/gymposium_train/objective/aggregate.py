@@ -10,21 +10,21 @@ from gymposium_train.objective.protocol import Aggregation
 
 
 def turn_weights(turns: Sequence[tuple[int, int]], how: Aggregation) -> list[float]:
-    """The weight of every token of each turn, so that the sum of weight times loss over a whole optimizer step is the
-    mean asked for. A turn is given as its trajectory (any number that tells them apart) and its count of sampled
-    tokens. All turns of the step and of all ranks are given at once, since the denominators are theirs together.
+    """Return the weight of the tokens of each turn, so that the sum of weight times loss over a whole optimizer step is
+    the chosen mean. A turn is a pair: the number of its trajectory, and its number of sampled tokens. `turns` holds all
+    turns of the step in all processes, because the denominators are common to them.
 
-    - `token`: mean over all tokens (Yu et al., 2025, DAPO): a long reply counts for more.
+    - `token`: mean over all tokens (Yu et al., 2025, DAPO). A long reply has more weight.
     - `turn`: mean over turns of the mean over their tokens. With `gspo` this is the paper's objective.
     - `sequence`: mean over trajectories of the mean over all their tokens (Shao et al., 2024, GRPO). A token of a long
-      trajectory counts for less, so wins become shorter and losses longer.
+      trajectory has less weight, so wins become shorter and losses longer.
     - a number, such as the longest reply allowed: sum over tokens, divided by the number of trajectories times that
-      number (Liu et al., 2025, Dr. GRPO): no token's weight depends on any length.
+      number (Liu et al., 2025, Dr. GRPO). No token's weight depends on a length.
 
-    Dropped groups are not given, so they are in no denominator. In the first three, weights add up to 1 over the groups
-    that are left, and a step is as large with few groups as with many. That also holds for a number, whose count of
-    trajectories is of those left: in the paper tied groups stay in the count with a loss of 0, so steps get smaller as
-    more groups are tied.
+    Dropped groups are not in `turns`, so no denominator counts them. In the first three cases the weights of the
+    remaining groups add up to 1, and a step is as large with few groups as with many. The same holds for a number,
+    because only the remaining trajectories are counted. In the paper, tied groups count with a loss of 0, so steps
+    become smaller as more groups are tied.
 
     Raises `BadOption` for a turn without tokens, or a number that is not above 0."""
     if not isinstance(how, str) and how <= 0.0:

@@ -1,4 +1,4 @@
-"""Diagnostics: what to report of an update. The names are the field's (CleanRL's and stable-baselines3's)."""
+"""Diagnostics of an update, for reports, under the names of CleanRL and stable-baselines3."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from gymposium_train.objective.terms import k3
 
 @torch.no_grad()
 def approx_kl(logprobs: Tensor, old: Tensor) -> Tensor:
-    """KL(old ‖ policy) as each token estimates it (k3), in nats: [M]. The mean says how far an update has gone."""
+    """The k3 estimate of KL(old ‖ policy) at each token, in nats: [M]. Its mean measures the size of an update."""
     return k3(old, logprobs)
 
 
 @torch.no_grad()
 def explained_variance(values: Tensor, targets: Tensor) -> float:
-    """How much of the targets' variance the critic foresees: 1 is all of it, 0 what a constant does, below 0 worse.
-    Both of shape [T], over all turns of a batch. NaN where the targets do not vary, and there is nothing to explain."""
+    """The share of the targets' variance that the critic's values explain: 1 is all of it, 0 is no better than a
+    constant, below 0 is worse. Both arguments have shape [T], over all turns of a batch. NaN if the targets do not
+    vary."""
     variance = targets.var(correction=0)
     if variance == 0.0:
         return float("nan")

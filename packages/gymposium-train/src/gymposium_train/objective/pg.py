@@ -25,19 +25,14 @@ class PgSettings(ObjectiveSettings):
 
 @dataclass(frozen=True, slots=True)
 class Pg(Objective):
-    """Policy gradient with truncated importance weights."""
+    """REINFORCE (Williams, 1992) with importance weights for the samples of another policy: the ratios of
+    probabilities, at most `cap` (truncated importance sampling: Ionides, 2008)."""
 
     settings: PgSettings
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
-        return policy_gradient(tokens.logprobs, tokens.proximal, tokens.advantages, self.settings.cap)
+        weight = (tokens.logprobs - tokens.proximal).exp().clamp(max=self.settings.cap).detach()
+        return -weight * tokens.advantages * tokens.logprobs
 
     def clipped(self, tokens: PolicyTokens) -> Tensor:
         return outside((tokens.logprobs - tokens.proximal).exp(), -math.inf, self.settings.cap)
-
-
-def policy_gradient(logprobs: Tensor, old: Tensor, advantages: Tensor, cap: float) -> Tensor:
-    """REINFORCE (Williams, 1992), for samples of another policy weighted by their ratio, at most `cap` (Ionides, 2008,
-    truncated importance sampling). All [M]."""
-    weight = (logprobs - old).exp().clamp(max=cap).detach()
-    return -weight * advantages * logprobs

@@ -44,7 +44,7 @@ class PolicyTokens:
     advantages: Tensor
     """[M]: the advantage of each token's turn."""
     turn: Tensor
-    """[M]: which of the T turns a token belongs to."""
+    """[M]: the index of each token's turn, from 0 to T - 1."""
     old: Tensor | None = None
     """[M]: log-probabilities by the learner before the update; given if the objective `needs_old`."""
     reference: Tensor | None = None
@@ -61,7 +61,6 @@ class Objective(Protocol):
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
         """Return the loss of each token: [M]. The caller weights and sums it as `aggregate` says."""
-        ...
 
     def clipped(self, tokens: PolicyTokens) -> Tensor | None:
         """Return 1 for each token whose ratio is outside the clip range, else 0: [M]; the mean is reported as

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def mean_over_turns(values: Tensor, turn: Tensor) -> Tensor:
-    """The mean of each turn's tokens, at every one of its tokens: [M] to [M]."""
+    """Replace each token's value by the mean over the tokens of its turn: [M] to [M]."""
     turns = int(turn.max()) + 1 if turn.numel() else 0
     sums = values.new_zeros(turns).index_add(0, turn, values)
     return (sums / turn.bincount(minlength=turns))[turn]
