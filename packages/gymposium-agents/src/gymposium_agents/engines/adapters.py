@@ -95,9 +95,8 @@ class Adapters:
     def digest(self, policy: Policy) -> str | None:
         """The digest of a policy's tensors as they are in memory; None if it has no adapter."""
         self.check(policy)
-        if (name := self._names[policy]) is None:
-            return None
-        return lora_digest(self.model, adapter=name)
+        name = self._names[policy]
+        return None if name is None else lora_digest(self.model, adapter=name)
 
     def unload(self, policy: Policy) -> None:
         """Unload a published adapter. Raises `GymposiumError` for the weights that the model came with."""
@@ -146,7 +145,7 @@ def lora_digest(model: Any, *, adapter: str | None = None) -> str:
 
     from gymposium_agents.lora.saving import active_adapter
 
-    name = adapter if adapter is not None else active_adapter(model)
+    name = adapter or active_adapter(model)
     return digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
 
 

@@ -7,6 +7,7 @@ import atexit
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -73,13 +74,9 @@ class BackgroundLoop:
 _loops: WeakSet[BackgroundLoop] = WeakSet()
 
 
-async def _nothing() -> None:
-    pass
-
-
 @atexit.register
 def _end_all() -> None:
     """Cancel all tasks, because the interpreter prints a warning for each one that is pending at its shutdown."""
     for loop in [*_loops]:
-        loop.end(_nothing)
+        loop.end(partial(asyncio.sleep, 0))
         loop.join(_AT_EXIT_SECONDS)

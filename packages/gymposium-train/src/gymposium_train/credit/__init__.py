@@ -1,2 +1,2 @@
-"""Credit assignment: the rewards of a batch in, an advantage for each turn out. `protocol` holds the contract; each
-algorithm is a file with its settings."""
+"""Credit assignment: algorithms that turn the rewards of a batch into an advantage for each turn. `protocol` holds the
+contract, and each algorithm is a file with its settings."""

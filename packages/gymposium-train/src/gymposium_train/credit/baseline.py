@@ -11,7 +11,7 @@ from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Ep
 
 
 class BaselineSettings(CreditSettings):
-    """Batch baseline (Williams, 1992): the reward less the mean of all matches of the same game and seat in the
+    """Batch baseline (Williams, 1992): the reward minus the mean of all matches of the same game and seat in the
     step."""
 
     kind: Literal["baseline"] = "baseline"
@@ -22,9 +22,9 @@ class BaselineSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Baseline(Credit):
-    """The reward less the mean over all trajectories of the same role in the batch (Williams, 1992), whatever their
-    groups. Each turn has its trajectory's advantage. A group is dropped only if the rewards of each of its
-    trajectories' roles are equal throughout the batch."""
+    """The reward minus the mean over all trajectories of the same role in the batch (Williams, 1992), without regard to
+    groups. Each turn has its trajectory's advantage. A group is dropped only if, for each of its trajectories, the
+    rewards of the role are equal throughout the batch."""
 
     settings: BaselineSettings
 
@@ -34,10 +34,10 @@ class Baseline(Credit):
             totals.setdefault(episode.role, []).append(episode.total)
         normalise = self.settings.normalise
         advantages = {role: group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
-        # the totals of a role were gathered in the order in which its advantages are now handed out
-        rest = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
+        # the advantages of a role are in the order of its episodes in the batch
+        remaining = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
         credited: list[list[Credited] | None] = []
         for group in groups:
-            shares = [Credited((next(rest[episode.role]),) * len(episode.rewards)) for episode in group]
-            credited.append(None if all(advantages[episode.role] is None for episode in group) else shares)
+            of_group = [Credited((next(remaining[episode.role]),) * len(episode.rewards)) for episode in group]
+            credited.append(None if all(advantages[episode.role] is None for episode in group) else of_group)
         return credited

@@ -31,9 +31,9 @@ class GaeSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Gae(Credit):
-    """Generalised advantage estimation (Schulman et al., 2016). A step is a turn, and its value is the critic's at the
-    prompt. Every turn is a step, also one without a reward. A truncated trajectory continues with the critic's value of
-    the prompt that would have come next; the value after the end is 0.
+    """Generalised advantage estimation (Schulman et al., 2016). Every turn is a step, also a turn without a reward, and
+    its value is the critic's at the prompt. A truncated trajectory continues with the critic's value of the prompt that
+    would have come next; the value after the end is 0.
 
     Groups have no effect, and none is dropped. The critic's targets are the advantages before whitening plus the
     values. Raises `BadEpisode` for an episode without values."""
@@ -54,28 +54,28 @@ class Gae(Credit):
                     tuple((a - mean) / deviation for a in advantages),
                     tuple(a + value for a, value in zip(advantages, episode.values, strict=True)),
                 )
-                for episode, advantages in zip(group, found, strict=True)
+                for episode, advantages in zip(group, of_group, strict=True)
             ]
-            for group, found in zip(groups, raw, strict=True)
+            for group, of_group in zip(groups, raw, strict=True)
         ]
 
     def advantages(self, episode: Episode) -> list[float]:
-        """One advantage for each turn, before whitening."""
+        """Return one advantage for each turn, before whitening."""
         if not episode.values:
             raise BadEpisode("GAE needs the critic's value of each turn, and this episode has none: set up a critic.")
         gamma, lam = self.settings.gamma, self.settings.lam
-        found: list[float] = []
+        advantages: list[float] = []
         later, following = 0.0, episode.after
         for reward, value in zip(reversed(episode.rewards), reversed(episode.values), strict=True):
-            surprise = reward + gamma * following - value
-            later = surprise + gamma * lam * later
+            td_error = reward + gamma * following - value
+            later = td_error + gamma * lam * later
             following = value
-            found.append(later)
-        return found[::-1]
+            advantages.append(later)
+        return advantages[::-1]
 
 
 def _moments(advantages: Sequence[Sequence[Sequence[float]]]) -> tuple[float, float]:
-    """Mean and standard deviation over all turns, the latter large enough to divide by."""
+    """The mean and the standard deviation over all turns; the latter is never 0, because `EPSILON` is added."""
     values = np.array([a for group in advantages for turns in group for a in turns])
     if len(values) < 2:
         return float(values.sum()), 1.0

@@ -1,4 +1,4 @@
-"""GiGPO: GRPO that also compares the turns of a group that saw the same state."""
+"""GiGPO: GRPO with an additional comparison of the turns of a group at the same state."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class GigpoSettings(CreditSettings):
 class Gigpo(Credit):
     """Group-in-group policy optimization (Feng et al., 2025): a turn's advantage is its trajectory's, as in GRPO, plus
     `step_weight` times its own among all turns of the group at the same state, by the rewards from there on. Small
-    games reach the same states again and again, so this separates good moves of a match from bad ones without a critic.
-    The state is the prompt: if prompts contain the match so far, hardly any two are the same.
+    games reach the same states often, so this separates good moves of a match from bad ones without a critic. The state
+    is the prompt; if prompts contain the match so far, hardly any two are the same.
 
     A group is dropped if neither comparison finds a difference."""
 
@@ -44,15 +44,15 @@ class Gigpo(Credit):
         return [self._group(group) for group in groups]
 
     def _group(self, group: Sequence[Episode]) -> list[Credited] | None:
-        whole = group_advantages([episode.total for episode in group], normalise=self.settings.normalise)
+        trajectories = group_advantages([episode.total for episode in group], normalise=self.settings.normalise)
         credited = [
-            Credited(tuple(advantage + self.settings.step_weight * step for step in turns))
-            for advantage, turns in zip(whole or [0.0] * len(group), self._steps(group), strict=True)
+            Credited(tuple(advantage + self.settings.step_weight * step for step in steps))
+            for advantage, steps in zip(trajectories or [0.0] * len(group), self._steps(group), strict=True)
         ]
-        return credited if any(any(one.advantages) for one in credited) else None
+        return credited if any(any(trajectory.advantages) for trajectory in credited) else None
 
     def _steps(self, group: Sequence[Episode]) -> list[list[float]]:
-        """The advantage of each turn among those at the same state; 0 if no other turn is."""
+        """The advantage of each turn among those at the same state; 0 for the only turn at a state."""
         returns = [returns_to_go(episode.rewards, self.settings.gamma) for episode in group]
         places: dict[Hashable, list[tuple[int, int]]] = {}
         for e, episode in enumerate(group):
@@ -67,10 +67,10 @@ class Gigpo(Credit):
 
 
 def returns_to_go(rewards: Sequence[float], gamma: float) -> list[float]:
-    """The sum of rewards from each turn on, discounted by turns."""
-    found: list[float] = []
+    """Return the sum of the rewards from each turn on, discounted by turns."""
+    returns: list[float] = []
     later = 0.0
     for reward in reversed(rewards):
         later = reward + gamma * later
-        found.append(later)
-    return found[::-1]
+        returns.append(later)
+    return returns[::-1]

@@ -11,10 +11,11 @@ import numpy as np
 from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
 
 EPSILON = 1e-8
+"""Added to standard deviations before a division."""
 
 
 class GrpoSettings(CreditSettings):
-    """Group-relative policy optimization (Shao et al., 2024): the reward less its group's mean."""
+    """Group-relative policy optimization (Shao et al., 2024): the reward minus its group's mean."""
 
     kind: Literal["grpo"] = "grpo"
     """Which credit assignment is used."""
@@ -37,11 +38,9 @@ class Grpo(Credit):
 
 
 def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float] | None:
-    """GRPO's advantage: the reward less its group's mean, divided by the group's standard deviation if `normalise` is
-    set (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO").
-
-    None for a group in which all rewards are equal: there is nothing to learn from it.
-    """
+    """Return GRPO's advantages: the rewards minus their mean, divided by their standard deviation if `normalise` is set
+    (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO"). None if all rewards are equal, because nothing can be
+    learned from such a group."""
     values = np.asarray(rewards, dtype=np.float64)
     if values.max() == values.min():
         return None
@@ -52,7 +51,8 @@ def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float
 
 
 def spread(group: Sequence[Episode], advantages: Sequence[float] | None) -> list[Credited] | None:
-    """Give each trajectory's advantage to all of its turns; None if there are no advantages."""
+    """Return the credit of a group in which all turns of a trajectory share its advantage; None if there are no
+    advantages."""
     if advantages is None:
         return None
     return [Credited((a,) * len(episode.rewards)) for episode, a in zip(group, advantages, strict=True)]

@@ -1,4 +1,4 @@
-"""The contract of credit assignment: the rewards of a batch in, an advantage for each turn out.
+"""The contract of credit assignment, which turns the rewards of a batch into an advantage for each turn.
 
 A credit works on numbers alone and sees no tokens or tensors. Its settings are a subclass of `CreditSettings`.
 """
@@ -17,7 +17,7 @@ from gymposium_train.settings import Settings
 
 
 class CreditSettings(Settings):
-    """Base class of a credit's settings, the table `[credit]`. A subclass sets `kind` to its own name:
+    """Base class of a credit's settings, the table `[credit]`. A subclass sets `kind` to the name of its credit:
     `kind: Literal["grpo"] = "grpo"`."""
 
     kind: str
@@ -44,7 +44,7 @@ class Critic(Settings):
 
 
 class BadEpisode(GymposiumError, ValueError):
-    """An episode that credit cannot be computed for; the message says what is missing."""
+    """Error for an episode that credit cannot be computed for; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,9 @@ class Episode:
         turns = len(self.rewards)
         if not turns:
             raise BadEpisode("This episode has no turns, so nothing to credit: leave it out.")
-        if len(self.states) != turns:
-            raise BadEpisode(f"This episode has {turns} rewards and {len(self.states)} states; give one a turn.")
-        if self.values and len(self.values) != turns:
-            raise BadEpisode(f"This episode has {turns} rewards and {len(self.values)} values; give one a turn.")
+        for name, given in (("states", self.states), ("values", self.values or self.rewards)):
+            if len(given) != turns:
+                raise BadEpisode(f"This episode has {turns} rewards and {len(given)} {name}; give one a turn.")
 
     @property
     def total(self) -> float:
@@ -90,8 +89,8 @@ class Credited:
 
 
 class Credit(Protocol):
-    """A credit assignment. A group holds the trajectories that one baseline ranges over: those of the same game, match
-    seed, seat and opponent. Discounts apply to turns and never to tokens: a discount on tokens would penalise long
+    """A credit assignment. A group holds the trajectories that share a baseline: those of the same game, match seed,
+    seat and opponent. Discounts apply to turns and never to tokens, because a discount on tokens would penalise long
     reasoning."""
 
     needs_groups: ClassVar[bool] = False
@@ -99,17 +98,16 @@ class Credit(Protocol):
     needs_turn_rewards: ClassVar[bool] = False
     """Whether the reward of each turn matters, and not only the sum over the trajectory."""
     compares_states: ClassVar[bool] = False
-    """Whether turns are compared that had the same prompt. This needs prompts that do not contain the match so far."""
+    """Whether turns with the same prompt are compared. This needs prompts that do not contain the match so far."""
 
     @property
     def critic(self) -> Critic | None:
-        """Settings of the critic that it needs; None for a credit without a critic."""
+        """Settings of the critic that the credit needs; None for a credit without a critic."""
         return None
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         """Return the credit of every trajectory of a batch, in order; no group is empty. None for a group from which
-        nothing can be learned: the caller drops and counts it."""
-        ...
+        nothing can be learned; the caller drops and counts it."""
 
     def state(self) -> dict[str, Any]:
         """Return the state that a checkpoint must hold, as plain data; empty for a credit without state."""

@@ -13,8 +13,8 @@ from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Ep
 
 
 class RaeSettings(CreditSettings):
-    """Role-conditioned advantage estimation (Liu et al., 2025, SPIRAL), for self-play: the reward less a moving average
-    of the rewards of the same game and seat."""
+    """Role-conditioned advantage estimation (Liu et al., 2025, SPIRAL), for self-play: the reward minus a moving
+    average of the rewards of the same game and seat."""
 
     kind: Literal["rae"] = "rae"
     """Which credit assignment is used."""
@@ -24,12 +24,12 @@ class RaeSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Rae(Credit):
-    """The reward less a moving average of the role's rewards (Liu et al., 2025, SPIRAL). In a zero-sum game the mean
-    over both seats is 0 for every policy, and the first mover's advantage would be credited to its moves; each role's
-    own average removes it.
+    """The reward minus a moving average of the role's rewards (Liu et al., 2025, SPIRAL). In a zero-sum game the mean
+    over both seats is 0 for every policy, so a common baseline would credit the first mover's advantage to its moves;
+    an average for each role removes it.
 
-    Trajectories are taken in order, and each reads the average before its own reward goes into it: no trajectory has
-    a part in its own baseline. No group is dropped, since none is compared within itself."""
+    Trajectories are taken in order, and each reads the average before its own reward enters it, so no trajectory is
+    part of its own baseline. No group is dropped, because trajectories are not compared within groups."""
 
     settings: RaeSettings
     baselines: dict[str, float] = field(default_factory=dict, init=False)

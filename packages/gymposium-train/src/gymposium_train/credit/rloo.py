@@ -12,7 +12,7 @@ from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Ep
 
 
 class RlooSettings(CreditSettings):
-    """Leave-one-out baseline (Ahmadian et al., 2024): the reward less the mean of the others of the group."""
+    """Leave-one-out baseline (Ahmadian et al., 2024): the reward minus the mean of the others of the group."""
 
     kind: Literal["rloo"] = "rloo"
     """Which credit assignment is used."""
@@ -20,12 +20,10 @@ class RlooSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Rloo(Credit):
-    """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024): the reward less the mean of
-    the others in the group, so that no trajectory has a part in its own baseline. Each turn has its trajectory's
-    advantage. Groups whose rewards are all equal are dropped.
-
-    A group of one has no others. Raises `BadOption` if all groups are like that; one of several that lost its
-    others on the way is dropped."""
+    """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024): the reward minus the mean of
+    the others in the group, so no trajectory is part of its own baseline. Each turn has its trajectory's advantage.
+    Groups whose rewards are all equal are dropped, and so is a group of one. Raises `BadOption` if all groups have one
+    trajectory."""
 
     settings: RlooSettings
     needs_groups: ClassVar[bool] = True
@@ -40,10 +38,9 @@ class Rloo(Credit):
 
 
 def left_out(rewards: Sequence[float]) -> list[float] | None:
-    """Each reward less the mean of the others; None if all are equal."""
-    centred = group_advantages(rewards, normalise=False)
+    """Return each reward minus the mean of the others; None if all are equal."""
+    centred, n = group_advantages(rewards, normalise=False), len(rewards)
     if centred is None:
         return None
     # r - (sum - r) / (n - 1) = (r - mean) n / (n - 1)
-    n = len(rewards)
     return [advantage * n / (n - 1) for advantage in centred]

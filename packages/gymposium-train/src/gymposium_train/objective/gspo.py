@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from gymposium_train.objective.ppo import ClippedSettings, Ppo
-from gymposium_train.objective.protocol import PolicyTokens
-from gymposium_train.objective.turns import mean_over_turns
+from gymposium_train.objective.protocol import PolicyTokens, mean_over_turns
 
 if TYPE_CHECKING:
     from torch import Tensor

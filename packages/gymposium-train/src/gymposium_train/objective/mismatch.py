@@ -13,8 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from gymposium_train.objective.protocol import mean_over_turns
 from gymposium_train.objective.terms import k3
-from gymposium_train.objective.turns import mean_over_turns
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""The contract of policy losses: log-probabilities and advantages in, a loss for each token out.
+"""The contract of policy losses, which compute a loss for each token from log-probabilities and advantages.
 
 An objective's settings are a subclass of `ObjectiveSettings`. Modules of objectives are imported when a config is read,
 so they should not import torch: tensors have all methods that a loss needs.
@@ -68,6 +68,13 @@ class Objective(Protocol):
         return None
 
 
+def mean_over_turns(values: Tensor, turn: Tensor) -> Tensor:
+    """Replace each token's value by the mean over the tokens of its turn: [M] to [M]."""
+    turns = int(turn.max()) + 1 if turn.numel() else 0
+    sums = values.new_zeros(turns).index_add(0, turn, values)
+    return (sums / turn.bincount(minlength=turns))[turn]
+
+
 def outside(ratio: Tensor, low: float, high: float) -> Tensor:
-    """1 where a ratio is below `low` or above `high`, else 0: [M]."""
+    """Return 1 for each ratio below `low` or above `high`, else 0: [M]."""
     return ((ratio < low) | (ratio > high)).to(ratio.dtype)

@@ -52,8 +52,9 @@ def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Te
                 mine.copy_(part)
             elif len(part):
                 dist.send(part.contiguous(), dst=rank)
-    mesh, placements = like.device_mesh, like.placements
-    return DTensor.from_local(mine.to(like.device), mesh, placements, shape=like.shape, stride=like.stride())
+    return DTensor.from_local(
+        mine.to(like.device), like.device_mesh, like.placements, shape=like.shape, stride=like.stride()
+    )
 
 
 def _parts(whole: Tensor, world: Processes) -> list[Tensor]:

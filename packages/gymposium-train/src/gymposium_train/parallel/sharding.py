@@ -31,8 +31,9 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
     mesh = init_device_mesh(next(whole.parameters()).device.type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
-    computing = None if hasattr(model, "peft_config") else dtype
-    precision = MixedPrecisionPolicy(param_dtype=computing, reduce_dtype=torch.float32)
+    precision = MixedPrecisionPolicy(
+        param_dtype=None if hasattr(model, "peft_config") else dtype, reduce_dtype=torch.float32
+    )
     for module in [*groups, whole]:
         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
         module.set_gradient_divide_factor(1.0)

@@ -96,8 +96,7 @@ ALONE = Processes()
 def joined() -> Iterator[Processes]:
     """Connect the processes that torchrun started, for as long as the block lasts; yields `ALONE` if torchrun did not
     start this process. Each process uses another GPU, if there are any."""
-    size = processes()
-    if size == 1:
+    if processes() == 1:
         yield ALONE
         return
     backend = "gloo"
