@@ -182,7 +182,7 @@ def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
         (completion(scored({"1": 1.0, "2": 0.0}), "content_filter"), "the judge's answer was cut off", ""),
         (refusal(400, code="context_length_exceeded"), TOO_LONG, "do not fit into the context"),
         (refusal(401), NO_ANSWER, "refuses the request (401)"),
-        (refusal(500), NO_ANSWER, "failed 2 times over (500)"),
+        (refusal(500), NO_ANSWER, "failed (500; attempts: 2)"),
         (refusal(429), NO_ANSWER, "(429)"),
         (Answer(body={"choices": []}), NO_ANSWER, "not with a chat completion"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
 from gymposium.visible import visible
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 """Maximum number of characters that messages quote from the service."""
+_TOO_LONG = {"context_length_exceeded", "exceed_context_size_error"}
+"""OpenAI's error code and llama.cpp's error type for messages that are too long. vLLM and others have neither, and say
+so in the message."""
 
 
 class ApiError(GymposiumError):
@@ -32,21 +35,22 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
     where, tries = settings.base_url, settings.retries + 1
     if isinstance(error, openai.APITimeoutError):
         return ApiError(
-            f"{where} gave no answer within {settings.timeout:g} s, {tries} times over: give it longer with timeout=, "
+            f"{where} did not answer within {settings.timeout:g} s (attempts: {tries}): raise the limit with timeout=, "
             f"ask for shorter replies with max_tokens=, or for fewer at once with at_once=."
         )
     if isinstance(error, openai.APIConnectionError) and isinstance(error.__cause__, BadBody):
-        return ApiError(f"The answer of {where} cannot be read, {tries} times over: {error.__cause__}.")
+        return ApiError(f"The answer of {where} cannot be read (attempts: {tries}): {error.__cause__}.")
     if isinstance(error, openai.APIConnectionError):
         return ApiError(
-            f"{where} cannot be reached ({_short(str(error.__cause__ or error))}), {tries} times over: is the server "
+            f"{where} cannot be reached ({_short(str(error.__cause__ or error))}; attempts: {tries}): is the server "
             f"running, and is base_url= its address?"
         )
     if not isinstance(error, openai.APIStatusError):
         return ApiError(f"{where} could not be asked: {_short(str(error))}")
-    said, status = _said(error.body, error.message), error.status_code
+    message, status = error.body.get("message") if isinstance(error.body, dict) else None, error.status_code
+    said = _short(message if isinstance(message, str) else error.message)
     if status in (401, 403):
-        key = "it wants a key; name the environment variable that holds one with key=NAME."
+        key = "it requires a key; name the environment variable that holds one with key=NAME."
         if settings.variable is not None:
             key = (
                 f"the environment variable {settings.variable} must hold a key of that service that may use "
@@ -55,8 +59,8 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         return ApiError(f"{where} refuses the request ({status}): {key} It says: {said}")
     if 300 <= status < 400:
         return ApiError(
-            f"{where} sends requests on to another address ({status}), and keys are not sent there: give base_url= the "
-            f"address itself."
+            f"{where} redirects requests to another address ({status}), and keys are not sent there: set base_url= to "
+            f"that address."
         )
     if status == 404:
         return ApiError(
@@ -66,11 +70,11 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
     if status == 429:
         return ApiError(
             f"{where} still refuses after {settings.retries} retries, for rate limits or quota (429): ask less with "
-            f"rpm= and at_once=, or see to the quota of the key. It says: {said}"
+            f"rpm= and at_once=, or raise the quota of the key. It says: {said}"
         )
     if status >= 500:
-        return ApiError(f"{where} failed {tries} times over ({status}): try later, or see its log. It says: {said}")
-    if _too_long(error.code, error.type, said):
+        return ApiError(f"{where} failed ({status}; attempts: {tries}): try later, or see its log. It says: {said}")
+    if not _TOO_LONG.isdisjoint((error.code, error.type)) or "maximum context length" in said.lower():
         return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
     hint = "a field that the service does not know can be left out with seed=false or temperature=default"
     return ApiError(f"{where} refuses the request ({status}); {hint}. It says: {said}")
@@ -85,17 +89,6 @@ def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:
     )
 
 
-def _said(body: Any, message: str) -> str:
-    said = body.get("message") if isinstance(body, dict) else None
-    return _short(said if isinstance(said, str) else message)
-
-
 def _short(text: str) -> str:
     text = visible(" ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _too_long(code: str | None, kind: str | None, said: str) -> bool:
-    """True for OpenAI's error code, llama.cpp's error type, and the message of vLLM and others."""
-    known = {"context_length_exceeded", "exceed_context_size_error"}
-    return not known.isdisjoint((code, kind)) or "maximum context length" in said.lower()

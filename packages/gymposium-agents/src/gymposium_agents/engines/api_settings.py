@@ -101,11 +101,11 @@ class ApiSettings:
         if not key:
             other = "" if self.key else ", or name another variable with key=NAME"
             raise BadOption(
-                f"{self.base_url} wants a key: put it into the environment variable {self.variable}{other}."
+                f"{self.base_url} requires a key: put it into the environment variable {self.variable}{other}."
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
             # a header cannot hold it, and the library's error about that would contain the key
-            raise BadOption(f"The environment variable {self.variable} holds no key: it is not one word.")
+            raise BadOption(f"The environment variable {self.variable} does not hold a key: a key is a single word.")
         return key
 
 
@@ -119,8 +119,8 @@ def _checked_url(text: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         # such an address may hold a key, so the message does not repeat it
         raise BadOption(
-            "base_url= takes an address without a user, a password, a query or a fragment: it stands in records. Keys "
-            "come from the environment variable that key= names."
+            "base_url= takes an address without a user, a password, a query or a fragment: it is written to "
+            "records. Keys come from the environment variable that key= names."
         )
     if parts.scheme not in ("http", "https") or not host:
         raise BadOption(f"base_url={text!r}: write an address such as http://127.0.0.1:8000/v1.")

@@ -77,7 +77,7 @@ class OpenAIChatEngine:
         sentences = {
             "retries": "{} requests had to be sent again.",
             "withheld": "{} replies were cut off by the service's content filter.",
-            "tool calls": "{} replies were tool calls, which nobody offered.",
+            "tool calls": "{} replies were tool calls, which were not offered.",
             "uncounted": "{} replies came without token counts: sums and costs leave them out.",
         }
         return [sentence.format(self.counts[name]) for name, sentence in sentences.items() if self.counts[name]]
@@ -157,7 +157,7 @@ def _content(content: object) -> str:
         content = [] if content is None else [{"type": "text", "text": content}]
     texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
     if not all(isinstance(part, dict) for part in content) or not all(isinstance(text, str) for text in texts):
-        raise _NoReply("its content is no text")
+        raise _NoReply("its content is not text")
     text = "".join(texts)
     if not is_encodable(text):
         raise _NoReply("its text has a lone surrogate")
@@ -170,7 +170,7 @@ def _counted(usage: object) -> tuple[int | None, int | None]:
     """Return the numbers of tokens of the prompt and of the completion, None for a number that the service did not
     report. Raises `_NoReply` for a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
-        raise _NoReply("its usage is no object")
+        raise _NoReply("its usage is not an object")
     return _count(usage or {}, "prompt_tokens"), _count(usage or {}, "completion_tokens")
 
 
@@ -178,4 +178,4 @@ def _count(usage: Mapping[str, Any], name: str) -> int | None:
     count = usage.get(name)
     if count is None or (type(count) is int and 0 <= count <= _MOST_TOKENS):
         return count
-    raise _NoReply(f"its {name} are no count of tokens")
+    raise _NoReply(f"its {name} are not a count of tokens")

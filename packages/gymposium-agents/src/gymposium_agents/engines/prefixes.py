@@ -134,8 +134,7 @@ class PrefixCache:
 
 
 def _cache_of(blocks: list[Block]) -> DynamicCache:
-    if not blocks:
-        return DynamicCache()
+    """The cache with the keys and values of consecutive blocks; it is empty without blocks."""
     layers = [
         (torch.cat([k for k, _ in states], dim=2), torch.cat([v for _, v in states], dim=2))
         for states in zip(*blocks, strict=True)

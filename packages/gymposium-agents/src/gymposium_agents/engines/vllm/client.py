@@ -131,7 +131,7 @@ class Connection:
             ) from error
         except (_Again, Garbled) as error:
             raise GymposiumError(
-                f"The vLLM server at {self.url} is not well: {self._shown(str(error))}{self._see_log()}"
+                f"The vLLM server at {self.url} is not healthy: {self._shown(str(error))}{self._see_log()}"
             ) from error
 
     async def close(self) -> None:
@@ -261,7 +261,7 @@ class Connection:
             elif late:
                 raise GymposiumError(
                     f"The vLLM server at {self.url} is gone and did not come back within {self._wait.absence:.0f} "
-                    f"seconds. Start it again (gymposium engine start looks after one), then go on."
+                    f"seconds. Start it again (gymposium engine start restarts servers that die), then resume."
                 )
             elif not warned and self.server is None:
                 warned = True
@@ -283,9 +283,9 @@ class Connection:
         version = await self._get("/version")
         models = await self._get("/v1/models")
         if "version" not in version or not isinstance(models.get("data"), list):
-            raise GymposiumError(f"What answers at {self.url} is no vLLM server.")
+            raise GymposiumError(f"The server at {self.url} is not a vLLM server.")
         if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
-            raise Garbled(f"a list of models that names none: {models}")
+            raise Garbled(f"a list of models without names: {models}")
         if not self._warned and (remark := remark_on(self._shown(str(version["version"])))):
             self._warned = True
             log.warning("%s", remark)
@@ -350,7 +350,7 @@ class Connection:
             raise Refused(
                 401,
                 said,
-                f"The vLLM server at {self.url} wants its key: set {KEY_VARIABLE} to what it was started with.",
+                f"The vLLM server at {self.url} requires a key: set {KEY_VARIABLE} as it was at its start.",
             )
         if answer.is_server_error and "add_lora" not in said:  # for an adapter that does not fit the status is 500 too
             raise _Again(f"HTTP {answer.status_code}: {said}")

@@ -94,8 +94,8 @@ class VllmEngine:
             )
         if sampling.temperature not in (0.0, 1.0) and not self._connection.processed:
             raise GymposiumError(
-                f"The vLLM server at {self._connection.url} gives log-probabilities at temperature 1 whatever the "
-                f"temperature, so what is sampled at {sampling.temperature:g} could not be learned from. Start it with "
+                f"The vLLM server at {self._connection.url} reports log-probabilities at temperature 1 for every "
+                f"temperature, so samples at {sampling.temperature:g} could not be learned from. Start it with "
                 f"--logprobs-mode processed_logprobs, as gymposium engine start does, or play at temperature 0 or 1."
             )
         body = completion_body(request, sampling, max_tokens=min(sampling.max_tokens, room), stops=self.stops)
@@ -175,7 +175,7 @@ class VllmEngine:
     def retire(self, policy: Policy) -> None:
         with self._changing:
             if policy == self._policy:
-                raise GymposiumError(f"{policy} answers now: publish another before it is retired.")
+                raise GymposiumError(f"{policy} is the current policy: publish another before it is retired.")
             self._held_policy(policy)
             del self._connection.held[policy]
             self._loop.run(self._connection.unload(policy))

@@ -95,7 +95,7 @@ class Server:
             if len(recent) == MOST_RESTARTS:
                 raise GymposiumError(
                     f"The vLLM server died {MOST_RESTARTS + 1} times in {RESTART_WINDOW_SECONDS / 60:.0f} minutes and "
-                    f"is not started again. {self._last_words()}"
+                    f"is not restarted. {self._last_words()}"
                 )
             self._recent.append(now)
             if recent:

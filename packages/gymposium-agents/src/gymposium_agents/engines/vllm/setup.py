@@ -9,8 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from gymposium.durable import replace_text
@@ -40,7 +39,9 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
     replaced. pip's output goes to stderr. Returns the contents of the marker.
 
     Raises `GymposiumError` if pip fails or the installed vLLM cannot be imported."""
-    with _locked(home):
+    home.root.mkdir(parents=True, exist_ok=True)
+    with (home.root / "setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second setup waits for the first
         wanted = {"build": build, "requirements": list(BUILDS[build].requirements), "python": sys.version.split()[0]}
         installed = home.installed()
         if installed is not None and {key: installed.get(key) for key in wanted} == wanted:
@@ -60,15 +61,6 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
         replace_text(home.marker, json.dumps(installed, indent=2) + "\n")
         say(f"vLLM {installed['version']} is ready. Start a server with:  gymposium engine start --model MODEL")
         return installed
-
-
-@contextmanager
-def _locked(home: EngineHome) -> Iterator[None]:
-    """Keep other setups out of a home; a second one waits for the first."""
-    home.root.mkdir(parents=True, exist_ok=True)
-    with (home.root / "setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _install(home: EngineHome, build: BuildName, say: Say) -> None:

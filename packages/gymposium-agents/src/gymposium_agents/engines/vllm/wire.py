@@ -58,7 +58,7 @@ def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[in
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise Garbled(f"an answer without token ids and log-probabilities: {answer}") from error
     if broke_off or not ids or len(ids) != len(logprobs):
-        raise Garbled(f"a completion that was broken off: {choice['finish_reason']!r}")
+        raise Garbled(f"a completion that was aborted: {choice['finish_reason']!r}")
     return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
 
 
@@ -100,7 +100,7 @@ def likeliest_of(answer: Mapping[str, Any]) -> float:
 def count_of(value: object) -> int:
     """Check a server's count of tokens or requests. Raises `Garbled` if the value is not a count."""
     if type(value) is not int or not 1 <= value <= MOST:
-        raise Garbled(f"a count that is no whole number from 1 to {MOST}: {str(value)[:80]}")
+        raise Garbled(f"a count that is not a whole number from 1 to {MOST}: {str(value)[:80]}")
     return value
 
 
