@@ -89,7 +89,7 @@ def test_another_adapter_stops(model_directory: Path) -> None:
     learn(wrong, 2)
     engine = wrong.engine()
     engine.weights_changed(LEARNED)
-    with pytest.raises(EngineDisagrees, match="go on from the last checkpoint"):
+    with pytest.raises(EngineDisagrees, match="resume from the last checkpoint"):
         canary(engine, learner)
 
 

@@ -156,8 +156,8 @@ def _readable(directory: Path) -> Any:
 
     if reasons := changes_more(read_adapter(directory).config):
         raise GymposiumError(
-            f"The adapter in {directory} cannot share a model with others: {'; '.join(reasons)}. Merge it into a model "
-            f"of its own (gymposium lora merge), or train a plain one."
+            f"The adapter in {directory} cannot share a model with others: {'; '.join(reasons)}. Merge it into a copy "
+            f"of the model (gymposium lora merge), or train a plain one."
         )
     config = PeftConfig.from_pretrained(str(directory))
     config.inference_mode = True

@@ -86,8 +86,8 @@ class Canary:
         if others := sorted({str(completion.policy) for completion in completions if completion.policy != policy}):
             raise EngineDisagrees(
                 f"{policy} was published, but the engine answered as {', '.join(others)}. Its replies must not be "
-                f"learned from. Look into the engine's own log for why it did not take the adapter, and go on from the "
-                f"last checkpoint."
+                f"learned from. The engine's log may say why it did not load the adapter. Then resume from the last "
+                f"checkpoint."
             )
         _compare_digests(engine, policy, digest)
         sampled = [(request.prompt, done.ids) for request, done in zip(requests, completions, strict=True)]
@@ -100,9 +100,9 @@ class Canary:
         largest = float(np.max(differences))  # NaN if any difference is NaN
         if not largest <= self._tolerance:  # a NaN is a disagreement
             raise EngineDisagrees(
-                f"{policy} was published, but the engine does not play it: its log-probabilities of its own tokens are "
-                f"up to {largest:.3g} nats from the learner's, and rounding explains {self._tolerance:g}. Its replies "
-                f"must not be learned from. Either the adapter never arrived (the engine answers with old weights, or "
+                f"{policy} was published, but the engine does not play it: its log-probabilities of the tokens that it "
+                f"sampled are up to {largest:.3g} nats from the learner's, and rounding explains {self._tolerance:g}. Its "
+                f"replies must not be learned from. Either the adapter never arrived (the engine answers with old weights, or "
                 f"with prefixes that it cached under them), or it holds another base model or adapter, or computes in "
                 f"another number type than the learner. {_PUT_RIGHT}"
             )
@@ -110,8 +110,8 @@ class Canary:
         move = self._moves.compare([*chain(*scores_now)], [*chain(*learned[len(sampled) :])])
         if move is not None and not move.agrees:
             raise EngineDisagrees(
-                f"{policy} was published, but the engine did not move as the learner did: since the version that is "
-                f"compared with, the log-probabilities of {move.tokens} tokens moved by {move.learner:.2g} nats in the "
+                f"{policy} was published, but the engine did not change as the learner did: since the version of the "
+                f"comparison, the log-probabilities of {move.tokens} tokens moved by {move.learner:.2g} nats in the "
                 f"learner and {move.engine:.2g} in the engine, with a correlation of {move.correlation:.2f}, where at "
                 f"least {move.least:.2f} is expected. Its replies must not be learned from. Most likely the update "
                 f"never arrived: the engine answers with old weights. {_PUT_RIGHT}"
@@ -119,7 +119,7 @@ class Canary:
         return Agreement(largest, None if move is None else move.correlation)
 
 
-_PUT_RIGHT = "Put that right, or start the engine anew, and go on from the last checkpoint."
+_PUT_RIGHT = "Fix the cause or restart the engine, then resume from the last checkpoint."
 
 
 def _compare_digests(engine: TokenEngine, policy: Policy, digest: Callable[[], str] | None) -> None:

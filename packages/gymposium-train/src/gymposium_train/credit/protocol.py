@@ -1,6 +1,6 @@
 """The contract of credit assignment, which turns the rewards of a batch into an advantage for each turn.
 
-A credit works on numbers alone and sees no tokens or tensors. Its settings are a subclass of `CreditSettings`.
+A credit works on numbers only, without tokens or tensors. Its settings are a subclass of `CreditSettings`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Critic(Settings):
     learning_rate: float = Field(default=1e-2, gt=0.0)
     """Peak learning rate of the value head."""
     detached: bool = False
-    """Whether the value loss trains the value head alone and leaves the model below it unchanged."""
+    """Whether the value loss trains only the value head and leaves the model below it unchanged."""
     scale: float = Field(default=1.0, gt=0.0)
     """Value that an output of 1 of the head stands for, in units of reward; value errors are measured in it. It should
     be near the standard deviation of the returns: 1 suits wins and losses, scores in the hundreds need hundreds."""

@@ -31,7 +31,7 @@ class Rloo(Credit):
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         if groups and all(len(group) == 1 for group in groups):
             raise BadOption(
-                "RLOO compares a trajectory with the others of its group, and every group here has one alone: "
+                "RLOO compares a trajectory with the others of its group, but every group here has only one: "
                 "set a group size of 2 or more, or choose a baseline that needs no group."
             )
         return [spread(group, left_out([episode.total for episode in group])) for group in groups]

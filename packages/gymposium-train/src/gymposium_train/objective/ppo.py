@@ -23,7 +23,7 @@ class ClippedSettings(ObjectiveSettings):
 
 
 class PpoSettings(ClippedSettings):
-    """Clipped ratios (Schulman et al., 2017), with an upper bound of its own (Yu et al., 2025, DAPO)."""
+    """Clipped ratios (Schulman et al., 2017), with a separate upper bound (Yu et al., 2025, DAPO)."""
 
     kind: Literal["ppo"] = "ppo"
     """Which policy loss is used."""
@@ -48,7 +48,7 @@ class ClippedObjective(Objective):
 
 
 class Ppo(ClippedObjective):
-    """The clipped surrogate (Schulman et al., 2017), with an upper bound of its own as in DAPO (Yu et al., 2025): the
+    """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025): the
     worse of the plain and the clipped ratio times the advantage. A token gets no more gradient once its ratio has moved
     past a bound in the direction of its advantage."""
 

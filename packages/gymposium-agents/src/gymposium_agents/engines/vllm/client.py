@@ -212,7 +212,7 @@ class Connection:
         try:
             return await once()
         except Refused as refused:
-            # a server that somebody restarted has lost its adapters
+            # a restarted server has lost its adapters
             if refused.status != httpx.codes.NOT_FOUND or policy not in self.held:
                 raise
             await self._recover(before)

@@ -61,7 +61,7 @@ def heads_unknown(width: int) -> str | None:
     """The reason why the build for CPUs does not support attention heads of this width; None if it does."""
     if width in CPU_HEADS:
         return None
-    return f"its attention heads are {width} wide, and vLLM for CPUs knows {', '.join(map(str, CPU_HEADS))}"
+    return f"its attention heads are {width} wide, and vLLM for CPUs supports {', '.join(map(str, CPU_HEADS))}"
 
 
 def _text_config(model: str) -> Any | None:

@@ -65,7 +65,7 @@ class VllmSettings:
     """Settings of the engine `vllm`."""
 
     url: str | None = None
-    """The URL of a server that runs already. By default a training run starts a server of its own."""
+    """The URL of a server that runs already. By default a training run starts a server."""
     arguments: tuple[str, ...] = ()
     """More arguments for the server that is started for the run, as vLLM takes them:
     `["--gpu-memory-utilization", "0.4"]` where learner and server share a GPU."""
