@@ -217,7 +217,7 @@ def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(mod
             pair.step(version, 2e-3)
             pair.publish(version)
 
-    with pytest.raises(EngineDisagrees, match="was published, but the engine did not move as the learner did"):
+    with pytest.raises(EngineDisagrees, match="was published, but the engine did not change as the learner did"):
         publish_on()
 
 

@@ -101,10 +101,10 @@ class Canary:
         if not largest <= self._tolerance:  # a NaN is a disagreement
             raise EngineDisagrees(
                 f"{policy} was published, but the engine does not play it: its log-probabilities of the tokens that it "
-                f"sampled are up to {largest:.3g} nats from the learner's, and rounding explains {self._tolerance:g}. Its "
-                f"replies must not be learned from. Either the adapter never arrived (the engine answers with old weights, or "
-                f"with prefixes that it cached under them), or it holds another base model or adapter, or computes in "
-                f"another number type than the learner. {_PUT_RIGHT}"
+                f"sampled are up to {largest:.3g} nats from the learner's, and rounding explains {self._tolerance:g}. "
+                f"Its replies must not be learned from. Either the adapter never arrived (the engine answers with old "
+                f"weights, or with prefixes that it cached under them), or it holds another base model or adapter, or "
+                f"computes in another number type than the learner. {_PUT_RIGHT}"
             )
         scores_now = engine.score(self._fixed, policy=policy)
         move = self._moves.compare([*chain(*scores_now)], [*chain(*learned[len(sampled) :])])
