@@ -147,7 +147,7 @@ class OpenAIChatEngine:
         return "length" if reason == "length" else "stop"
 
 
-def _content(content: object) -> str:
+def _content(content: Any) -> str:
     """Return the text of a message's content: text itself, or the text parts of a list joined. It is empty if the
     message holds only thoughts, a tool call or a refusal. Thoughts stand in another field or in other parts
     (`reasoning_content`, `thinking`), which are ignored.

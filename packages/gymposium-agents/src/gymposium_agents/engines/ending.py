@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 from threading import Event, Lock
-from types import TracebackType
 from weakref import WeakSet
 
 SECONDS = 10.0
@@ -20,30 +19,23 @@ _ended = Event()
 
 
 class Calls:
-    """A lock for the calls of one engine: one call at a time, each in its caller's thread, and none after the end of
-    the program has begun."""
+    """The calls of one engine: one at a time, each in its caller's thread, and none after the end of the program has
+    begun."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self.lock = Lock()
+        """The lock that a call holds while it runs."""
         _all.add(self)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.release()
-
     def go_on(self) -> None:
-        """Check between two passes whether the program is ending. If it is, this does not return."""
+        """Check between two passes of a call whether the program is ending. If it is, this does not return."""
         if _ended.is_set():
-            self._lock.release()
+            self.lock.release()
             Event().wait()
 
     def end(self) -> None:
         """Wait for the call that is running, and block all later ones."""
-        self._lock.acquire(timeout=SECONDS)
+        self.lock.acquire(timeout=SECONDS)
 
 
 _all: WeakSet[Calls] = WeakSet()

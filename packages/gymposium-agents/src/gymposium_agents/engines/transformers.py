@@ -74,13 +74,13 @@ class TransformersEngine:
     def load(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` as `policy`, beside the others. Raises `GymposiumError` if it does not
         fit."""
-        with self._calls:
+        with self._calls.lock:
             self._adapters.load(directory, policy)
 
     def publish(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` as `policy` and make it the current policy. Raises `GymposiumError` if it
         does not fit."""
-        with self._calls:
+        with self._calls.lock:
             self._adapters.load(directory, policy)
             self._policy = policy
 
@@ -88,19 +88,19 @@ class TransformersEngine:
         """Unload a published adapter. Raises `GymposiumError` if it is the current policy or is not held."""
         if policy == self._policy:
             raise GymposiumError(f"{str(policy)!r} is the current policy; publish another before it is retired.")
-        with self._calls:
+        with self._calls.lock:
             self._adapters.unload(policy)
             self._prefixes.drop(policy)
 
     def digest(self, policy: Policy) -> str | None:
         """The digest of the adapter that answers as `policy`; None if that policy has no adapter."""
-        with self._calls:
+        with self._calls.lock:
             return self._adapters.digest(policy)
 
     def weights_changed(self, policy: Policy) -> None:
         """Rename the weights that the model came with, after a learner that shares the model changed them: they are
         `policy` now, and the current policy."""
-        with self._calls:
+        with self._calls.lock:
             base_changed = self._adapters.own not in self._adapters.held
             self._prefixes.drop(None if base_changed else self._adapters.own)  # all adapters depend on the base
             self._adapters.rename(policy)
@@ -151,7 +151,7 @@ class TransformersEngine:
     def _answering(self, policy: Policy) -> Iterator[tuple[Any, Fill]]:
         """Yields the transformers model, which answers as `policy`, and the function that prefills its prompts."""
         self._adapters.check(policy)
-        with self._calls, self._adapters.answering(policy), torch.inference_mode():
+        with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
     def _sample(
