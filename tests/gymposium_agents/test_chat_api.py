@@ -219,7 +219,7 @@ def test_a_server_that_drips_is_given_up() -> None:
     thread.start()
     with listener:
         settings = ApiSettings("tiny", f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.3, retries=0)
-        with pytest.raises(GymposiumError, match=r"no answer within 0.3 s"):
+        with pytest.raises(GymposiumError, match=r"did not answer within 0.3 s"):
             ask(settings)
         over.set()
         thread.join()
@@ -327,7 +327,7 @@ def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(option: str) -> No
 def test_a_variable_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in (f"{KEY} {KEY}", f"{KEY}\nX: y", f"{KEY}é"):
         monkeypatch.setenv("THEIR_KEY", value)
-        with pytest.raises(BadOption, match="THEIR_KEY holds no key") as caught:
+        with pytest.raises(BadOption, match="THEIR_KEY does not hold a key") as caught:
             OpenAIChatEngine(ApiSettings("gpt", key="THEIR_KEY"))
         assert KEY not in "".join(traceback.format_exception(caught.value))
 
