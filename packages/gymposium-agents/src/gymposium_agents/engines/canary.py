@@ -21,9 +21,9 @@ import numpy as np
 
 from gymposium.errors import GymposiumError
 from gymposium.streams import stream
-from gymposium_agents.engines.protocol import TellsDigests, TokenEngine, Tokens
+from gymposium_agents.engines.protocol import TellsDigests, TokenEngine
 from gymposium_agents.lora.moves import Moves
-from gymposium_agents.tokens import Policy, Sampling, TokenRequest
+from gymposium_agents.tokens import Policy, Sampling, TokenRequest, Tokens
 
 TOKENS = 4
 """Maximum number of tokens of each completion: enough to use the engine's cache, and cheap."""

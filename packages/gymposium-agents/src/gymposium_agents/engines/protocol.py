@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from gymposium_agents.sources import NO_TRUST, Trust
-from gymposium_agents.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest
-
-Tokens = tuple[int, ...]
+from gymposium_agents.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest, Tokens
 
 
 class TokenEngine(Protocol):

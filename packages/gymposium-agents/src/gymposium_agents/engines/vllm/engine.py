@@ -18,10 +18,10 @@ from gymposium_agents.engines.vllm.client import Connection, Held, Refused
 from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.settings import Patience
-from gymposium_agents.engines.vllm.wire import Tokens, completion_body, completion_of, score_body, scores_of
+from gymposium_agents.engines.vllm.wire import completion_body, completion_of, score_body, scores_of
 from gymposium_agents.futures import results
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
-from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
+from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
 
 DEFAULT_PATIENCE = Patience()
 

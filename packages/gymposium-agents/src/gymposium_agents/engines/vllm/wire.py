@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 
 SEED_BITS = 63
 """Number of bits of a seed; vLLM requires a signed integer of 64 bits."""
@@ -15,8 +15,6 @@ MOST = 2**31 - 1
 """Largest token id and largest count that a server may report."""
 _ROUNDING = 1e-3
 """Largest log-probability that a server may report, above 0 by rounding."""
-
-Tokens = tuple[int, ...]
 
 
 class Garbled(Exception):
