@@ -15,8 +15,8 @@ from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
 from gymposium.viewer.replays.index import Index
+from gymposium.viewer.replays.match_filter import MatchFilter, facts_of
 from gymposium.viewer.replays.rows import Row, RowReader
-from gymposium.viewer.replays.wanted import MatchFilter, facts_of
 
 _LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
@@ -54,7 +54,7 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     in_full.size = by_pieces.size
     assert repr(by_pieces) == repr(in_full)
     assert (by_pieces.id, by_pieces.replies) == (match_id, len(said))
-    assert RowReader("f")._by_pieces(line.encode(), 1, 0) is not None, "the quick way is never gone"
+    assert RowReader("f")._by_parts(line.encode(), 1, 0) is not None, "the quick way is never gone"
 
 
 def test_every_line_is_listed_or_named(runs: Path) -> None:

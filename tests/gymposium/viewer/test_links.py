@@ -102,7 +102,7 @@ def test_a_run_with_a_file_outside_is_not_read(
     assert status == 200
     assert "runs/whole/index.html" in page
     assert "runs/linked/index.html" not in page
-    assert f"linked/{name}</span> is, by a symbolic link, outside" in page
+    assert f"linked/{name}</span> leads, through a symbolic link, out" in page
     for path in ("index.html", "curves.js", "events", "rollouts.html", "rollouts/1-0.html", "match?id=train-0-0-0"):
         assert ask(address, f"runs/linked/{path}")[0] == 404
     assert SECRET not in exported(tmp_path / "training", tmp_path / "site")
@@ -127,5 +127,5 @@ def test_no_match_is_recorded_outside(tmp_path: Path) -> None:
     assert table.play(1, "nothing") == ""
     table.wait(60)
     assert table.state.end is not None
-    assert "by a symbolic link, outside of the directory" in table.state.end.sentences[-1]
+    assert "leads, through a symbolic link, out of the directory" in table.state.end.sentences[-1]
     assert not any((tmp_path / "outside").iterdir())

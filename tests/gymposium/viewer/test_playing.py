@@ -117,7 +117,7 @@ def test_playing_again_from_the_same_seed_with_seats_changed(visitor: Visitor, t
     while 'name="choice"' in visitor.html:
         visitor.move(choice="0")
     again = visitor.html.split("<form")[2]
-    assert "everybody one seat on" in again
+    assert "everyone one seat on" in again
     fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', again))
     visitor.until_settled(visitor.post("play/new.html", **fields))
     while 'name="choice"' in visitor.html:
@@ -280,7 +280,7 @@ def test_what_cannot_be_played_is_said(visitor: Visitor, fields: dict[str, Any],
 
 def test_a_player_that_refuses_the_game_says_why(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("kuhn_poker", seat="1", opponent="exact")
-    assert "Nobody has lost it." in visitor.text
+    assert "It has no result." in visitor.text
     assert "exact optima need two seats in turn" in visitor.text
     assert records(tmp_path)[0].ending.broke_off
 

@@ -59,13 +59,23 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
     ("said", "reply", "reading", "why"),
     [
         (("b2", "b2"), "move", "illegal", "“b2” is a move of this game, but not one of the 7 that are legal here."),
-        (("I like b2.",), "move", "unparsable", "“I like b2.” is not written as a move of this game."),
-        (("B2",), "move", "unparsable", "The legal move “b2” must be written exactly so."),
+        (("I like b2.",), "move", "unparsable", "“I like b2.” is not written like a move of this game."),
+        (("B2",), "move", "unparsable", "The legal move “b2” must be written exactly like this."),
         (("",), "move", "unparsable", "It is empty."),
-        (("b2",), "tags", "unparsable", "It has not the form that was asked for: <think>...</think><move>...</move>"),
+        (
+            ("b2",),
+            "tags",
+            "unparsable",
+            "It does not have the form that was asked for: <think>...</think><move>...</move>",
+        ),
         (("<move> </move>",), "tags", "unparsable", "It is empty where the move should stand."),
         (('{"move": "up"}',), "json", "unparsable", "“up” in the place of the move is not written as"),
-        (("x" * 5000,), "move", "unparsable", "It has 5,000 characters, and no move of this game is written so."),
+        (
+            ("x" * 5000,),
+            "move",
+            "unparsable",
+            "5,000 characters, and no move of this game is written like that.",
+        ),
         (("<think>b<cut>",), "tags", "cut off", "by the limit of tokens"),
     ],
 )
@@ -130,7 +140,7 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
     data["prompts"][0]["version"] = 0
     story = build_story(Record.parse(json.dumps(data)))
     assert "worded by version 0" in story.seats[0].differs
-    assert "digest is 0123456789ab" in story.seats[1].differs
+    assert "digest in the record is 0123456789ab" in story.seats[1].differs
     assert "prompt differs: seat 1" in story.difference
 
 

@@ -1,4 +1,4 @@
-"""The viewer as a server's application behind its guard, and as files."""
+"""The viewer as an ASGI application behind its guard, and as files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training", "gymposium.vie
 
 
 def view(directory: Path, *, live: bool = True) -> Viewer:
-    """A viewer of a directory, with all parts."""
+    """A viewer of a directory with all parts."""
     viewer = Viewer(directory, live)
     viewer.parts += [import_module(name).make(viewer) for name in PARTS]
     return viewer
@@ -62,13 +62,13 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
 
 
 def home_page(viewer: Viewer) -> str:
-    """The first page, which lists what there is to look at."""
+    """The first page, with a card for each part that has something to show."""
     cards = [card for part in viewer.parts for card in part.cards()]
     return viewer.page("home.html", "index.html", directory=str(viewer.directory.resolve()), cards=cards)
 
 
 def export(directory: Path, out: Path) -> None:
-    """Writes every page of `directory` below `out`, to be opened from a disk or put on any web server. Raises
+    """Writes every page of `directory` below `out`, to be opened from a disk or copied to a web server. Raises
     `BadOption` unless `out` is empty or does not exist."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadOption(f"--export {out}: give a folder that is empty or not there yet.")

@@ -1,9 +1,9 @@
-"""The check of every request to the viewer's server, before anything else.
+"""The guard of the viewer's server, which checks every request first.
 
-Another page in the same browser, or a foreign name that points at this machine (DNS rebinding), must neither read what
-is shown nor act for the user. So every request has to name a host that the server answers to, a request from a page has
-to come from one of our pages, and off loopback it needs a token. Every response forbids what our pages never do: inline
-scripts, content from elsewhere, being framed.
+Neither another page in the same browser nor a foreign host name that points at this machine (DNS rebinding) may read
+the pages or act for the user. Every request must therefore name a host that the server answers to, a request from a
+page must come from one of our pages, and off loopback it needs a token. Every response forbids what our pages never
+do: inline scripts, content from other sites, being framed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RequestGuard:
             if not self._is_token(given[-1]):
                 return _no(401, "This is not the token that gymposium view printed.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
-            # a relative address, so that no path can lead to another site
+            # relative, so that no path can lead to another site
             onward = RedirectResponse(f"?{rest}", status_code=303)
             onward.set_cookie(cookie, given[-1], httponly=True, samesite="strict", path="/")
             return onward

@@ -1,4 +1,4 @@
-"""Whole numbers in addresses and forms."""
+"""Parsing of whole numbers in addresses and forms."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 DIGITS = 18
-"""The most digits that a number may have, so that it is read quickly and fits into any file."""
+"""Maximum number of digits, so that parsing is fast."""
 
 
 def number(text: str) -> int:
-    """The whole number that `text` writes; -1 if it is none, or negative."""
+    """The value of `text`, or -1 if it is not a whole number from 0, of at most `DIGITS` digits."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS else -1
 
 
 class _Number(Convertor[int]):
-    """A number in a path; with too many digits, the request is bad."""
+    """A number in a path. Too many digits are a bad request (400)."""
 
     regex = "[0-9]+"
 

@@ -1,4 +1,4 @@
-"""Pages from templates. Everything that a template inserts is escaped and made visible, whoever wrote it."""
+"""Rendering of pages from templates. All inserted text is escaped, and its control characters are made visible."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from gymposium.visible import visible
 _VIEWER = "gymposium.viewer"
 
 STATIC = Path(__file__).parent / "static"
-"""The folder with the styles and scripts of all pages."""
+"""Folder with the styles and scripts of all pages."""
+
 _THREE_WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [A-Za-z]{2,}[,;:]? [A-Za-z]{2,}\b")
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
-"""What a page may do. Inline styles are allowed, since a board in its frame inherits this policy."""
+"""Content security policy of all pages. It allows inline styles because the frame of a board inherits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,11 @@ def render(
     live: bool = False,
     **values: Any,
 ) -> str:
-    """The page of this path, relative to the root of the viewer's pages: `matches/run.jsonl/17.html`. Besides `values`
-    a template has `path`, `tabs`, `live` (True if a server answers; a page in a file carries its policy in itself), and
-    `root`, the prefix of every link: `{{ root }}static/base.css`.
+    """The HTML of the page at `path`, relative to the root of the site: `matches/run.jsonl/17.html`.
 
-    `package` has the template in its folder `templates`; the viewer's own templates are available to all."""
+    Besides `values` a template has `path`, `tabs`, `live` (True if a server answers; a page in a file contains its
+    policy), and `root`, the prefix of every link: `{{ root }}static/base.css`. `package` is the Python package whose
+    folder `templates` has the template; the viewer's own templates are available to all packages."""
     root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
     page = _environment(package).get_template(template)
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
@@ -75,24 +76,24 @@ def _environment(package: str) -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Makes every text that a template inserts visible, also one that a filter made."""
+    """Makes inserted text visible, including the results of filters."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def in_url(path: str) -> str:
-    """A path, quoted for a link."""
+    """A path that is quoted for a link."""
     return quote(path, errors="surrogatepass")
 
 
 def data(value: Any) -> Markup:
-    """A value as JSON for `<script type="application/json">`, in which no text can end the element. It is not made
-    visible: a script that shows it inserts it as `textContent`."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII: half a surrogate pair survives
+    """A value as JSON for `<script type="application/json">`, in which no text can end the element. Control characters
+    are not made visible: scripts insert the text as `textContent`."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that lone surrogates survive
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def shortened(text: str, most: int = 20_000) -> str:
-    """The text; if longer than `most` characters, its beginning and end, with the number of characters left out."""
+    """The text, or, if it is longer than `most` characters, its two ends and the number of characters left out."""
     if len(text) <= most:
         return text
     head, tail = most * 3 // 4, most // 4
@@ -100,14 +101,13 @@ def shortened(text: str, most: int = 20_000) -> str:
 
 
 def is_prose(line: str) -> bool:
-    """True if a line may wrap: a sentence, or an item of a list of sentences. The lines of boards, tables and programs
-    keep their columns. A wrong guess costs little: the line wraps, or has to be scrolled."""
-    begins = line[:1].isupper() or line.startswith("- ")
-    return begins and "  " not in line and _THREE_WORDS.search(line) is not None
+    """True if a line may wrap: it is a sentence or an item of a list of sentences, and not a line of a board, table or
+    program. A wrong guess does little harm: the line wraps, or has to be scrolled."""
+    return (line[:1].isupper() or line.startswith("- ")) and "  " not in line and _THREE_WORDS.search(line) is not None
 
 
 def copy_static(out: Path) -> None:
-    """Copies the styles and scripts that pages below `out` refer to."""
+    """Copies the styles and scripts of all pages into `out/static`."""
     shutil.copytree(STATIC, out / "static", dirs_exist_ok=True)
 
 

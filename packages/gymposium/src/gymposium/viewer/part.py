@@ -1,4 +1,4 @@
-"""The parts of the viewer: their protocol, and the viewer that holds them."""
+"""The protocol of the viewer's parts, and the viewer that holds them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An entry of the first page about one part."""
+    """An entry of the first page, which links to a page of a part."""
 
     title: str
     path: str
     """The path of the page that it links to."""
     lines: Sequence[str]
     invites: bool = False
-    """True if it links to something to do instead of something to read."""
+    """True if the page is something to do, as play is, instead of something to read."""
 
 
 class Part(Protocol):
-    """One kind of pages: matches, training runs, play. Its package has a function `make(viewer) -> Part`.
+    """One kind of pages: matches, training runs, or play. The part's package has a function `make(viewer) -> Part`.
 
-    A part reads its files again for each request, because they may grow meanwhile."""
+    A part reads its files again at each request, because they may grow between requests."""
 
     @property
     def tabs(self) -> Sequence[Tab]:
@@ -36,15 +36,15 @@ class Part(Protocol):
         ...
 
     def cards(self) -> Sequence[Card]:
-        """The entries of the first page; none if the directory has nothing for this part."""
+        """The part's entries of the first page; none if the directory has nothing for this part."""
         ...
 
     def routes(self) -> Sequence[BaseRoute]:
-        """The routes of its pages. Endpoints that are plain functions are called in threads of their own."""
+        """The routes of the part's pages. Endpoints that are plain functions are called in a thread pool."""
         ...
 
     def export(self, out: Path) -> None:
-        """Writes its pages below `out`, each at its path."""
+        """Writes the part's pages below `out`, each at its path."""
         ...
 
 
@@ -54,15 +54,15 @@ class Viewer:
 
     directory: Path
     live: bool = True
-    """True if a server answers. Otherwise the pages are files, without anything that needs a server."""
+    """True if a server answers; False if the pages are files, without anything that needs a server."""
     parts: list[Part] = field(default_factory=list)
     link_to_match: Callable[[str], str | None] = lambda match_id: None
-    """From a match id to the path of its page, quoted for a link; None if the match has no page."""
+    """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""
     exports: Callable[[str, str], bool] = lambda file, match_id: True
-    """From the path of a file and a match id to whether an export has a page for the match."""
+    """Function from the path of a record file and a match id to whether an export has a page for the match."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
-        """A page with the tabs of all parts."""
+        """The HTML of a page with the tabs of all parts."""
         tabs = [tab for part in self.parts for tab in part.tabs]
         return render(template, path, tabs, live=self.live, **values)
 

@@ -1,4 +1,4 @@
-"""The server of `gymposium view`: where it listens, its address, and who may use it."""
+"""The server of `gymposium view`: its socket, its address and its token."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def serve(
     token: str | None,
     announce: Callable[[str], None],
 ) -> None:
-    """Serves until it is interrupted. `announce` is called with the address as soon as it can be opened; port 0
+    """Serves a directory until interrupted. `announce` is called with the address as soon as it can be opened; port 0
     takes any free port.
 
-    Raises `BadOption` if it cannot listen there, or if other machines could reach it without a token."""
+    Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
     if token is None and not is_loopback(host):
-        raise BadOption(f"--host {host}: other machines could come in, so there must be a token.")
+        raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family)

@@ -1,4 +1,4 @@
-"""The titles of games and seats on pages. No game is loaded for them, since a record may name any game."""
+"""Titles of games and seats for pages, made without loading games, since a record may name any game."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("black", "white")
-"""Colours of pieces. Every other seat has a colour by its number."""
+"""Colours of pieces that CSS has a class for."""
 
 
 def game_title(name: str) -> str:
-    """The title of the game with this name, and its parameters: `Goofspiel (num_cards=8)`. The name itself if no plugin
-    has the game."""
+    """The title and parameters of the game with this name: `Goofspiel (num_cards=8)`; the name itself if no plugin has
+    the game."""
     spec = _spec(name)
     parameters = name.strip().partition("(")[1:]
     return name if spec is None else f"{spec.title} {''.join(parameters)}".strip()
@@ -34,7 +34,7 @@ def seat_name(game: str, seat: int) -> str:
 
 
 def seat_class(game: str, seat: int) -> str:
-    """The CSS classes that give an element the seat's colour: that of its pieces if they have one."""
+    """The CSS classes that give an element the seat's colour: that of its pieces, else one by the seat's number."""
     colour = seat_name(game, seat).lower().partition(",")[0]
     return f"seat-{seat % 6} {colour}" if colour in _COLOURS else f"seat-{seat % 6}"
 

@@ -1,4 +1,4 @@
-"""Playing in the viewer: a person takes a seat, and any players the others."""
+"""The part of the viewer in which a person plays against players."""
 
 from gymposium.viewer.playing.pages import make
 

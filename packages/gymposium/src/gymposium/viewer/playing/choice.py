@@ -1,8 +1,8 @@
-"""What somebody wants to play, as a form says it: the game, who else, which seat, from which seed."""
+"""The choice of a match in a form: game, opponents, seat, seed, and the policy for opponents' failed replies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from gymposium.errors import BadOption
@@ -15,34 +15,45 @@ from gymposium.viewer.numbers import number
 from gymposium.viewer.playing.forms import Form
 
 PARAMETER = "parameter."
-"""What the names of fields begin with that hold a game's parameters."""
+"""Prefix of the names of the fields that hold a game's parameters."""
 COSTS = {
     "retry(2)": "they are asked again, twice at most, then forfeit",
     "forfeit": "they forfeit the match",
     "random": "a random move is played instead",
 }
-"""What a reply of an opponent costs that is no legal move. Of a person's none is taken, so it costs nothing."""
+"""Policies for opponents' replies that are not legal moves, in words. A person's reply is never taken unless it is a
+move, so none of them costs the person anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A match that can begin. What is None is drawn."""
+    """A match that can begin."""
 
     game: Game
     opponents: tuple[str, ...]
-    """In order of seat, the person's left out."""
+    """Names of the opponents in order of their seats, without the person's."""
     seat: int | None
+    """The person's seat; None to draw it."""
     seed: int | None
+    """The seed of the match; None to draw it."""
     on_illegal: str
+    """The failure policy, as `FailurePolicy.parse` reads it."""
 
     @classmethod
     def of(cls, form: Form) -> Choice:
-        """Raises `GymposiumError` with what is to be written instead. Players are looked up, not made."""
+        """The choice in a form. Raises `GymposiumError`, which says what to write instead. Players are looked up, not
+        made."""
         game = _game(form)
-        return cls(game, _opponents(form, game.seats - 1), _seat(form, game.seats), _seed(form), _cost(form))
+        return cls(
+            game,
+            _opponents(form, game.seats - 1),
+            _seat(form, game.seats),
+            _seed(form),
+            str(FailurePolicy.parse(form.text("on_illegal") or next(iter(COSTS)))),
+        )
 
     def fields(self) -> list[tuple[str, str]]:
-        """The form that says the same."""
+        """The fields of a form with this choice."""
         return [
             ("game", self.game.name),
             *(("opponent", text) for text in self.opponents),
@@ -52,20 +63,16 @@ class Choice:
         ]
 
     def query(self) -> str:
-        """The same, for an address."""
+        """The query string of a form with this choice."""
         return urlencode(self.fields())
 
-    def seated(self, seat: int) -> Choice:
-        """With the person in that seat, and the others where they are."""
-        return Choice(self.game, self.opponents, seat, self.seed, self.on_illegal)
-
     def moved_on(self) -> Choice:
-        """With everybody one seat on. A seat must have been drawn."""
+        """The same match with everyone one seat on. The seat must not be None."""
         assert self.seat is not None
         lineup: list[str | None] = [*self.opponents[: self.seat], None, *self.opponents[self.seat :]]
         lineup = [lineup[-1], *lineup[:-1]]
-        others = tuple(text for text in lineup if text is not None)
-        return Choice(self.game, others, lineup.index(None), self.seed, self.on_illegal)
+        opponents = tuple(text for text in lineup if text is not None)
+        return replace(self, opponents=opponents, seat=lineup.index(None))
 
 
 def _game(form: Form) -> Game:
@@ -75,26 +82,25 @@ def _game(form: Form) -> Game:
     params = {key: value for key, value in form.under(PARAMETER).items() if value.strip()}
     if params and is_registered(parse_name(name)[0]):
         name = format_name(parse_name(name)[0], params)
-    return load_named_game(name)  # an address may have filled in the form
+    return load_named_game(name)  # as for names in files, because a link can fill in the form
 
 
-def _opponents(form: Form, others: int) -> tuple[str, ...]:
-    given = [text.strip() for text in form.all("opponent")]
-    while given and not given[-1]:
-        given.pop()
-    if len(given) > others:
-        seats = "no other seat" if others == 0 else "one other seat" if others == 1 else f"{others} other seats"
-        raise BadOption(f"There are {len(given)} opponents, but the game has {seats}: leave the last fields empty.")
-    if others and not (given and given[0]):
+def _opponents(form: Form, count: int) -> tuple[str, ...]:
+    names = [text.strip() for text in form.all("opponent")]
+    while names and not names[-1]:
+        names.pop()
+    if len(names) > count:
+        seats = "no other seat" if count == 0 else "one other seat" if count == 1 else f"{count} other seats"
+        raise BadOption(f"There are {len(names)} opponents, but the game has {seats}: leave the last fields empty.")
+    if count and not (names and names[0]):
         raise BadOption("Write who plays against you, for example random or mcts-100.")
-    for place in range(others):
-        if place == len(given):
-            given.append("")
-        given[place] = given[place] or given[place - 1]
-        if check_player(given[place])[0].name == "human":
+    names += [""] * (count - len(names))
+    for place in range(count):
+        names[place] = names[place] or names[place - 1]
+        if check_player(names[place])[0].name == "human":
             raise BadOption("human is a person at a terminal, who cannot be asked from here: write another opponent.")
-        check_named_player(given[place])  # an address may have filled in the form
-    return tuple(given)
+        check_named_player(names[place])  # as for names in files, because a link can fill in the form
+    return tuple(names)
 
 
 def _seat(form: Form, seats: int) -> int | None:
@@ -103,7 +109,7 @@ def _seat(form: Form, seats: int) -> int | None:
         return None
     if (seat := number(text)) in range(seats):
         return seat
-    raise BadOption(f"Your seat: {text!r} is none. Write a seat from 0 to {seats - 1}, or random.")
+    raise BadOption(f"Your seat: there is no seat {text!r}. Write a seat from 0 to {seats - 1}, or random.")
 
 
 def _seed(form: Form) -> int | None:
@@ -112,8 +118,4 @@ def _seed(form: Form) -> int | None:
         return None
     if (seed := number(text)) >= 0:
         return seed
-    raise BadOption(f"The seed: {text!r} is none. Write a number from 0, of at most 18 digits, or nothing.")
-
-
-def _cost(form: Form) -> str:
-    return str(FailurePolicy.parse(form.text("on_illegal") or next(iter(COSTS))))
+    raise BadOption(f"The seed: {text!r} is not a seed. Write a number from 0, of at most 18 digits, or nothing.")

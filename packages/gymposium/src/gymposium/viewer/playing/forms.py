@@ -1,4 +1,4 @@
-"""What a form on one of our pages sends back."""
+"""Forms that a browser sends back."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 MOST = 1 << 20
-"""Bytes: the longest free text that a seat may say, and then some."""
+"""Maximum number of bytes in a form; the longest free text of a reply fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Fields by name, in their order; a name may stand several times."""
+    """The fields of a form as pairs of name and value, in order; names may repeat."""
 
     fields: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, text: str) -> Form:
-        """From the part of an address behind the question mark, or a body of the same form."""
-        found = parse_qsl(text, keep_blank_values=True, errors="replace")
-        # a browser ends the lines of a text area by CR LF
-        return cls(tuple((name, value.replace("\r\n", "\n")) for name, value in found))
+        """The form that a query string (without `?`) or a URL-encoded body holds."""
+        pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
+        # browsers end the lines of a text area with CR LF
+        return cls(tuple((name, value.replace("\r\n", "\n")) for name, value in pairs))
 
     @classmethod
     async def posted(cls, request: Request) -> Form:
-        """From a request's body. Raises `HTTPException` where it is too long."""
+        """The form in a request's body. Raises `HTTPException` if it is too long."""
         body = b""
         async for piece in request.stream():
             body += piece
@@ -36,16 +36,17 @@ class Form:
         return cls.of(body.decode("ascii", "replace"))
 
     def get(self, name: str) -> str | None:
-        """The first value; None where the field was not sent."""
-        return next((value for key, value in self.fields if key == name), None)
+        """The first value of a field, or None if the form does not have the field."""
+        return next(iter(self.all(name)), None)
 
     def text(self, name: str) -> str:
-        """The first value without white space around it."""
+        """The first value of a field without surrounding white space; empty if the form does not have the field."""
         return (self.get(name) or "").strip()
 
     def all(self, name: str) -> list[str]:
+        """All values of a field."""
         return [value for key, value in self.fields if key == name]
 
     def under(self, prefix: str) -> dict[str, str]:
-        """The fields whose names begin so, without that."""
+        """The fields whose names begin with `prefix`, by the rest of their names."""
         return {key.removeprefix(prefix): value for key, value in self.fields if key.startswith(prefix)}

@@ -1,8 +1,8 @@
-"""The games that can be chosen, and what a form asks about one."""
+"""The games and players that the form of a new match offers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.errors import UnknownName
@@ -16,47 +16,44 @@ from gymposium.viewer.playing.forms import Form
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One parameter of a game in a form."""
+    """A parameter of a game as a field of the form."""
 
     parameter: Parameter
     value: str
 
     @property
     def name(self) -> str:
+        """The name of the field in the form."""
         return PARAMETER + self.parameter.name
 
     @property
-    def title(self) -> str:
-        return self.parameter.name.replace("_", " ")
-
-    @property
     def options(self) -> Sequence[str]:
-        """All that can be chosen; () where it is written."""
+        """The values to choose from; () if the value is typed."""
         if self.parameter.choices is not None:
             return [str(choice) for choice in self.parameter.choices]
         return ["true", "false"] if isinstance(self.parameter.default, bool) else ()
 
     @property
     def kind(self) -> str:
-        """Of the input where it is written."""
+        """The type of the HTML input for a value that is typed."""
         return "number" if isinstance(self.parameter.default, int | float) else "text"
 
 
 def find_games(text: str) -> list[GameSpec]:
-    """The games that hold each word of the text in their name, title or summary."""
+    """The games that have every word of `text` in their name, title or summary."""
     words = text.lower().split()
     return [spec for spec in host().games.values() if all(word in searched(spec) for word in words)]
 
 
 def searched(spec: GameSpec) -> str:
-    """What a search looks into."""
+    """The text in which a game is searched for, in lower case."""
     hidden = "hidden" if spec.information == "imperfect" else ""
     return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
 
 
 def spec_of(name: str) -> GameSpec | None:
-    """The game's spec, by its name with or without parameters; None where only its engine knows the game. Nothing is
-    loaded: an address alone must not do that. Raises `BadParameter` and `UnknownName`."""
+    """The spec of a game, whose name may carry parameters; None if no plugin but an engine offers the game. Nothing is
+    loaded, since opening an address must not load code. Raises `BadParameter` and `UnknownName`."""
     base = parse_name(name)[0]
     if not is_registered(base):
         return None
@@ -67,30 +64,30 @@ def spec_of(name: str) -> GameSpec | None:
 
 
 def fields(spec: GameSpec, form: Form) -> list[Field]:
-    """The game's parameters as they were written, or by default."""
-    given: Mapping[str, str] = {**parse_name(form.text("game"))[1], **form.under(PARAMETER)}
-    return [Field(one, given.get(one.name) or _text(one.default)) for one in spec.parameters]
+    """The fields of a game's parameters, with the values from a form or the defaults."""
+    values = {**parse_name(form.text("game"))[1], **form.under(PARAMETER)}
+    return [Field(parameter, values.get(parameter.name) or _text(parameter.default)) for parameter in spec.parameters]
 
 
 def others(spec: GameSpec | None) -> tuple[int, int]:
-    """The least and the greatest number of opponents; of a game without a spec nobody knows before it is loaded."""
+    """The minimum and maximum number of opponents; (0, 9) without a spec, as the number is known only to the engine."""
     if spec is None:
         return 0, 9
-    players = next((one for one in spec.parameters if one.name == "players"), None)
+    players = next((parameter for parameter in spec.parameters if parameter.name == "players"), None)
     if players is None:
         return spec.seats - 1, spec.seats - 1
     return int(players.low or 1) - 1, int(players.high or spec.seats) - 1
 
 
 def opponents() -> list[OpponentSpec]:
-    """Who can be asked to play, people at a terminal left out."""
+    """The kinds of players that can be opponents, which people at a terminal cannot."""
     return [spec for spec in host().opponents.values() if spec.name != "human"]
 
 
 def suggestions() -> list[str]:
-    """Some that can be written as they are."""
-    written = ["random", "greedy", "mcts-25", "mcts-100", "mcts-400", "exact", "cfr-200"]
-    return [text for text in written if any(spec.parse(text) is not None for spec in opponents())]
+    """Names of opponents that the form suggests."""
+    names = ["random", "greedy", "mcts-25", "mcts-100", "mcts-400", "exact", "cfr-200"]
+    return [name for name in names if any(spec.parse(name) is not None for spec in opponents())]
 
 
 def _text(value: bool | int | float | str) -> str:

@@ -1,7 +1,7 @@
-"""The pages on which people play, as a part of the viewer.
+"""The pages on which people choose and play games.
 
-A page is made from the match's `TableState`, which holds what the person's seat may see. Every change is a POST with a
-token that only our own pages have; opening an address begins nothing and loads nothing.
+The page of a match is made from its `TableState`, which holds what the person's seat may see. Every change is a POST
+request with a token that only our own pages have; a GET request begins nothing and loads no code.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from gymposium.viewer.playing.table import BrowserTable
 
 LIST, NEW = "play.html", "play/new.html"
 PATIENCE = 0.8
-"""Seconds that a response waits for the opponents, so that with fast ones the next page shows the next position."""
+"""Seconds that a response waits for the opponents, so that the next page shows the answer of fast ones."""
 LOOKS, BEATS = 0.2, 15.0
-"""Seconds between two looks at a match while a page waits, and until a silent connection is sent a comment."""
+"""Seconds between two checks of a match for which a page waits, and between two comments on a silent connection."""
 BUTTONS = 400
-"""Number of moves that get a button; the others can be typed."""
+"""Maximum number of moves with a button; the others can be typed."""
 NUMBERED = 30
-"""Number of moves up to which a move can be typed by its number."""
+"""Maximum number of legal moves for which moves can be typed by number."""
 
 
 class Playing:
@@ -45,7 +45,7 @@ class Playing:
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        # exported pages cannot play, and next to a single file there is no place for matches
+        # exported pages cannot play, and a single file has no folder for records
         self._open = viewer.live and viewer.directory.is_dir()
         self.tabs: Sequence[Tab] = [Tab("Play", LIST)] if self._open else []
         self._store = MatchStore(viewer.directory)
@@ -72,7 +72,7 @@ class Playing:
         ]
 
     def export(self, out: Path) -> None:
-        """Exports nothing: files cannot play."""
+        """Writes nothing: play needs the server."""
 
     # -- what to play
 
@@ -96,8 +96,8 @@ class Playing:
         name = form.text("game")
         spec = games.spec_of(name) if name else None
         fewest, most = games.others(spec)
-        given = form.all("opponent")
-        shown = max(min(most, 1) if spec is None else most, len(given))
+        names = form.all("opponent")
+        shown = max(min(most, 1) if spec is None else most, len(names))
         return self._viewer.page(
             "playing/new.html",
             NEW,
@@ -105,7 +105,7 @@ class Playing:
             spec=spec,
             fields=games.fields(spec, form) if spec is not None else [],
             fewest=fewest,
-            opponents=[*given, *[""] * (shown - len(given))] if given else ["random", *[""] * (shown - 1)][:shown],
+            opponents=[*(names or ["random"]), *[""] * shown][:shown],
             seats=most + 1 if spec is not None else None,
             seat=form.text("seat") or "random",
             seed=form.text("seed"),
@@ -139,14 +139,13 @@ class Playing:
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
         if gone is None:
-            raise HTTPException(404, "There is no such match here. It may belong to a server that ran before this one.")
+            raise HTTPException(404, "There is no such match here. It may belong to an earlier server.")
         path = request.url.path.lstrip("/")
         page = self._viewer.page("playing/gone.html", path, gone=gone, most=MOST, minutes=round(IDLE / 60))
         return HTMLResponse(page, 410)
 
     def _match_page(self, table: BrowserTable, problem: str = "", typed: str = "") -> str:
-        state = table.state
-        legal = [] if state.view is None or state.view.legal is None else state.view.legal
+        state, legal = table.state, table.state.legal
         record = None if state.end is None else state.end.record
         return self._viewer.page(
             "playing/match.html",
@@ -198,18 +197,18 @@ class Playing:
 
 
 def make(viewer: Viewer) -> Playing:
+    """The part of the viewer in which people play."""
     return Playing(viewer)
 
 
 def _numbered(legal: Sequence[str]) -> bool:
-    """True if a number can stand for a move: not if moves themselves begin with digits."""
+    """True if moves can be typed by number: there are few, and none begins with a digit."""
     return len(legal) <= NUMBERED and not any(move[:1].isdecimal() for move in legal)
 
 
 def _said(form: Form, table: BrowserTable) -> str:
-    """The answer in a form: the move of the button, else what was typed, a move or its number."""
-    view = table.state.view
-    legal = [] if view is None or view.legal is None else view.legal
+    """The answer in a form: the move of the pressed button, or the typed move or number."""
+    legal = table.state.legal
     if (button := form.get("choice")) is not None:
         place = number(button)
         return legal[place] if place in range(len(legal)) else ""
@@ -220,8 +219,8 @@ def _said(form: Form, table: BrowserTable) -> str:
 
 
 async def _until_another(store: MatchStore, key: str) -> AsyncIterator[str]:
-    """Server-sent events: a single one, as soon as the opponents are ready, or it is the person's turn, or the match is
-    over. It says nothing about what the others do. While a page waits for it, the match counts as busy."""
+    """Server-sent events: one event as soon as the phase of the match changes or the match is left. It carries no data
+    about the match. While a page waits for it, the match counts as busy."""
     with store.look(key) as table:
         if isinstance(table, BrowserTable):
             spoken, begun = time.monotonic(), table.state.phase

@@ -1,8 +1,8 @@
-"""How a match in the browser stands: everything that its page is made from.
+"""The state of a match in the browser, from which its page is made.
 
-While the match goes on, that is what the person's seat may see and nothing else. It comes from the seat's own
-observation, and so does what is said of the other seats: a line is new if the seat's last observation did not have it.
-Moves are read off the match itself only in games that hide nothing.
+While the match goes on, the state holds only what the person's seat may see. It is made from the observations of that
+seat: a line is marked as new if the seat's last observation did not have it. Moves of other seats are listed only in
+games without hidden information.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _FRAME = (
     "<style>html,body{margin:0;height:100%;overflow:auto;font-family:system-ui,sans-serif}"
     "body>svg{display:block;width:100%;height:100%}</style>"
 )
-"""What stands before a game's picture in its frame."""
+"""Beginning of the HTML document in a picture's frame."""
+
 _RESULTS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
 
@@ -31,20 +32,20 @@ class SeatView:
 
     text: str
     picture: str | None
-    """A whole HTML document, for a frame without any rights; None if the game draws none."""
+    """A complete HTML document, for a frame without any rights; None if the game draws none."""
     legal: Sequence[str] | None
-    """The seat's legal moves, () if it is not asked; None for free text."""
+    """The seat's legal moves; () if the seat is not asked, None if the game takes free text."""
     moves: Sequence[tuple[int, str]]
-    """The moves of the other seats since the seat's last decision, if the game hides nothing."""
+    """The moves of other seats, as (seat, move), since the seat's last decision; () if anything is hidden."""
     lines: Sequence[tuple[str, bool]]
-    """The lines of the text, each with whether it is new since the seat's last decision."""
+    """The lines of the text, each with True if it is new since the seat's last decision."""
 
 
 def view_for_seat(
     match: Match, seat: int, legal: Sequence[str] | None, before: SeatView | None, since: int
 ) -> SeatView:
-    """The match as the seat sees it now. `before` is its view at its last decision, None at the first, and `since` the
-    number of events by then."""
+    """The match as the seat sees it now. `before` is the seat's view at its last decision (None at its first), and
+    `since` the number of events up to that decision."""
     text = match.observe(seat).text.rstrip("\n")
     picture = match.render_html(seat) if isinstance(match, Draws) else None
     moves: list[tuple[int, str]] = []
@@ -67,7 +68,7 @@ def _lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class MatchEnd:
-    """The end of a match, for the person who played it. Nothing is secret any more."""
+    """The end of a match as the person who played it sees it. Nothing is hidden from that person any more."""
 
     sentences: Sequence[str]
     results: Sequence[str]
@@ -79,7 +80,7 @@ class MatchEnd:
 
     @classmethod
     def of(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
-        """The end of this match for this seat. `trouble` says why it could not be recorded; empty if it was."""
+        """The end of a match for this seat. `trouble` is the reason why it could not be recorded; empty if it was."""
         results = [played.result(other) for other in range(len(played.utilities))]
         sentences = _sentences(played, seat, results)
         if trouble:
@@ -89,7 +90,7 @@ class MatchEnd:
 
 def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
     if played.ending.broke_off:
-        return [played.ending.in_words(), "Nobody has lost it."]
+        return [played.ending.in_words(), "It has no result."]
     if len(results) == 1:
         return [f"The game is over. Your score is {played.returns[0]:g}."]
     sentences = [_RESULTS[results[seat]]]
@@ -103,22 +104,27 @@ Phase = Literal["getting ready", "thinking", "yours", "over", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """How a match in the browser stands. It is never changed, only replaced as a whole."""
+    """The state of a match in the browser: immutable, and replaced as a whole."""
 
     phase: Phase
     turn: int = 0
-    """Number of times the person has been asked; a form says which of them it answers."""
+    """Number of decisions for which the person has been asked; a form carries the number that it answers."""
     view: SeatView | None = None
-    """None until the match has begun."""
+    """The person's view; None until the match has begun."""
     mine: str | None = None
     """The person's last move."""
     end: MatchEnd | None = None
     trouble: str = ""
-    """Why the match cannot be played, if it failed."""
+    """The reason why the match cannot be played, if it failed."""
+
+    @property
+    def legal(self) -> Sequence[str]:
+        """The legal moves of the person; () if the person is not asked or may answer free text."""
+        return () if self.view is None or self.view.legal is None else self.view.legal
 
     @property
     def waits(self) -> bool:
-        """True if the state will change without the person's doing."""
+        """True if the state will change without an answer of the person."""
         return self.phase in ("getting ready", "thinking")
 
     @property

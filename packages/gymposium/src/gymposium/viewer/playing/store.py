@@ -1,4 +1,4 @@
-"""All matches that people play in the viewer: how many there may be, when they are dropped, where they are recorded."""
+"""The store of the matches that people play in the viewer, which limits their number and records them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.table import BrowserTable, SparePlayers
 
 FILE = Path("played/matches.jsonl")
-"""The file in which matches are recorded, below the directory that is viewed."""
+"""Path of the record file below the directory that is viewed."""
 MOST = 16
-"""Number of matches that may go on at once."""
+"""Maximum number of matches that go on at the same time."""
 KEPT = 64
-"""Number of matches in all, including those that have ended and can still be looked at."""
+"""Maximum number of matches in the store, including those that are over and can still be opened."""
 IDLE = 3600.0
-"""Seconds after which a match that nobody looks at is given up."""
+"""Seconds without a request after which a match is given up."""
 REMEMBERED = 1000
-"""Number of dropped matches of which the reason is remembered."""
+"""Maximum number of dropped matches whose reason is kept."""
 
 Why = Literal["left", "idle", "made room", "over"]
-"""Why a match was dropped: the person left it; nobody looked at it; another took its place; it is over, and many came
-since."""
+"""The reason why a match was dropped: the person left it, it had no requests for `IDLE` seconds, another match took its
+place, or it is over and its page was no longer kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A match that cannot be looked at any more."""
+    """A match that was dropped and cannot be opened any more."""
 
     choice: Choice
     why: Why
@@ -46,16 +46,16 @@ class _Entry:
     table: BrowserTable
     looked_at: float
     requests: int = 0
-    """Number of requests that are being answered."""
+    """Number of requests for the match that are being answered now."""
 
     @property
     def busy(self) -> bool:
-        """True if a request or another player is at work."""
+        """True if a request is being answered or a player is thinking."""
         return self.requests > 0 or self.table.state.waits
 
 
 class MatchStore:
-    """The matches in the browser, by id."""
+    """The matches that are played in the browser, by id."""
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory, self._file, self._clock = directory, directory / FILE, clock
@@ -65,8 +65,8 @@ class MatchStore:
         self._gone: dict[str, Gone] = {}
 
     def begin(self, choice: Choice) -> BrowserTable:
-        """Begins a match. If too many go on, the one that was looked at longest ago is dropped; one that is busy is
-        dropped only if all are."""
+        """Begins a match. If too many go on, the one whose last request is the oldest is dropped; a busy one is dropped
+        only if all are busy."""
         with self._lock:
             self._clear()
             while len(under_way := self._under_way()) >= MOST:
@@ -80,7 +80,7 @@ class MatchStore:
 
     @contextmanager
     def look(self, key: str) -> Iterator[BrowserTable | Gone | None]:
-        """The match with this id, marked as busy for the duration; None if the id is unknown."""
+        """Context with the match of this id, which counts as busy meanwhile; None if the id is unknown."""
         with self._lock:
             self._clear()
             entry = self._entries.get(key)
@@ -97,13 +97,13 @@ class MatchStore:
                 entry.requests -= 1
 
     def leave(self, key: str) -> None:
-        """Gives a match up."""
+        """Drops the match with this id, which the person has left."""
         with self._lock:
             if key in self._entries:
                 self._drop(key, "left")
 
     def under_way(self) -> list[BrowserTable]:
-        """The matches that go on, the latest first."""
+        """The matches that go on, the newest first."""
         with self._lock:
             self._clear()
             return [entry.table for entry in reversed(self._under_way())]
@@ -123,7 +123,7 @@ class MatchStore:
 
     def _record(self, played: MatchResult) -> str:
         if leads_out(self._file, self._directory):
-            return f"It could not be recorded: {FILE} is, by a symbolic link, outside of the directory that is viewed."
+            return f"It could not be recorded: {FILE} leads, through a symbolic link, out of the directory."
         try:
             with self._writing, RecordWriter(self._file, wait=True) as writer:
                 writer.write(played)

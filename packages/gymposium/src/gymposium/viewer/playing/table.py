@@ -1,7 +1,7 @@
-"""One match between a person in a browser and players.
+"""A match between a person in a browser and players.
 
-It is played at a `gymposium.Table` with one seat outside. The players are asked in a thread of the match's own, one
-after the other; requests that come meanwhile get the last state, which is replaced as a whole.
+It is played at a `gymposium.Table` with one outside seat. Each match asks its players in a separate thread; meanwhile,
+requests are answered with the last state, which is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from gymposium.viewer.playing.state import MatchEnd, SeatView, TableState, view_
 from gymposium.watchdog import Watchdog
 
 WATCHDOG = 300.0
-"""Seconds that an opponent has for an answer: enough for a language model on a slow machine."""
+"""Time limit for an opponent's answer in seconds, long enough for a language model on a slow machine."""
 MOST_WAITING = 4
-"""Number of players that wait for a match, whatever their names."""
+"""Maximum number of players that are kept for later matches."""
 
 
 class SparePlayers:
-    """The players that wait for a match, so that a model that was loaded is not loaded again for the next one.
+    """The players that are kept for later matches, so that a loaded model is not loaded again for the next match.
 
-    Matches run in threads of their own, and a player need not allow calls from two of them. So it plays in one match at
-    a time; another match against the same opponent gets another player."""
+    Each match runs in a separate thread, and a player need not support calls from two threads. A player therefore plays
+    in one match at a time; another match against the same opponent gets another player."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: list[tuple[str, Player]] = []
 
     def take(self, texts: Sequence[str]) -> dict[str, Player]:
-        """A player for each different text. Raises as `make_player` does."""
+        """A player for each name, kept or made. Raises the errors of `make_player`."""
         return {text: self._waiting_for(text) or make_player(text) for text in dict.fromkeys(texts)}
 
     def give_back(self, players: dict[str, Player]) -> None:
-        """Lets these players play again. If too many wait, those that have waited longest are dropped."""
+        """Keeps these players for later matches. If there are too many, those that were kept longest are dropped."""
         with self._lock:
             self._waiting = [*self._waiting, *players.items()][-MOST_WAITING:]
 
@@ -57,24 +57,23 @@ class SparePlayers:
 
 
 class BrowserTable:
-    """A match in the browser that goes on, or that has ended and can still be looked at."""
+    """A match in the browser: it goes on, or it is over and its page can still be opened."""
 
     def __init__(self, choice: Choice, pool: SparePlayers, keep: Callable[[MatchResult], str]) -> None:
-        """`keep` records a match that has ended. It returns why it could not, or an empty text."""
+        """`keep` records a match that is over, and returns the reason why it could not, or an empty text."""
         self.id = secrets.token_urlsafe(12)
-        seats = choice.game.seats
-        self.choice = choice.seated(secrets.randbelow(seats) if choice.seat is None else choice.seat)
-        self.seat = self.choice.seat or 0
         self.game = choice.game
+        self.seat = secrets.randbelow(self.game.seats) if choice.seat is None else choice.seat
+        self.choice = replace(choice, seat=self.seat)
         self.rules = ""
-        """The rules as the person's seat reads them; empty until the match has begun."""
+        """The rules for the person's seat; empty until the match has begun."""
         self.state = TableState("getting ready")
         self._pool, self._keep = pool, keep
         self._table: Table | None = None
         self._players: dict[str, Player] = {}
         self._watchdog, self._guard = Watchdog(WATCHDOG), Guard()
         self._before: tuple[SeatView | None, int] = None, 0
-        """The person's view at the last decision, and the number of events by then."""
+        """The person's view at the last decision, and the number of events up to it."""
         self._lock = threading.Lock()
         self._settled = threading.Event()
         self.left = False
@@ -82,13 +81,13 @@ class BrowserTable:
         self._work(self._begin)
 
     def who(self, seat: int) -> str | None:
-        """The player of a seat, as it was written; None for the person."""
+        """The name of a seat's player, as written in the form; None for the person."""
         others = self.choice.opponents
         return None if seat == self.seat else others[seat - (seat > self.seat)]
 
     def play(self, turn: int, text: str) -> str:
-        """Plays the person's answer to the ask of that number: a listed move, or free text. Returns why it is not
-        played, or an empty text; a typing error costs nothing."""
+        """Plays the person's answer to decision number `turn`: a listed move, or free text. Returns the reason why the
+        answer is not played, or an empty text; typing errors are not penalized."""
         with self._lock:
             now, view = self.state, self.state.view
             if now.phase != "yours" or view is None or turn != now.turn:
@@ -102,26 +101,26 @@ class BrowserTable:
         return ""
 
     def wait(self, seconds: float) -> None:
-        """Waits until it is the person's turn or the end, but no longer than `seconds`."""
+        """Waits until the person is asked or the match is over, but no longer than `seconds`."""
         self._settled.wait(seconds)
 
     def leave(self) -> None:
-        """Gives the match up. A match that was not over has no record."""
+        """Gives the match up. It is not recorded unless it is over."""
         with self._lock:
             self.left = True
             if not self.state.waits:
                 self._give_back()
 
-    # -- in the match's own thread
+    # -- in the match's thread
 
     def _work(self, step: Callable[[], TableState]) -> None:
-        # a daemon thread does not keep the program from ending
+        # a daemon thread does not keep the process alive
         threading.Thread(target=self._settle, args=(step,), name=f"match {self.id}", daemon=True).start()
 
     def _settle(self, step: Callable[[], TableState]) -> None:
         try:
             state = step()
-        except Exception as error:  # noqa: BLE001 - a third-party player may raise anything as it is made
+        except Exception as error:  # noqa: BLE001 - making a third-party player may raise anything
             state = replace(self.state, phase="failed", trouble=describe(error))
         with self._lock:
             self.state = state
@@ -148,7 +147,7 @@ class BrowserTable:
         return self._go_on(table)
 
     def _go_on(self, table: Table) -> TableState:
-        if table.due and (view := self._look(table)) is not None:  # what is shown while the others think
+        if table.due and (view := self._look(table)) is not None:  # shown while the opponents think
             self.state = replace(self.state, phase="thinking", view=view)
         now = self.state
         advance([table], self._watchdog, self._guard)
@@ -165,13 +164,13 @@ class BrowserTable:
         return TableState("over", now.turn, view or now.view, now.mine, end)
 
     def _look(self, table: Table) -> SeatView | None:
-        """The person's view; None if the game's engine fails at it, which breaks the match off."""
+        """The person's view; None if the game's engine fails, which breaks the match off."""
         try:
             ask = table.asks.get(self.seat)
             return view_for_seat(table.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
         except Exception as error:
             if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
-                raise  # it tells the user what to do
+                raise  # its message says what to do
             table.break_off(error)
             return None
 
@@ -180,6 +179,6 @@ class BrowserTable:
         self._players = {}
         played = None if table is None else table.played
         failures = () if played is None else played.ending.failures
-        # a player that did not answer in time may still be at it
+        # a player that timed out may still be running
         if players and not any(failure.kind == "timed out" for failure in failures):
             self._pool.give_back(players)

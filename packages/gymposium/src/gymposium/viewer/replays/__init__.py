@@ -1,6 +1,6 @@
-"""Matches in the viewer: the list of all that are recorded, and each move by move.
+"""The part of the viewer that shows matches: the list of all recorded matches, and each one step by step.
 
-`export_matches` writes pages of records for other sites; it needs no server's libraries.
+`export_matches` writes the pages of records for other sites. It needs none of the server's libraries.
 """
 
 from __future__ import annotations

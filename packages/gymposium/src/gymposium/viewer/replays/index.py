@@ -1,4 +1,4 @@
-"""All matches that are recorded below a directory, and where each line stands. It follows files as they grow."""
+"""The index of the matches recorded below a directory, which is read further as the files grow."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
 from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
+from gymposium.viewer.replays.match_filter import MatchFilter
 from gymposium.viewer.replays.rows import Row, RowReader
-from gymposium.viewer.replays.wanted import MatchFilter
 
 _SNIFF = 20
-"""Lines at the beginning of a file; where none of them is a match, the file is of another kind."""
+"""Number of lines after which a file without any match is taken for a file of another kind, and read no further."""
 
 
 @dataclass(slots=True)
 class _File:
-    """One file, as far as it was read."""
+    """A file, as far as it has been read."""
 
     lines: Growing
     reader: RowReader
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     foreign: str | None = None
-    """Why it is no record file at all."""
+    """Why the file is no record file; None if it is one."""
     last: Row | Problem | None = None
-    """The line that has no end yet: whole perhaps, half-written, or being written."""
+    """The last line if it has no line break yet: it is complete, cut off, or still being written."""
 
 
 class Index:
-    """The matches below a directory, or of one file."""
+    """The matches below a directory, or in one file."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -42,35 +42,32 @@ class Index:
         self._linked: dict[str, str] = {}
         self._lock = Lock()
         self.rows: list[Row] = []
-        """In order of their files' paths, then of their lines."""
+        """All matches, ordered by the path of their file, then by line."""
         self.problems: list[Problem] = []
-        """Lines of record files that are no matches."""
+        """Lines of record files that are not matches."""
         self.foreign: dict[str, str] = {}
-        """Files that hold no matches, or are not read, with the reason."""
+        """Files without matches and files that are not read, each with the reason."""
         self._by_id: dict[str, Row] | None = None
         self._by_deal: dict[tuple[str, int], list[Row]] | None = None
         self._long: dict[str, int] | None = None
         self._selected: dict[MatchFilter, list[Row]] = {}
 
     def refresh(self) -> None:
-        """Read what was added since the last time."""
+        """Reads what was added since the last call."""
         with self._lock:
-            found = self._paths()
-            linked = self._outside(found)
-            found = {name: path for name, path in found.items() if name not in linked}
-            changed = found.keys() != self._files.keys() or linked != self._linked
+            paths, linked = self._paths()
+            changed = paths.keys() != self._files.keys() or linked != self._linked
             self._linked = linked
-            for name in self._files.keys() - found.keys():
-                del self._files[name]
-            for name, path in found.items():
-                if name not in self._files:
-                    self._files[name] = _File(Growing(path), RowReader(name))
-                changed |= _read_on(self._files[name])
+            self._files = {
+                name: self._files.get(name) or _File(Growing(path), RowReader(name)) for name, path in paths.items()
+            }
+            for file in self._files.values():
+                changed |= _read_on(file)
             if changed:
                 self._gather()
 
     def row(self, file: str, line: int) -> Row | None:
-        """The match of that line."""
+        """The match in this line, or None."""
         known = self._files.get(file)
         if known is None:
             return None
@@ -80,11 +77,11 @@ class Index:
         return known.rows[at] if at < len(known.rows) and known.rows[at].line == line else None
 
     def record(self, row: Row) -> Record:
-        """The whole record, read from its file. Raises `BadRecord`."""
+        """The record of a match, read from its file. Raises `BadRecord`."""
         return Record.parse(self.line(row).decode("utf-8", "replace"))
 
     def line(self, row: Row) -> bytes:
-        """The line as it stands in the file. Raises `BadRecord` where the file is gone."""
+        """The line of a match as it stands in its file. Raises `BadRecord` if the file cannot be read any more."""
         try:
             with open(self._files[row.file].lines.path, "rb") as file:
                 file.seek(row.offset)
@@ -93,22 +90,22 @@ class Index:
             raise BadRecord(f"{row.file} cannot be read any more ({error}).") from error
 
     def by_id(self, match_id: str) -> Row | None:
-        """The first match with this id."""
+        """The first match with this id, or None."""
         if self._by_id is None:
             self._by_id = {row.id: row for row in reversed(self.rows)}
         return self._by_id.get(match_id)
 
     def same_deal(self, row: Row) -> list[Row]:
-        """The other matches of the same game that began from the same seed."""
+        """The other matches of the same game and seed."""
         if self._by_deal is None:
             deals = defaultdict(list)
-            for one in self.rows:
-                deals[one.lineup.game, one.seed].append(one)
+            for other in self.rows:
+                deals[other.lineup.game, other.seed].append(other)
             self._by_deal = dict(deals)
-        return [one for one in self._by_deal.get((row.lineup.game, row.seed), []) if one is not row]
+        return [other for other in self._by_deal.get((row.lineup.game, row.seed), []) if other is not row]
 
     def long(self, game: str) -> int:
-        """So many replies, or more, have the longest tenth of this game's matches."""
+        """The number of replies from which a match belongs to the longest tenth of its game's matches."""
         if self._long is None:
             lengths = defaultdict(list)
             for row in self.rows:
@@ -116,40 +113,35 @@ class Index:
             self._long = {name: sorted(of)[len(of) * 9 // 10] for name, of in lengths.items()}
         return self._long.get(game, 0)
 
-    def select(self, wanted: MatchFilter) -> list[Row]:
-        """The rows that are wanted. The last answers are kept: who steps through a list asks for it again and again."""
-        found = self._selected.get(wanted)
-        if found is None:
-            found = wanted.select(self.rows, self.long)
-            self._selected = dict([*self._selected.items()][-7:]) | {wanted: found}
-        return found
+    def select(self, match_filter: MatchFilter) -> list[Row]:
+        """The rows that pass a filter, in its order. The last eight results are cached, since each step through a list
+        asks for the same one."""
+        rows = self._selected.get(match_filter)
+        if rows is None:
+            rows = match_filter.select(self.rows, self.long)
+            self._selected = dict([*self._selected.items()][-7:]) | {match_filter: rows}
+        return rows
 
     def counts(self) -> tuple[Counter[str], Counter[str]]:
-        """The games and the players, each with its number of matches."""
-        lineups = Counter(row.lineup for row in self.rows)
+        """The number of matches of each game, and of each player."""
         games: Counter[str] = Counter()
         players: Counter[str] = Counter()
-        for lineup, number in lineups.items():
+        for lineup, number in Counter(row.lineup for row in self.rows).items():
             games[lineup.game] += number
             for player in set(lineup.players):
                 players[player] += number
         return games, players
 
-    def _paths(self) -> dict[str, Path]:
+    def _paths(self) -> tuple[dict[str, Path], dict[str, str]]:
+        """The files to read by name, and the files that are not read, each with the reason."""
         if self._directory.is_file():
-            return {self._directory.name: self._directory}
-        found = sorted(path for path in self._directory.rglob("*.jsonl") if path.is_file())
-        return {path.relative_to(self._directory).as_posix(): path for path in found}
-
-    def _outside(self, found: dict[str, Path]) -> dict[str, str]:
-        """Those of the files that are not read, with the reason."""
-        if self._directory.is_file():
-            return {}
-        # rglob goes into no linked folder, so only the file itself can be a link
-        linked = [name for name, path in found.items() if path.is_symlink() and leads_out(path, self._directory)]
-        return dict.fromkeys(
-            linked, "is a symbolic link that leads out of the directory that is viewed: it is not read"
-        )
+            return {self._directory.name: self._directory}, {}
+        files = sorted(path for path in self._directory.rglob("*.jsonl") if path.is_file())
+        # rglob does not enter linked folders, so only a file itself can be a link
+        linked = [path for path in files if path.is_symlink() and leads_out(path, self._directory)]
+        names = {path: path.relative_to(self._directory).as_posix() for path in files}
+        reason = "is a symbolic link that leads out of the directory that is viewed: it is not read"
+        return {names[path]: path for path in files if path not in linked}, {names[path]: reason for path in linked}
 
     def _gather(self) -> None:
         files = [self._files[name] for name in sorted(self._files)]
@@ -163,7 +155,7 @@ class Index:
 
 
 def _read_on(file: _File) -> bool:
-    """Whether there was anything new."""
+    """Reads the lines that were added to a file. Returns whether anything has changed."""
     lines = file.lines
     if renewed := lines.renewed():
         file.rows, file.problems, file.foreign, file.last = [], [], None, None

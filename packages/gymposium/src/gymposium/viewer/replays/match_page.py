@@ -1,4 +1,4 @@
-"""The page of one match, for whoever has its record: the viewer, its export, and sites that link to matches."""
+"""The page of one match, made from its record: for the viewer, its export, and other sites that show matches."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _ALONE: dict[str, Any] = {
     "compare": None,
     "raw": None,
 }
-"""What a page says of the matches around it, where it knows of none."""
+"""The template's values about other matches, for a page that stands alone."""
 
 
 def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
-    """The page of a match, to stand at `path`."""
+    """The page of a match, with `path` as its place below the site's root."""
     return render("replays/match.html", path, tabs, live=live, **{**_ALONE, "story": story, **around})
 
 
@@ -40,32 +40,27 @@ def export_matches(
     tabs: Sequence[Tab] = (),
     around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
 ) -> dict[str, str]:
-    """Write a page for each record below `out`, with the styles and scripts that they need in `out/static`. Where the
-    page of each match is, relative to `out`, by match id: `path_of` it.
+    """Writes a page for each record below `out`, and the styles and scripts of the pages into `out/static`. Returns the
+    path of each page relative to `out`, by match id; it is `path_of` the id.
 
-    `home` is where the pages lead back to, relative to `out`. `around` gives what a page says of the matches around it:
-    paths of the `list` that it stands in and of the pages `before` and `after` it, its `place` among them in words.
-    Raises `BadRecord` where two different records have one id."""
+    `home` is the page to which the pages lead back, relative to `out`. `around` returns what a page says about the
+    matches around it: the path of the `list` that holds it, the paths of the pages `before` and `after` it, and its
+    `place` among them in words. Raises `BadRecord` if two different records have the same id."""
     copy_static(out)
-    seen: dict[str, bytes] = {}
-    paths: dict[str, str] = {}
+    digests: dict[str, bytes] = {}
     for record in records:
         digest = blake2b(record.line().encode()).digest()
-        if seen.setdefault(record.id, digest) != digest:
+        if record.id not in digests:
+            digests[record.id] = digest
+            path = path_of(record.id)
+            write_page(out, path, match_page(build_story(record), path, tabs=tabs, home=home, **around(record)))
+        elif digests[record.id] != digest:
             raise BadRecord(f"Two different matches have the id {record.id!r}.")
-        if record.id in paths:
-            continue
-        paths[record.id] = path = path_of(record.id)
-        write_page(out, path, match_page(build_story(record), path, tabs=tabs, home=home, **around(record)))
-    return paths
+    return {match_id: path_of(match_id) for match_id in digests}
 
 
 def path_of(match_id: str) -> str:
-    """Where `export_matches` puts a match's page."""
-    return f"matches/{_name(match_id)}.html"
-
-
-def _name(match_id: str) -> str:
-    """A name that every file system takes, and no two ids share."""
+    """The path of a match's page, as `export_matches` writes it. Every file system accepts it, and no two ids share
+    one."""
     digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}"
+    return f"matches/{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}.html"

@@ -1,4 +1,4 @@
-"""The pages of matches, as a part of the viewer."""
+"""The pages of matches: the list, each match step by step, and two matches side by side."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gymposium.viewer.numbers import DIGITS, number
 from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.index import Index
+from gymposium.viewer.replays.match_filter import ENDED, FAILED, SORTED, MatchFilter, facts_of
 from gymposium.viewer.replays.match_page import match_page
 from gymposium.viewer.replays.rows import Row
 from gymposium.viewer.replays.story import Story, build_story
-from gymposium.viewer.replays.wanted import ENDED, FAILED, SORTED, MatchFilter, facts_of
 
 A_PAGE, A_FILE = 100, 5000
-"""Matches on a page of the list: of a server, and as a file, which is filtered by a script in it."""
+"""Number of matches on one page of the list: as served, and as a file, whose own script filters it."""
 
 
 class Replays:
@@ -40,14 +40,14 @@ class Replays:
         if not rows and not problems and not foreign:
             return []
         games, players = self._index.counts()
-        lines = [f"{_number(rows, 'match', 'matches')} of {_number(games, 'game', 'games')}"]
-        lines.append(
-            ", ".join([name.partition("?")[0] for name, _ in players.most_common(4)])
-            + (" …" if len(players) > 4 else "")
-        )
+        names = ", ".join([name.partition("?")[0] for name, _ in players.most_common(4)])
+        lines = [
+            f"{_number(rows, 'match', 'matches')} of {_number(games, 'game', 'games')}",
+            names + (" …" if len(players) > 4 else ""),
+        ]
         if problems:
-            lines.append(f"{_number(problems, 'line that is no match', 'lines that are no matches')}")
-        if foreign and not rows:  # perhaps of another version: the list says why each was passed over
+            lines.append(_number(problems, "line that is not a match", "lines that are not matches"))
+        if foreign and not rows:  # perhaps records of another version: the list gives the reason for each file
             lines.append(f"{_number(foreign, 'file holds', 'files hold')} something else")
         return [Card("Matches", "matches.html", [line for line in lines if line])]
 
@@ -62,45 +62,38 @@ class Replays:
 
     def export(self, out: Path) -> None:
         self._index.refresh()
-        rows, wanted = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)], MatchFilter()
-        pages = max(1, -(-len(rows) // A_FILE))
-        for page in range(1, pages + 1):
-            some = rows[(page - 1) * A_FILE : page * A_FILE]
-            html = self._list_page(_file_of(page), wanted, rows, some, page, pages)
-            write_page(out, _file_of(page), html)
+        rows = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)]
+        for page in range(1, _pages(rows, A_FILE) + 1):
+            write_page(out, _file_of(page), self._list_page(_file_of(page), MatchFilter(), rows, page, A_FILE))
         for at, row in enumerate(rows):
-            around = [rows[place].path if 0 <= place < len(rows) else None for place in (at - 1, at + 1)]
-            write_page(out, row.path, self._match_page(row, rows, at, "", around))
+            write_page(out, row.path, self._match_page(rows, at, ""))
 
     # -- the list
 
     def _list(self, request: Request) -> Response:
         self._index.refresh()
-        wanted = MatchFilter.of(request.query_params)
-        rows = self._index.select(wanted)
-        pages = max(1, -(-len(rows) // A_PAGE))
+        match_filter = MatchFilter.of(request.query_params)
+        rows = self._index.select(match_filter)
         if (page := number(request.query_params.get("page", "1"))) < 0:
             raise BadOption(f"page: write a number of at most {DIGITS} digits.")
-        page = min(max(page, 1), pages)
-        some = rows[(page - 1) * A_PAGE : page * A_PAGE]
-        return HTMLResponse(self._list_page("matches.html", wanted, rows, some, page, pages))
+        page = min(max(page, 1), _pages(rows, A_PAGE))
+        return HTMLResponse(self._list_page("matches.html", match_filter, rows, page, A_PAGE))
 
-    def _list_page(
-        self, path: str, wanted: MatchFilter, found: list[Row], rows: list[Row], page: int, pages: int
-    ) -> str:
+    def _list_page(self, path: str, match_filter: MatchFilter, rows: list[Row], page: int, size: int) -> str:
+        """One page of the list of `rows`, which holds `size` of them."""
         index, live = self._index, self._viewer.live
         games, players = index.counts()
         return self._viewer.page(
             "replays/list.html",
             path,
-            wanted=wanted,
-            query=wanted.query(),
-            rows=rows,
-            found=len(found),
+            match_filter=match_filter,
+            query=match_filter.query(),
+            rows=rows[(page - 1) * size : page * size],
+            found=len(rows),
             all=len(index.rows),
             page=page,
-            pages=pages,
-            page_path=lambda number: f"matches.html{wanted.query(page=number)}" if live else _file_of(number),
+            pages=_pages(rows, size),
+            page_path=lambda number: f"matches.html{match_filter.query(page=number)}" if live else _file_of(number),
             games=dict(sorted(games.items())),
             players=dict(sorted(players.items())),
             endings=ENDED,
@@ -114,19 +107,21 @@ class Replays:
     # -- a match
 
     def _match(self, request: Request) -> Response:
-        row = self._row(request)
-        wanted = MatchFilter.of(request.query_params)
-        rows = self._index.select(wanted)
-        if not any(one is row for one in rows):  # the address of a match, with a filter that does not hold of it
-            wanted = MatchFilter()
-            rows = self._index.select(wanted)
-        at = next(place for place, one in enumerate(rows) if one is row)
-        around = [rows[place].path if 0 <= place < len(rows) else None for place in (at - 1, at + 1)]
-        return HTMLResponse(self._match_page(row, rows, at, wanted.query(), around))
+        row = self._row(**request.path_params)
+        match_filter = MatchFilter.of(request.query_params)
+        rows = self._index.select(match_filter)
+        if not any(other is row for other in rows):  # the address has a filter that the match does not pass
+            match_filter = MatchFilter()
+            rows = self._index.select(match_filter)
+        at = next(place for place, other in enumerate(rows) if other is row)
+        return HTMLResponse(self._match_page(rows, at, match_filter.query()))
 
-    def _match_page(self, row: Row, rows: list[Row], at: int, query: str, around: Sequence[str | None]) -> str:
-        live = self._viewer.live
-        before, after = (None if path is None else in_url(path) + query for path in around)
+    def _match_page(self, rows: list[Row], at: int, query: str) -> str:
+        """The page of the match `rows[at]`. `query` is the filter that selected the rows; empty for all rows."""
+        row, live = rows[at], self._viewer.live
+        before, after = (
+            in_url(rows[place].path) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
+        )
         return match_page(
             build_story(self._index.record(row)),
             row.path,
@@ -136,16 +131,15 @@ class Replays:
             place=f"{at + 1:,} of {len(rows):,}{' that are listed' if query else ''}",
             before=before,
             after=after,
-            where=f"{row.file}:{row.line}",
+            where=_place_of(row),
             same_deal=self._index.same_deal(row),
-            compare=lambda other: f"compare.html?match={in_url(_key(row))}&match={in_url(_key(other))}",
+            compare=lambda other: f"compare.html?match={in_url(_place_of(row))}&match={in_url(_place_of(other))}",
             raw=in_url(row.path.removesuffix("html") + "json") if live else None,
         )
 
     def _line(self, request: Request) -> Response:
-        row = self._row(request)
-        name = f"match-{row.line}.json"
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        row = self._row(**request.path_params)
+        headers = {"Content-Disposition": f'attachment; filename="match-{row.line}.json"'}
         return Response(self._index.line(row), media_type="application/json", headers=headers)
 
     def _by_id(self, request: Request) -> Response:
@@ -159,28 +153,25 @@ class Replays:
         row = self._index.by_id(match_id)
         return None if row is None else in_url(row.path)
 
-    def _row(self, request: Request) -> Row:
-        return self._find(request.path_params["file"], request.path_params["line"])
-
-    def _find(self, file: str, line: int) -> Row:
+    def _row(self, file: str, line: int) -> Row:
         self._index.refresh()
         row = self._index.row(file, line)
         if row is None:
-            raise HTTPException(404, f"Line {line} of {file} is no match.")
+            raise HTTPException(404, f"Line {line} of {file} is not a match.")
         return row
 
     # -- two matches
 
     def _compare(self, request: Request) -> Response:
-        keys = request.query_params.getlist("match")
-        if len(keys) != 2:
-            raise BadOption(f"Two matches can be set side by side, not {len(keys)}: tick two in the list.")
+        places = request.query_params.getlist("match")
+        if len(places) != 2:
+            raise BadOption(f"Two matches can be set side by side, not {len(places)}: tick two in the list.")
         rows = []
-        for key in keys:
-            file, _, line = key.rpartition(":")
-            if (place := number(line)) < 0:
+        for place in places:
+            file, _, line = place.rpartition(":")
+            if number(line) < 0:
                 raise BadOption(f"match: write FILE:LINE, the line as a number of at most {DIGITS} digits.")
-            rows.append(self._find(file, place))
+            rows.append(self._row(file, number(line)))
         stories = [build_story(self._index.record(row)) for row in rows]
         return HTMLResponse(
             self._viewer.page(
@@ -195,22 +186,27 @@ class Replays:
 
 
 def _parted(one: Story, other: Story) -> int | None:
-    """The first step at which not the same happened."""
-    told = [
+    """The first step at which two matches differ, or None."""
+    courses = [
         [(step.chance, [(act.seat, act.move) for act in step.acts]) for step in story.steps] for story in (one, other)
     ]
-    for step, (mine, theirs) in enumerate(zip(*told)):
-        if mine != theirs:
+    for step, (happened, elsewhere) in enumerate(zip(*courses)):
+        if happened != elsewhere:
             return step
-    lengths = sorted(map(len, told))
-    return None if lengths[0] == lengths[1] else lengths[0]
+    shorter, longer = sorted(map(len, courses))
+    return None if shorter == longer else shorter
+
+
+def _pages(rows: list[Row], size: int) -> int:
+    """The number of pages of the list, at least 1."""
+    return max(1, -(-len(rows) // size))
 
 
 def _file_of(page: int) -> str:
     return "matches.html" if page == 1 else f"matches-{page}.html"
 
 
-def _key(row: Row) -> str:
+def _place_of(row: Row) -> str:
     return f"{row.file}:{row.line}"
 
 

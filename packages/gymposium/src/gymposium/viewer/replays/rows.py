@@ -1,9 +1,9 @@
-"""From a line of a record file to a row of the list, without reading all of it.
+"""Rows of the list of matches, read from lines of record files without parsing whole lines.
 
-A list of 100,000 matches needs little of each, and two pieces of a line that hold most of it are the same in many
-lines. So a line as `gymposium.records` writes it is cut at its keys, and what was read once from an equal piece is used
-again. Inside a JSON text every quotation mark stands behind a backslash, so no reply can look like a key. Every other
-line is read in full.
+A list of 100,000 matches needs little of each one, and two parts that make up most of a row are the same in many
+lines. A line written by `gymposium.records` is therefore cut at its keys, and the parsed form of a part is shared by
+all lines that have the same part. No reply can be taken for a key, because JSON puts a backslash before each quotation
+mark in a text. Every other line is parsed in full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut o
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLineup:
-    """What was played, and by whom; one for all rows of a file that share it."""
+    """The game and the players of a match; one object for all rows of a file that share them."""
 
     game: str
     players: tuple[str, ...]
@@ -32,7 +32,7 @@ class RowLineup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowResult:
-    """What a match came to; one object for all rows of a file that share it."""
+    """The result of a match; one object for all rows of a file that share it."""
 
     returns: tuple[float, ...]
     results: tuple[str, ...]
@@ -41,13 +41,16 @@ class RowResult:
 
 @dataclass(slots=True)
 class Row:
-    """A match, as far as a list of matches needs it, and where its line stands."""
+    """A match as the list shows it, and the place of its line."""
 
     file: str
-    """Its path below the directory."""
+    """Path of the file below the directory that is viewed."""
     line: int
+    """Line number, counted from 1."""
     offset: int
+    """Byte offset of the line in the file."""
     size: int
+    """Number of bytes in the line."""
     id: str
     seed: int
     lineup: RowLineup
@@ -59,56 +62,54 @@ class Row:
 
     @property
     def failures(self) -> int:
-        """Replies that were no legal move."""
+        """Number of replies that were not legal moves."""
         return self.illegal + self.unparsable + self.cut_off
 
     @property
     def path(self) -> str:
-        """Where its page is."""
+        """Path of the match's page."""
         return f"matches/{self.file}/{self.line}.html"
 
 
 @dataclass(slots=True)
 class RowReader:
-    """Makes the rows of one file."""
+    """Reads the rows of one file."""
 
     file: str
     _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
     _results: dict[bytes, RowResult] = field(default_factory=dict)
 
     def row(self, line: bytes, number: int, offset: int) -> Row:
-        """Raises `BadRecord` with what is wrong with the line."""
-        return self._by_pieces(line, number, offset) or self._in_full(line, number, offset)
+        """The row of a line. Raises `BadRecord` with what is wrong if the line is not a record."""
+        return self._by_parts(line, number, offset) or self._in_full(line, number, offset)
 
-    def _by_pieces(self, line: bytes, number: int, offset: int) -> Row | None:
-        """None where the line is not as our own writer would have written it."""
+    def _by_parts(self, line: bytes, number: int, offset: int) -> Row | None:
+        """The row of a line that is cut at its keys; None if the line is not spelled as our writer spells it."""
         game = line.find(b'","game":"')
         seed = line.find(b'],"seed":', game)
         after = line.find(b',"player_seed":', seed)
         returns = line.rfind(b'],"returns":[')
         prompts = line.rfind(b',"prompts":[')
-        whole = line.startswith(_BEGIN) and line.rstrip().endswith(_END)
-        if not (whole and 0 < game < seed < after < returns < prompts):
+        complete = line.startswith(_BEGIN) and line.rstrip().endswith(_END)
+        if not (complete and 0 < game < seed < after < returns < prompts):
             return None
         try:
             name, head, tail = line[len(_BEGIN) : game], line[game + 2 : seed + 1], line[returns + 2 : prompts]
-            lineup = self._lineups.get(head)
-            if lineup is None:
-                lineup = self._lineups[head] = _lineup(json.loads(b"{%b}" % head))
-            result = self._results.get(tail)
-            if result is None:
+            if head not in self._lineups:
+                data = json.loads(b"{%b}" % head)
+                self._lineups[head] = _lineup(data["game"], data["players"])
+            if tail not in self._results:
                 data = json.loads(b"{%b}" % tail)
-                result = self._results[tail] = _result(data, Ending.parse(data["ending"]))
-            text = json.loads(b'"%b"' % name) if b"\\" in name else name.decode("ascii")
+                self._results[tail] = _result(data["returns"], data["results"], Ending.parse(data["ending"]))
             row = Row(
                 self.file,
                 number,
                 offset,
                 len(line),
-                text,
+                json.loads(b'"%b"' % name) if b"\\" in name else name.decode("ascii"),
                 int(line[seed + 9 : after]),
-                lineup,
-                result,
+                self._lineups[head],
+                self._results[tail],
                 line.count(_READING),
             )
         except (KeyError, TypeError, ValueError):
@@ -120,7 +121,6 @@ class RowReader:
     def _in_full(self, line: bytes, number: int, offset: int) -> Row:
         record = Record.parse(line.decode("utf-8", "replace"))
         readings = Counter(turn["reading"] for turn in record.turns)
-        data = {name: getattr(record, name) for name in Record.__dataclass_fields__}
         return Row(
             self.file,
             number,
@@ -128,8 +128,8 @@ class RowReader:
             len(line),
             record.id,
             record.seed,
-            _lineup(data),
-            _result(data, record.ending),
+            _lineup(record.game, record.players),
+            _result(record.returns, record.results, record.ending),
             len(record.turns),
             readings["illegal"],
             readings["unparsable"],
@@ -137,12 +137,11 @@ class RowReader:
         )
 
 
-def _lineup(data: dict[str, Any]) -> RowLineup:
-    game, players = data["game"], tuple(data["players"])
+def _lineup(game: Any, players: Any) -> RowLineup:
     if not all(isinstance(text, str) for text in (game, *players)):
         raise BadRecord("the game and the players are not text")
-    return RowLineup(game, players)
+    return RowLineup(game, tuple(players))
 
 
-def _result(data: dict[str, Any], ending: Ending) -> RowResult:
-    return RowResult(tuple(map(float, data["returns"])), tuple(map(str, data["results"])), ending)
+def _result(returns: Any, results: Any, ending: Ending) -> RowResult:
+    return RowResult(tuple(map(float, returns)), tuple(map(str, results)), ending)

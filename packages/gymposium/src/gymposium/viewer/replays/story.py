@@ -1,4 +1,4 @@
-"""A recorded match as a page tells it: step by step what each seat saw, was asked, replied and did, and how it ends."""
+"""The story of a recorded match, from which its page is made: what each seat saw, was asked, replied and did."""
 
 from __future__ import annotations
 
@@ -24,39 +24,41 @@ from gymposium.visible import visible
 
 @dataclass(slots=True)
 class PromptText:
-    """A prompt as it was sent, its rules apart, for they are the same in all prompts of a seat."""
+    """The text of a prompt, cut around its rules, which are the same in all prompts of a seat."""
 
     before: str
-    """Why the last reply was not accepted, where this is a retry."""
+    """The reason why the last reply was not accepted; empty unless this is a retry."""
     rules: str
-    """Empty in a later message of a conversation."""
+    """The rules; empty in a later message of a conversation."""
     after: str
 
 
 @dataclass(slots=True)
 class Try:
-    """One reply and how it was read."""
+    """One reply and its reading."""
 
     text: str
     reading: str
     why: str = ""
+    """The reason why the reply was not accepted."""
     offered: str = ""
-    """The move, or what stands in its place."""
+    """The move in the reply, or the text in the place of a move."""
     action: int | None = None
     prompt: PromptText | None = None
     sent: bool = False
-    """Whether the player is known to have read the prompt: it told what reading took."""
+    """True if the player is known to have read the prompt, because it reported usage."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
 
     @property
     def tag(self) -> str:
+        """The CSS class of the reading."""
         return self.reading.replace(" ", "-")
 
     @property
     def figures(self) -> list[str]:
-        """What it took, in words."""
+        """The action, tokens and time of the reply, in words."""
         figures = [
             (self.action, f"as action {self.action}"),
             (self.prompt_tokens, f"{self.prompt_tokens or 0:,} tokens read"),
@@ -68,42 +70,47 @@ class Try:
 
 @dataclass(slots=True)
 class Act:
-    """What one seat did in one step."""
+    """One seat's part in a step."""
 
     seat: int
     move: str | None
+    """The move; None if the seat made none."""
     tries: list[Try] = field(default_factory=list)
+    """The seat's replies in order."""
     drawn: bool = False
-    """Whether the move was drawn at random, since no reply was one."""
+    """True if the move was drawn at random because no reply was a move."""
     opening: bool = False
+    """True if the move belongs to the match's random opening."""
     silent: str = ""
-    """Why it gave no reply in the end, where it gave none."""
+    """The predicate of the failure if the seat gave no reply in the end: `did not answer in time`."""
 
     @property
     def failed(self) -> Try | None:
-        """The last reply that was not accepted."""
-        return next((one for one in reversed(self.tries) if one.reading != "move"), None)
+        """The last reply that was not accepted, or None."""
+        return next((reply for reply in reversed(self.tries) if reply.reading != "move"), None)
 
 
 @dataclass(slots=True)
 class SeatPicture:
-    """What one seat sees."""
+    """The position as one seat sees it."""
 
     seat: int
     text: str
     picture: int | None = None
-    """Its place among the story's pictures."""
+    """Index into the story's pictures; None if the game draws none."""
 
 
 @dataclass(slots=True)
 class StoryStep:
-    """One decision, or the end."""
+    """One decision of a match, or its end."""
 
     number: int
     chance: list[str]
+    """Chance outcomes since the last step."""
     views: list[SeatPicture]
     acts: list[Act]
     ends: bool = False
+    """True if the match ends here."""
 
 
 @dataclass(slots=True)
@@ -114,45 +121,49 @@ class Seat:
     player: str
     result: str = ""
     value: float | None = None
-    """Its return."""
+    """The seat's return; None if the match broke off."""
     penalty: float = 0.0
     report: dict[str, float] = field(default_factory=dict)
     replies: int = 0
+    """Number of replies."""
     failures: dict[str, int] = field(default_factory=dict)
+    """Number of replies of each reading that is not a move."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
     style: str = ""
     reader: str = ""
     context: str = ""
-    """Which of its earlier turns its player was told again, where its name says so: `full`, `last-4`."""
+    """The turns that the player's prompts repeat, if its name sets them: `full`, `last-4`."""
     rules: str = ""
+    """The rules as the seat's prompts word them."""
     asked: int = 0
-    """Prompts that were made again so far."""
+    """Number of prompts of this seat that have been made again."""
     differs: str = ""
-    """Why its prompts may not be those that were sent."""
+    """The reason why the seat's prompts may differ from those that were sent; empty if they do not."""
 
 
 @dataclass(slots=True)
 class Story:
-    """All that a page shows of a match."""
+    """Everything that a page shows of a match."""
 
     record: Record
     seats: list[Seat]
     steps: list[StoryStep]
     pictures: list[str]
-    """HTML by the game, each once, to be shown where it can do nothing."""
+    """The game's different pictures as HTML, to be shown only in a frame without any rights."""
     verdict: list[str]
+    """The ending in sentences."""
     decisive: int
-    """The step that decided it: where a page begins."""
+    """Number of the step that decided the match, where its page begins."""
     loser: int
-    """The seat whose end tells most: who forfeits, or else has lost, or else the first."""
+    """The seat whose view of the end is shown: the one that forfeits, else the first that lost, else seat 0."""
     bad: bool
-    """Whether somebody failed, instead of playing on to the end."""
+    """True if the match was not played to the end of the game."""
     trouble: str = ""
-    """Why it could not be played again to its end, where that is so."""
+    """The reason why the match could not be played again to its end; empty if it could."""
     difference: str = ""
-    """The first thing in it that does not follow from its events and seeds."""
+    """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
 
 
 def build_story(record: Record) -> Story:
@@ -166,7 +177,7 @@ def build_story(record: Record) -> Story:
 
 
 def _build(record: Record, trouble: str = "") -> Story:
-    """With `trouble` the match is not played again at all."""
+    """The story of a record. With `trouble` the match is not played again."""
     seats = [_seat(record, number) for number in range(len(record.players))]
     steps: list[StoryStep] = []
     pictures: dict[str, int] = {}
@@ -175,59 +186,69 @@ def _build(record: Record, trouble: str = "") -> Story:
         if not trouble:
             game = load_named_game(record.game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
-                _look_at_prompts(game, seat, prompt)
+                _describe_prompts(game, seat, prompt)
             for decision in walk(record, partial(_look, record, pictures)):
-                steps.append(_step(record, game, seats, decision, len(steps)))
+                acts = [_act(record, game, seats[number], decision) for number in decision.seats]
+                steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
             difference = first_difference(record) or ""
     except GymposiumError as error:
         trouble = str(error)
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's game may raise at a record
+    except Exception as error:  # noqa: BLE001 - a third-party game may raise anything
         trouble = f"{type(error).__name__}: {error}"
     if trouble:
-        steps += _not_played(record, steps)
-    decisive = steps[-1].number if steps else 0
-    bad = record.ending != OVER
-    lost = [seat.number for seat in seats if seat.result == "loss"]
-    loser = record.ending.seat if record.ending.seat is not None else lost[0] if lost else 0
-    return Story(record, seats, steps, [*pictures], _verdict(record, steps), decisive, loser, bad, trouble, difference)
+        steps += _unplayed(record, steps)
+    lost = (seat.number for seat in seats if seat.result == "loss")
+    return Story(
+        record,
+        seats,
+        steps,
+        [*pictures],
+        _verdict(record, steps),
+        decisive=steps[-1].number if steps else 0,
+        loser=next(lost, 0) if record.ending.seat is None else record.ending.seat,
+        bad=record.ending != OVER,
+        trouble=trouble,
+        difference=difference,
+    )
 
 
 def _seat(record: Record, number: int) -> Seat:
     turns = [turn for turn in record.turns if turn["seat"] == number]
-    seat = Seat(number, record.players[number], replies=len(turns))
-    context = dict(parse_qsl(seat.player.partition("?")[2])).get("context", "state")
-    seat.context = "" if context == "state" else context
-    seat.result = dict(enumerate(record.results)).get(number, "")
-    seat.value = dict(enumerate(record.returns)).get(number)
-    seat.penalty = record.penalties.get(str(number), 0.0)
-    seat.report = dict(enumerate(record.reports)).get(number, {})
-    for turn in turns:
-        if turn["reading"] != "move":
-            seat.failures[turn["reading"]] = seat.failures.get(turn["reading"], 0) + 1
-    counted = [turn["tokens"] for turn in turns if "tokens" in turn]
-    if counted:
-        seat.prompt_tokens = sum(tokens[0] or 0 for tokens in counted)
-        seat.reply_tokens = sum(tokens[1] or 0 for tokens in counted)
-    times = [turn["seconds"] for turn in turns if "seconds" in turn]
-    seat.seconds = sum(times) if times else None
-    return seat
+    tokens = [turn["tokens"] for turn in turns if "tokens" in turn]
+    seconds = [turn["seconds"] for turn in turns if "seconds" in turn]
+    player = record.players[number]
+    context = dict(parse_qsl(player.partition("?")[2])).get("context", "state")
+    return Seat(
+        number,
+        player,
+        result=dict(enumerate(record.results)).get(number, ""),
+        value=dict(enumerate(record.returns)).get(number),
+        penalty=record.penalties.get(str(number), 0.0),
+        report=dict(enumerate(record.reports)).get(number, {}),
+        replies=len(turns),
+        failures=Counter(turn["reading"] for turn in turns if turn["reading"] != "move"),
+        prompt_tokens=sum(read or 0 for read, _ in tokens) if tokens else None,
+        reply_tokens=sum(written or 0 for _, written in tokens) if tokens else None,
+        seconds=sum(seconds) if seconds else None,
+        context="" if context == "state" else context,
+    )
 
 
-def _look_at_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
+def _describe_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
     seat.style, seat.reader = prompt["style"], prompt["reader"]
-    made = prompt_for(game, prompt["style"], reader(prompt["reader"]))
+    render = prompt_for(game, prompt["style"], reader(prompt["reader"]))
     nothing = Observation(seat.number, "", None)
-    whole, without = made(nothing), made(nothing, rules=False)
-    seat.rules = whole[: len(whole) - len(without)]
+    complete, without_rules = render(nothing), render(nothing, rules=False)
+    seat.rules = complete[: len(complete) - len(without_rules)]
     if prompt["version"] != PROMPT_VERSION:
         seat.differs = f"They were worded by version {prompt['version']}; what is shown is by version {PROMPT_VERSION}."
-    elif made.hash != prompt["hash"]:
-        seat.differs = f"The record says that their digest is {prompt['hash']}; of what is shown it is {made.hash}."
+    elif render.hash != prompt["hash"]:
+        seat.differs = f"Their digest in the record is {prompt['hash']}; the digest of those shown is {render.hash}."
 
 
 @dataclass(slots=True)
 class _Position:
-    """A position of the match: what each seat sees, and what the seats to move are asked."""
+    """A position of the match: each seat's view, and the observations of the seats to move."""
 
     views: list[SeatPicture]
     asked: dict[int, Observation]
@@ -242,23 +263,19 @@ def _look(record: Record, pictures: dict[str, int], match: Match) -> _Position:
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 
 
-def _step(record: Record, game: Game, seats: Sequence[Seat], decision: Decision[_Position], number: int) -> StoryStep:
-    acts = [_act(record, game, seats[seat], decision) for seat in decision.seats]
-    return StoryStep(number, decision.chance, decision.seen.views, acts, ends=not decision.moves)
-
-
-def _act(record: Record, game: Game, who: Seat, decision: Decision[_Position]) -> Act:
-    act = Act(who.number, decision.moves.get(who.number), opening=decision.opening)
-    prompt = record.prompts[who.number]
-    how = reader(prompt["reader"])
-    made = prompt_for(game, prompt["style"], how)
-    observation = decision.seen.asked[who.number]
-    for reply in decision.replies.get(who.number, ()):
+def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) -> Act:
+    act = Act(seat.number, decision.moves.get(seat.number), opening=decision.opening)
+    how = reader(record.prompts[seat.number]["reader"])
+    render = prompt_for(game, record.prompts[seat.number]["style"], how)
+    observation = decision.seen.asked[seat.number]
+    for reply in decision.replies.get(seat.number, ()):
         turn, usage = reply.turn, reply.turn.usage or Usage()
-        sent = _prompt(made(observation, reply.reason), made(observation, reply.reason, rules=False), reply.reason)
-        if who.context and who.asked:
-            sent.rules = ""
-        who.asked += 1
+        prompt = _prompt(
+            render(observation, reply.reason), render(observation, reply.reason, rules=False), reply.reason
+        )
+        if seat.context and seat.asked:
+            prompt.rules = ""
+        seat.asked += 1
         act.tries.append(
             Try(
                 turn.text,
@@ -266,7 +283,7 @@ def _act(record: Record, game: Game, who: Seat, decision: Decision[_Position]) -
                 why(turn, observation.legal_moves, how),
                 offered(turn, how),
                 turn.action,
-                sent,
+                prompt,
                 turn.usage is not None,
                 usage.prompt_tokens,
                 usage.completion_tokens,
@@ -275,36 +292,42 @@ def _act(record: Record, game: Game, who: Seat, decision: Decision[_Position]) -
         )
     act.drawn = act.move is not None and bool(act.tries) and act.tries[-1].reading != "move"
     if not decision.moves:
-        failure = record.ending.failure_of(who.number)
+        failure = record.ending.failure_of(seat.number)
         act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
     return act
 
 
-def _prompt(whole: str, without_rules: str, reason: str | None) -> PromptText:
+def _prompt(complete: str, without_rules: str, reason: str | None) -> PromptText:
     begin = 0 if reason is None else len(reason) + 1
-    end = begin + len(whole) - len(without_rules)
-    return PromptText(whole[:begin], whole[begin:end], whole[end:])
+    end = begin + len(complete) - len(without_rules)
+    return PromptText(complete[:begin], complete[begin:end], complete[end:])
 
 
-def _not_played(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
-    """The replies behind those steps as they stand in the record, where it could not be played on."""
+def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
+    """The recorded replies after `steps`, one step for each, if the match could not be played on."""
     shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
-    found: list[StoryStep] = []
+    unplayed: list[StoryStep] = []
     for turn in record.turns:
         if shown[turn["seat"]]:
             shown[turn["seat"]] -= 1
             continue
-        read, written = turn.get("tokens", [None, None])
-        one = Try(turn["text"], turn["reading"], action=turn.get("action"), seconds=turn.get("seconds"))
-        one.prompt_tokens, one.reply_tokens = read, written
-        found.append(StoryStep(len(steps) + len(found), [], [], [Act(turn["seat"], None, [one])]))
-    return found
+        read, written = turn.get("tokens", (None, None))
+        reply = Try(
+            turn["text"],
+            turn["reading"],
+            action=turn.get("action"),
+            prompt_tokens=read,
+            reply_tokens=written,
+            seconds=turn.get("seconds"),
+        )
+        unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, [reply])]))
+    return unplayed
 
 
 def _verdict(record: Record, steps: Sequence[StoryStep]) -> list[str]:
-    """How it ended, in sentences."""
+    """The ending of the match, in sentences."""
 
-    def who(seat: int) -> str:
+    def name(seat: int) -> str:
         player = record.players[seat] if seat < len(record.players) else "nobody"
         return f"Seat {seat} ({player.partition('?')[0]})"
 
@@ -313,13 +336,13 @@ def _verdict(record: Record, steps: Sequence[StoryStep]) -> list[str]:
         last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == ending.seat), None)
         failed = None if last is None or last.silent else last.failed
         why = [] if failed is None else [f"Its last reply was {failed.reading}. {failed.why}"]
-        return [ending.in_words(who), *why]
+        return [ending.in_words(name), *why]
     if len(record.results) == 1:
         return [f"The match is over with a return of {record.returns[0]:g}."]
     winners = [seat for seat, result in enumerate(record.results) if result == "win"]
     if winners:
-        return [" and ".join(map(who, winners)) + (" wins." if len(winners) == 1 else " win.")]
+        return [" and ".join(map(name, winners)) + (" wins." if len(winners) == 1 else " win.")]
     level = [seat for seat, result in enumerate(record.results) if result == "draw"]
     if len(level) == len(record.results):
         return ["A draw."]
-    return [" and ".join(map(who, level)) + " share the first place." if level else "Nobody wins."]
+    return [" and ".join(map(name, level)) + " share the first place." if level else "Nobody wins."]

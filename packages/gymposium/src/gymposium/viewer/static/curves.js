@@ -1,7 +1,7 @@
-/* Draws the curves of a training run, or of several over each other, and goes on as they grow.
+/* Draws the curves of one training run, or of several in the same plots, and extends them as they grow.
 
-   A script of the viewer is one file that imports nothing, so that it runs from a disk as well, where browsers refuse
-   modules. What others wrote, names of metrics too, gets into the page as text. The plots are uPlot's (static/uplot). */
+   Each script of the viewer is one file without imports, because browsers refuse modules from a disk. Names of metrics
+   and all other text from runs are inserted as text. The plots are made by uPlot (static/uplot). */
 
 {
   "use strict";
@@ -86,7 +86,7 @@
       watching.observe(this.element);
     }
 
-    /* The curves of all runs that have this metric in the stage, on one axis of steps. */
+    /* The curves of all runs that have this metric in the selected stage, on one axis of steps. */
     data() {
       const found = [];
       for (const [run, { stages }] of runs) {
@@ -138,7 +138,7 @@
       this.say(null);
     }
 
-    /* What stands beside the name: the values at the cursor, else the newest. */
+    /* Shows the values at the cursor, or the newest ones, beside the name. */
     say(at) {
       if (!this.plot) return;
       const [steps, ...columns] = this.plot.data;
@@ -190,7 +190,7 @@
     };
   }
 
-  /* Round ends around what there is; a flat curve runs through the middle. */
+  /* The axis' limits: round numbers around the data; a flat curve runs through the middle. */
   function range(_, least, most) {
     if (least === null) return [0, 1];
     const around = Math.abs(least) * 0.5 || 1;
@@ -199,7 +199,7 @@
 
   const short = (value) => (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5) ? value.toExponential(0) : String(Number(value.toPrecision(6))));
 
-  /* An exponential moving mean that does not begin at nothing (Kingma and Ba, 2015, section 3). */
+  /* An exponential moving mean without bias at the beginning (Kingma and Ba, 2015, section 3). */
   function ema(values, share) {
     let mean = 0;
     let weight = 0;
@@ -265,7 +265,7 @@
     return make("li", {}, mark, make("span", { className: "theirs", textContent: name }));
   }
 
-  /* -- all of it */
+  /* -- all cards */
 
   function arrange() {
     const stages = new Set([...runs.values()].flatMap((run) => Object.keys(run.stages)));
@@ -370,7 +370,7 @@
     if (place.dataset.events) follow(data);
   }
 
-  /* A step that comes: of one that was done again, the last values count. */
+  /* Adds a step that the server sent. If the step was done again, its last values count. */
   function take(data, { stage: name, step, values }) {
     const curve = (data.stages[name] ??= { steps: [], series: {}, each: 1 });
     let index = curve.steps.length;

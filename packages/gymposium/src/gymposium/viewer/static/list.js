@@ -1,4 +1,4 @@
-/* The list of matches: a row is a link, and an exported list is filtered here, since no server does it. */
+/* The list of matches: each row is a link, and an exported list is filtered here, as it has no server. */
 
 {
   "use strict";

@@ -1,9 +1,9 @@
-/* Choosing a game and playing it. Everything works without this, by plain forms; this saves keys and waiting. */
+/* The pages for choosing and playing a game. They work without this script, as plain forms; it saves keys and waits. */
 
 {
   "use strict";
 
-  /* games: those that hold each word */
+  /* the list of games: shows those that contain each word of the search */
   const find = document.querySelector("form[data-find]");
   if (find) {
     const games = [...document.querySelectorAll(".games li")];
@@ -17,7 +17,7 @@
     filter();
   }
 
-  /* others are asked: the page comes anew when they have answered */
+  /* while opponents are asked: reloads the page when they have answered */
   const wait = document.querySelector("[data-wait]");
   if (wait) {
     const events = new EventSource(wait.dataset.wait);
@@ -25,14 +25,14 @@
       events.close();
       location.reload();
     });
-    /* the server has no such match any more, and says why on the page */
+    /* the server has dropped the match, and the page says why */
     events.addEventListener("error", () => {
       if (events.readyState === EventSource.CLOSED) location.reload();
     });
     window.addEventListener("pagehide", () => events.close());
   }
 
-  /* a move: typing leaves the moves that begin so, and Enter plays the one that is left */
+  /* a move: typing hides the moves that begin otherwise, and Enter plays the last one left */
   const form = document.querySelector("form.move");
   const field = form?.querySelector("[data-here]");
   if (form && field) {
@@ -57,7 +57,7 @@
         left[0].click();
       }
     });
-    /* on a phone that would open the keyboard over the board */
+    /* not on a phone, where focus opens the keyboard over the board */
     if (matchMedia("(hover: hover) and (pointer: fine)").matches) {
       field.focus({ preventScroll: true });
       field.select();

@@ -1,4 +1,4 @@
-/* The page of one group: open and close its trajectories, turn their order round. Colours are the style sheet's. */
+/* The page of one group: opens and closes trajectories and reverses their order. The style sheet has the colours. */
 
 {
   "use strict";

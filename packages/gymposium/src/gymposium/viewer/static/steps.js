@@ -1,7 +1,7 @@
-/* Steps through one match, or two of them side by side. The page holds all steps already; this shows one at a time.
+/* Steps through one match, or through two side by side. The page holds all steps; this script shows one at a time.
 
-   A script of the viewer is one file that imports nothing, so that it runs from a disk as well, where browsers refuse
-   modules. What others wrote gets into the page as text, or as a picture into a frame that may do nothing. */
+   Each script of the viewer is one file without imports, because browsers refuse modules from a disk. Text from
+   matches is inserted as text, and pictures are shown in a frame without any rights. */
 
 {
   "use strict";
@@ -89,7 +89,7 @@
     return `#${marks[0]}step-${now}${end}`;
   }
 
-  /* Within its own list: the page itself stays where it is. */
+  /* Scrolls the list of moves to a link; the page itself does not scroll. */
   function intoSight(link, list) {
     const [top, height] = [link.offsetTop, link.offsetHeight];
     if (top < list.scrollTop) list.scrollTop = top;
@@ -140,7 +140,7 @@
   range.addEventListener("input", () => show(Number(range.value)));
   window.addEventListener("hashchange", fromAddress);
 
-  /* The rules stand once below; where a prompt is opened, it is completed, so that it can be copied as it was sent. */
+  /* The rules stand once on the page. A prompt that is opened gets its copy, so that it can be copied as sent. */
   for (const details of document.querySelectorAll("details.prompt")) {
     details.addEventListener("toggle", () => {
       const link = details.querySelector("a.rules");

@@ -1,4 +1,4 @@
-"""Training runs in the viewer: their curves as they grow, what they learned from token by token, what they measured."""
+"""The part of the viewer that shows training runs: curves, rollouts token by token, evaluations."""
 
 from gymposium.viewer.training.pages import make
 

@@ -1,7 +1,7 @@
-"""A run's metrics as they come, as server-sent events.
+"""The new metrics of a run as server-sent events, in the format of the HTML standard (html.spec.whatwg.org, 9.2).
 
-Each event's id is how far metrics.jsonl was read with it: a browser that was cut off says the last one that it got
-(`Last-Event-ID`), and goes on behind it. The format is that of the HTML standard (html.spec.whatwg.org, 9.2).
+The id of an event is the byte offset in metrics.jsonl behind it. A browser that lost the connection sends the last id
+that it received (`Last-Event-ID`), and the events go on from there.
 """
 
 from __future__ import annotations
@@ -21,36 +21,34 @@ from gymposium.viewer.numbers import number
 from gymposium.viewer.training.library import Opened
 
 LOOKS = 0.4
-"""Seconds between two looks at the files."""
+"""Seconds between two reads of the files."""
 BEATS = 15.0
-"""Seconds of silence after which a comment is sent, so that a connection that is gone is noticed."""
+"""Seconds of silence after which a comment is sent, so that a lost connection is noticed."""
 
 
 def read_from(request: Request) -> int:
-    """Where a browser wants to go on: behind the last event that it got, else where its page ended."""
-    given = request.headers.get("last-event-id") or request.query_params.get("from", "")
-    return max(0, number(given))
+    """The offset at which a browser goes on: that of the last event it received, else the end of its page's data."""
+    offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
+    return max(0, number(offset))
 
 
 async def events(opened: Opened, offset: int, evaluation: Callable[[Opened], Any]) -> AsyncIterator[str]:
-    """What is new behind `offset`, on and on until the run is finished:
+    """The events of a run after `offset`, until the run is finished.
 
-    `metrics`, a step; `evaluation`, the learning curves where they have changed; `samples`, how many groups there are
-    to be looked at; `renewed` where the file was replaced, so that all that was shown is void; `finished`."""
+    `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
+    kept groups if it has changed; `renewed` means that the file was replaced, so that earlier data is void; `finished`
+    is the last event."""
     source = _Source(opened, offset, evaluation)
-    spoken = time.monotonic()
+    last_sent = time.monotonic()
     while True:
         messages, ended = await run_in_threadpool(source.look)
+        if not messages and time.monotonic() - last_sent > BEATS:
+            messages = [":\n\n"]
         for message in messages:
             yield message
+            last_sent = time.monotonic()
         if ended:
             return
-        now = time.monotonic()
-        if messages:
-            spoken = now
-        elif now - spoken > BEATS:
-            spoken = now
-            yield ":\n\n"
         await asyncio.sleep(LOOKS)
 
 
@@ -63,8 +61,8 @@ class _Source:
         self._samples = len(opened.samples.places())
 
     def look(self) -> tuple[list[str], bool]:
-        """All that is new, and whether nothing more will come."""
-        ended = self._opened.run.finished  # before the files are read: what it wrote last is in them then
+        """The new messages, and True if they are the last ones."""
+        ended = self._opened.run.finished  # checked before reading, so that the last lines are read
         return [*self._messages(), *([_message("finished", {})] if ended else [])], ended
 
     def _messages(self) -> Iterator[str]:
@@ -89,7 +87,7 @@ class _Source:
             yield _message("samples", samples)
 
     def _state(self) -> tuple[int, ...]:
-        """Other where anything has changed that curves are made from."""
+        """A value that changes whenever the data of curves or samples does."""
         opened = self._opened.refresh()
         results = opened.run.path / "results.json"
         return opened.curves.offset, len(opened.samples.places()), results.stat().st_mtime_ns if results.exists() else 0

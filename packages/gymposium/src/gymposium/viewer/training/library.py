@@ -1,4 +1,4 @@
-"""The training runs below a directory, each read further as it grows, and the lines of their matches."""
+"""The training runs below a directory, which are read further as they grow, and the lines of their matches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ID = re.compile(rb'\{"id":"([^"\\]*)"')
 
 @dataclass(slots=True)
 class Opened:
-    """A run and the parts of its growing files that were read so far."""
+    """A run and the contents of its growing files, as far as they have been read."""
 
     run: Run
     curves: Curves
@@ -27,7 +27,7 @@ class Opened:
         return cls(run, Curves(run.metrics), SamplesIndex(run.samples))
 
     def refresh(self) -> Opened:
-        """Read what was added since the last call."""
+        """Reads what was added since the last call."""
         self.curves.refresh()
         self.samples.refresh()
         return self
@@ -46,7 +46,7 @@ class Library:
         self.look()
 
     def look(self) -> None:
-        """Search the directory again."""
+        """Searches the directory again."""
         if self.directory.is_dir():
             found = find_runs(self.directory)
             self._opened = {name: self._opened.get(name) or Opened.of(run) for name, run in found.items()}
@@ -57,7 +57,7 @@ class Library:
         return [*self._opened]
 
     def open(self, name: str) -> Opened | None:
-        """The run of this name, read up to now; None if there is none. Only names that a search found become paths."""
+        """The run of this name, read up to now; None if there is none. Only names found by a search are opened."""
         opened = self._opened.get(name)
         if opened is None or opened.run.outside(self.directory) is not None:
             self.look()
@@ -66,8 +66,8 @@ class Library:
 
 
 def lines_of(file: Path, ids: Collection[str]) -> dict[str, int]:
-    """The line of each of these matches in a record file, counted from 1; the first if a match is there twice. Only
-    the beginning of each line is read, in the form in which gymposium writes it."""
+    """The line number of each of these matches in a record file, counted from 1; the first one if a match stands there
+    twice. Only the beginning of each line is matched, as gymposium writes it."""
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
     try:

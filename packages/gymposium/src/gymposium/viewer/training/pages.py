@@ -1,9 +1,9 @@
-"""The pages of training runs, as a part of the viewer."""
+"""The pages of training runs: the list, each run with its curves, and its rollouts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.training.events import events, read_from
 from gymposium.viewer.training.library import Library, Opened, lines_of
-from gymposium.viewer.training.run_view import evaluation, see, summary
+from gymposium.viewer.training.run_view import evaluation, summary, view_run
 from gymposium.viewer.training.spread import spread
 from gymposium.viewer.training.tokens import pieces
 
 LIST = "runs.html"
 WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
-"""What the pages' script knows of metrics."""
+"""The descriptions of metrics for the pages' script."""
 
 
 class Training:
@@ -67,10 +67,9 @@ class Training:
 
     def export(self, out: Path) -> None:
         self._library.look()
-        names = self._library.names()
-        if names or self._library.linked:
+        if self.tabs:
             write_page(out, LIST, self._list_page())
-        for opened in filter(None, map(self._library.open, names)):
+        for opened in self._all():
             name = opened.run.name
             write_page(out, f"runs/{name}/index.html", self._run_page(opened))
             write_page(out, f"runs/{name}/curves.js", curves_script(opened))
@@ -84,19 +83,17 @@ class Training:
     # -- the pages
 
     def _list_page(self) -> str:
-        opened = [found for name in self._library.names() if (found := self._library.open(name))]
+        runs = [summary(opened) for opened in self._all()]
         linked = {name: self._below(path) for name, path in self._library.linked.items()}
-        return self._viewer.page(
-            "training/list.html", LIST, runs=[summary(one) for one in opened], linked=linked, words=WORDS
-        )
+        return self._viewer.page("training/list.html", LIST, runs=runs, linked=linked, words=WORDS)
 
     def _run_page(self, opened: Opened) -> str:
-        name, seen = opened.run.name, see(opened)
+        name = opened.run.name
         return self._viewer.page(
             "training/run.html",
             f"runs/{name}/index.html",
             name=name,
-            seen=seen,
+            view=view_run(opened),
             words=WORDS,
             curves=curves_data(opened),
             offset=opened.curves.offset,
@@ -105,9 +102,9 @@ class Training:
         )
 
     def _rollouts_page(self, opened: Opened) -> str:
-        name, found = opened.run.name, [_group(opened, *place) for place in opened.samples.places()]
-        groups = [group for group in found if isinstance(group, KeptGroup)]
-        problems = [*opened.samples.problems, *(one for one in found if isinstance(one, Problem))]
+        name, kept = opened.run.name, [_group(opened, *place) for place in opened.samples.places()]
+        groups = [group for group in kept if isinstance(group, KeptGroup)]
+        problems = [*opened.samples.problems, *(group for group in kept if isinstance(group, Problem))]
         return self._viewer.page(
             "training/rollouts.html",
             _rollouts(name),
@@ -119,11 +116,13 @@ class Training:
         )
 
     def _group_page(self, opened: Opened, step: int, number: int, matches: dict[str, str] | None = None) -> str:
-        """`matches` are the pages of matches that there are; None where a server finds them."""
+        """The page of a group. `matches` holds the pages of its matches by id; None if the server looks them up."""
         name, group = opened.run.name, _group(opened, step, number)
         places = opened.samples.places()
         at = places.index((step, number))
-        around = [places[n] if 0 <= n < len(places) else None for n in (at - 1, at + 1)]
+        before, after = (
+            _group_path(name, *places[place]) if 0 <= place < len(places) else None for place in (at - 1, at + 1)
+        )
 
         def link(match: str | None) -> str | None:
             if match is None or matches is not None:
@@ -139,36 +138,42 @@ class Training:
             group=group,
             problem=group if isinstance(group, Problem) else None,
             spread=spread([group]) if isinstance(group, KeptGroup) else None,
-            before=_group_path(name, *around[0]) if around[0] else None,
-            after=_group_path(name, *around[1]) if around[1] else None,
+            before=before,
+            after=after,
             pieces=pieces,
             link=link,
         )
 
     def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup], out: Path) -> dict[str, str]:
-        """The pages of matches below `out`, by id, of the trajectories in some groups."""
-        ids = {one.match for group in groups for one in group.trajectories if one.match is not None}
+        """The pages of the groups' matches that are below `out`, by match id."""
+        trajectories = (trajectory for group in groups for trajectory in group.trajectories)
+        ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
         paths = {match: self._match_path(opened, line) for match, line in lines_of(opened.run.matches, ids).items()}
         return {match: in_url(path) for match, path in paths.items() if (out / path).is_file()}
 
     def _exports(self, file: str, match: str) -> bool:
-        """Of a training run's hundreds of thousands of matches those whose tokens were kept; of others all."""
+        """True if an export has a page for a match. Of a training run, only matches whose tokens were kept have one."""
         if file not in self._kept:
             self._kept[file] = self._kept_in(file)
         kept = self._kept[file]
         return kept is None or match in kept
 
     def _kept_in(self, file: str) -> set[str] | None:
-        """Ids; None where the file is of no run."""
-        for opened in filter(None, map(self._library.open, self._library.names())):
+        """The ids of the matches in a run's file whose tokens were kept; None if the file belongs to no run."""
+        for opened in self._all():
             matches = opened.run.matches
             if file == self._below(matches):
                 groups = (_group(opened, *place) for place in opened.samples.places())
-                some = (one for group in groups if isinstance(group, KeptGroup) for one in group.trajectories)
-                return {one.match for one in some if one.match is not None and one.rows is not None}
+                kept = [group for group in groups if isinstance(group, KeptGroup)]
+                trajectories = (trajectory for group in kept for trajectory in group.trajectories)
+                return {t.match for t in trajectories if t.match is not None and t.rows is not None}
             if file.startswith(f"{self._below(matches.parent)}/"):
                 return set()
         return None
+
+    def _all(self) -> Iterator[Opened]:
+        """All runs, read up to now."""
+        return filter(None, map(self._library.open, self._library.names()))
 
     def _below(self, path: Path) -> str:
         return path.relative_to(self._viewer.directory).as_posix()
@@ -198,7 +203,7 @@ class Training:
     def _group(self, request: Request) -> Response:
         opened, (step, number) = self._open(request), (request.path_params[name] for name in ("step", "number"))
         if (step, number) not in opened.samples.places():
-            raise HTTPException(404, f"Of step {step} of {opened.run.name} no group {number} was kept.")
+            raise HTTPException(404, f"The run {opened.run.name} kept no group {number} of step {step}.")
         return HTMLResponse(self._group_page(opened, step, number))
 
     def _match(self, request: Request) -> Response:
@@ -218,11 +223,12 @@ class Training:
 
 
 def make(viewer: Viewer) -> Training:
+    """The part of the viewer that shows training runs."""
     return Training(viewer)
 
 
 def curves_data(opened: Opened) -> dict[str, Any]:
-    """All curves of a run, for the pages' script."""
+    """The data of all curves of a run, for the pages' script."""
     curves = opened.curves
     return {
         "run": opened.run.name,
@@ -232,7 +238,7 @@ def curves_data(opened: Opened) -> dict[str, Any]:
 
 
 def curves_script(opened: Opened) -> str:
-    """The same as a script, which a page can load from a disk, too."""
+    """The data of a run's curves as a script, which pages can load from a disk as well."""
     return f"gymposiumCurves({json.dumps(curves_data(opened), separators=(',', ':'), allow_nan=False)});\n"
 
 
@@ -241,7 +247,7 @@ def _group(opened: Opened, step: int, number: int) -> KeptGroup | Problem:
         group = opened.samples.group(step, number)
     except (BadRecord, OSError) as error:
         return Problem(f"{opened.run.name}: step {step}, group {number}", str(error))
-    return group or Problem(f"{opened.run.name}: step {step}, group {number}", "it is gone")
+    return group or Problem(f"{opened.run.name}: step {step}, group {number}", "it is no longer there")
 
 
 def _rollouts(name: str) -> str:

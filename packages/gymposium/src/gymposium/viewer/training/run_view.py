@@ -1,10 +1,10 @@
-"""What the pages say of a run: its settings in a line, how far it is, its figures, its results."""
+"""The data of a training run's page and of its row in the list of runs: settings, progress, metrics, results."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,26 +17,28 @@ from gymposium.viewer.training.library import Opened
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in the list of runs."""
+    """A run's row in the list of runs."""
 
     name: str
     games: str
     what: str
+    """Kinds of credit and objective."""
     steps: int
-    """Done so far."""
+    """Number of steps done."""
     of: int | None
-    """All that are to be done; None where the config cannot be read."""
+    """Number of steps in all; None if the config cannot be read."""
     state: str
     reward: float | None
+    """Mean reward of the last step, if there is one."""
     worth: str
     """The newest point of each learning curve, in words."""
     written: str
-    """When its metrics were written last, in UTC."""
+    """Time of the last write to the metrics, in UTC; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric of training, as a table shows it."""
+    """A metric of training in the table of metrics."""
 
     name: str
     last: float
@@ -46,47 +48,50 @@ class Figure:
     unit: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RunView:
-    """A run on its own page."""
+    """The data of a run's page."""
 
     summary: Summary
-    facts: dict[str, str] = field(default_factory=dict)
-    figures: list[Figure] = field(default_factory=list)
-    curves: Sequence[LearningCurve] = ()
-    lines: Sequence[ResultRow] = ()
-    spent: dict[str, float] = field(default_factory=dict)
-    config: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    facts: dict[str, str]
+    """The main settings, in words."""
+    figures: Sequence[Figure]
+    curves: Sequence[LearningCurve]
+    lines: Sequence[ResultRow]
+    spent: dict[str, float]
+    """CPU time in seconds, by purpose."""
+    config: str
+    """The settings as JSON; empty if they cannot be read."""
+    versions: dict[str, str]
+    problems: Sequence[Problem]
+    """Files and lines that could not be read."""
 
 
 def evaluation(opened: Opened) -> list[dict[str, Any]]:
-    """The learning curves as plain data; none where nothing was measured or the files are of another kind."""
-    found = _measured(opened)
-    if isinstance(found, Problem):
+    """The learning curves as plain data; [] if nothing was measured or the files cannot be read."""
+    measured = _measured(opened)
+    if isinstance(measured, Problem):
         return []
-    return [asdict(curve) | {"alone": curve.alone} for curve in found[0]]
+    return [asdict(curve) | {"alone": curve.alone} for curve in measured[0]]
 
 
 def summary(opened: Opened) -> Summary:
-    """One line of the list."""
+    """The row of a run in the list of runs."""
     config = opened.run.config()
     done, last = opened.curves.last()
     settings: dict[str, Any] = {} if isinstance(config, Problem) else config
-    games = settings.get("games")
+    games, steps = settings.get("games"), settings.get("steps")
     try:
         written = datetime.fromtimestamp(opened.run.metrics.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
     except FileNotFoundError:
         written = ""
     measured = _measured(opened)
-    of = settings.get("steps")
     return Summary(
         name=opened.run.name,
         games=", ".join(map(str, games)) if isinstance(games, list) else "",
         what=" ".join(str(_at(settings, path)) for path in ("credit.kind", "objective.kind") if _at(settings, path)),
         steps=done,
-        of=of if isinstance(of, int) else None,
+        of=steps if isinstance(steps, int) else None,
         state="finished" if opened.run.finished else "not finished",
         reward=last.get("rollout/reward"),
         worth="" if isinstance(measured, Problem) else "; ".join(_worth(curve, measured[0]) for curve in measured[0]),
@@ -94,28 +99,26 @@ def summary(opened: Opened) -> Summary:
     )
 
 
-def see(opened: Opened) -> RunView:
-    """Everything for its own page."""
-    seen = RunView(summary(opened), problems=[*opened.curves.problems, *opened.samples.problems])
-    config, versions = opened.run.config(), opened.run.versions()
-    if isinstance(config, Problem):
-        seen.problems.append(config)
-    else:
-        seen.facts, seen.config = _facts(config), json.dumps(config, indent=2)
-    if isinstance(versions, Problem):
-        seen.problems.append(versions)
-    else:
-        seen.versions = {name: str(version) for name, version in versions.items()}
-    measured = _measured(opened)
-    if isinstance(measured, Problem):
-        seen.problems.append(measured)
-    else:
-        seen.curves, seen.lines, seen.spent = measured
-    seen.figures = _figures(opened)
-    return seen
+def view_run(opened: Opened) -> RunView:
+    """The data of a run's page."""
+    config, versions, measured = opened.run.config(), opened.run.versions(), _measured(opened)
+    curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
+    unread = [part for part in (versions, measured) if isinstance(part, Problem)]
+    return RunView(
+        summary(opened),
+        facts={} if isinstance(config, Problem) else _facts(config),
+        figures=_figures(opened),
+        curves=curves,
+        lines=rows,
+        spent=seconds,
+        config="" if isinstance(config, Problem) else json.dumps(config, indent=2),
+        versions={} if isinstance(versions, Problem) else {name: str(version) for name, version in versions.items()},
+        problems=[*opened.curves.problems, *opened.samples.problems, *unread],
+    )
 
 
 def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
+    """The learning curves, the results and the CPU time of a run; else its first file that cannot be read."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
@@ -136,13 +139,13 @@ def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
 
 
 def _figures(opened: Opened) -> list[Figure]:
-    curve, found = opened.curves.curve(TRAIN), []
-    for name, series in curve.series.items():
+    figures = []
+    for name, series in opened.curves.curve(TRAIN).series.items():
         values = [value for value in series if value is not None]
         metric = about(name)
         what, unit = (metric.what, metric.unit) if metric else ("", "")
-        found.append(Figure(name, values[-1], min(values), max(values), what, unit))
-    return found
+        figures.append(Figure(name, values[-1], min(values), max(values), what, unit))
+    return figures
 
 
 _FACTS = {
@@ -153,10 +156,11 @@ _FACTS = {
     "reward": "reward",
     "seed": "seed",
 }
+"""The settings among a run's main facts, by their titles."""
 
 
 def _facts(config: dict[str, Any]) -> dict[str, str]:
-    """What decides the run most, in a few words each."""
+    """The main settings of a run, in words."""
     facts = {name: str(value) for name, path in _FACTS.items() if (value := _at(config, path)) is not None}
     facts.setdefault("model", "a small one, made for this run")
     groups, size, growth = (_at(config, f"rollout.{name}") for name in ("groups", "group_size", "growth"))
@@ -169,7 +173,7 @@ def _facts(config: dict[str, Any]) -> dict[str, str]:
 
 
 def _at(config: Any, path: str) -> Any:
-    """A setting by its dotted name; None where there is none."""
+    """A setting by its dotted name; None if it is not there."""
     for name in path.split("."):
         config = config.get(name) if isinstance(config, dict) else None
     return config

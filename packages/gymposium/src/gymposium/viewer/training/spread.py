@@ -1,4 +1,4 @@
-"""How the rewards of groups are spread, as dots: a column for each group, the larger a dot, the more got as much."""
+"""The spread of rewards as dots: a column for each group, with larger dots for more trajectories."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from dataclasses import dataclass
 from gymposium.runs.samples import KeptGroup
 
 BINS = 48
-"""Rewards that are closer than one part in so many are one dot."""
+"""Number of bins from the lowest to the highest reward; the rewards of a group in one bin are one dot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """So many trajectories of a group got about as much. Places are between 0 and 1, sizes are shares of the group."""
+    """The trajectories of a group with about the same reward."""
 
     height: float
+    """The reward, from 0 (the lowest of all groups) to 1 (the highest)."""
     size: float
+    """Square root of the trajectories' share of the group."""
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One group."""
+    """The dots of one group."""
 
     step: int
     number: int
@@ -34,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """All of them on one scale."""
+    """The columns of several groups on one scale."""
 
     low: float
     high: float
@@ -42,21 +44,21 @@ class Spread:
 
 
 def spread(groups: Sequence[KeptGroup]) -> Spread:
-    """The dots of some groups, of one at least."""
-    rewards = [one.reward for group in groups for one in group.trajectories]
+    """The spread of one or more groups."""
+    rewards = [trajectory.reward for group in groups for trajectory in group.trajectories]
     low, high = min(rewards), max(rewards)
     return Spread(low, high, [Column(g.step, g.number, g.tied, _dots(g, low, high)) for g in groups])
 
 
 def _dots(group: KeptGroup, low: float, high: float) -> list[Dot]:
     width = (high - low) / BINS or 1.0
-    lots = Counter(round((one.reward - low) / width) for one in group.trajectories)
-    everybody = len(group.trajectories)
+    bins = Counter(round((trajectory.reward - low) / width) for trajectory in group.trajectories)
+    size = len(group.trajectories)
     return [
         Dot(
-            height=lot / BINS if high > low else 0.5,
-            size=math.sqrt(count / everybody),
-            words=f"step {group.step}, group {group.number}: {count} of {everybody} got {low + lot * width:.4g}",
+            height=place / BINS if high > low else 0.5,
+            size=math.sqrt(count / size),
+            words=f"step {group.step}, group {group.number}: {count} of {size} got {low + place * width:.4g}",
         )
-        for lot, count in sorted(lots.items())
+        for place, count in sorted(bins.items())
     ]

@@ -1,4 +1,4 @@
-"""Streams of tokens as a page shows them: what was given as text, what was sampled token by token."""
+"""Streams of tokens for a page: given parts as text, sampled parts token by token."""
 
 from __future__ import annotations
 
@@ -9,58 +9,60 @@ from dataclasses import dataclass
 from gymposium.runs.samples import KeptRow, KeptTrajectory, KeptTurn
 
 _LIKELY = (0.99, 0.9, 0.7, 0.5, 0.3, 0.1)
-"""A token less likely than the first of these stands out, and the more the less likely it is."""
+"""Probabilities below which a sampled token has more colour, one level for each."""
 _APART = (0.001, 0.01, 0.05, 0.2)
-"""Nats between two log-probabilities of one token."""
+"""Differences between two log-probabilities of a token, in nats, one level for each."""
 _DESERVED = (0.05, 0.5, 1.0, 2.0)
-"""Advantages, up or down."""
+"""Absolute advantages, one level for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One sampled token. The levels are for colours: 0 is none."""
+    """One sampled token, with the levels of its colours; 0 is no colour."""
 
     piece: str
     logprob: float
     surprise: int
+    """Level of the token's improbability."""
     apart: int
-    """How far engine and learner are from each other; 0 where the learner was not asked."""
+    """Level of the difference between engine and learner; 0 without a log-probability of the learner."""
     away: int
-    """How far it is from the reference; 0 without one."""
+    """Level of the difference to the reference; 0 without one."""
     words: str
-    """All that is known of it, in words."""
+    """All figures of the token, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a stream: text that was given, or a turn's tokens."""
+    """A part of a stream: given text, or the sampled tokens of a turn."""
 
     text: str
-    """Of what was given."""
+    """The given text; empty if the part was sampled."""
     given: int
-    """Tokens that were given."""
+    """Number of given tokens."""
     turn: int
-    """Of what was sampled: which turn, counted from 0; -1 where it was given."""
+    """Number of the turn that was sampled, counted from 0; -1 if the part was given."""
     tokens: Sequence[Token]
+    """The sampled tokens."""
     deserved: int
-    """The level of the turn's advantage, with its sign."""
+    """Level of the turn's advantage, with its sign."""
     learned: bool
+    """True if the turn has a weight in the loss."""
 
 
 def pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
-    """For each row of a trajectory its parts, in order; over all rows the turns are those of the trajectory."""
+    """The parts of each row of a trajectory, in order. Turns are counted over all rows."""
     turn = 0
     for row in trajectory.rows or ():
-        found = []
-        at = 0
+        parts, at = [], 0
         for span in row.turns:
             if span.start > at:
-                found.append(_given(row, at, span.start))
-            found.append(_sampled(row, span, turn, trajectory.advantages[turn]))
+                parts.append(_given(row, at, span.start))
+            parts.append(_sampled(row, span, turn, trajectory.advantages[turn]))
             at, turn = span.stop, turn + 1
         if at < len(row.ids):
-            found.append(_given(row, at, len(row.ids)))
-        yield found
+            parts.append(_given(row, at, len(row.ids)))
+        yield parts
 
 
 def _given(row: KeptRow, start: int, stop: int) -> Piece:
@@ -76,17 +78,17 @@ def _sampled(row: KeptRow, span: KeptTurn, turn: int, advantage: float) -> Piece
 def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
     place, logprob = span.start + n, span.engine[n]
     likely = math.exp(min(0.0, logprob))
-    words = [f"token {row.ids[place]}, probability {likely:.3g}, log-probability {logprob:.4g}"]
+    figures = [f"token {row.ids[place]}, probability {likely:.3g}, log-probability {logprob:.4g}"]
     apart = away = 0.0
     if span.old:
         apart = abs(logprob - span.old[n])
-        words.append(f"the learner's {span.old[n]:.4g}")
+        figures.append(f"the learner's {span.old[n]:.4g}")
     if span.reference:
         away = abs(logprob - span.reference[n])
-        words.append(f"the reference's {span.reference[n]:.4g}")
-    words.append(f"advantage {advantage:+.3g}" if span.weight else "not learned from")
+        figures.append(f"the reference's {span.reference[n]:.4g}")
+    figures.append(f"advantage {advantage:+.3g}" if span.weight else "not learned from")
     surprise = sum(likely < limit for limit in _LIKELY)
-    return Token(row.pieces[place], logprob, surprise, _level(apart, _APART), _level(away, _APART), ", ".join(words))
+    return Token(row.pieces[place], logprob, surprise, _level(apart, _APART), _level(away, _APART), ", ".join(figures))
 
 
 def _level(value: float, limits: Sequence[float]) -> int:

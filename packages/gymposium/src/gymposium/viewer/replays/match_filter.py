@@ -1,7 +1,7 @@
-"""Which matches are listed, and in which order.
+"""Filters for the list of matches.
 
-What can be asked of a match is a set of facts about it, as texts. A filter is a set of facts that must hold. So the
-server and the script of an exported list select alike, and only this file says what a fact is.
+Each match has a set of facts, which are texts, and a filter is a set of facts that must all hold. The server and the
+script of an exported list compare the same facts, so both select the same matches.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ ENDED = {
     **{kind.replace(" ", "-"): kind for kind in FAILURES},
     "broke-off": "broke off",
 }
-"""How a match may have ended, in words; of a player where one is given, but for those that concern no seat."""
+"""Ways in which a match ends, in words. With a player they are about that player, except `broke-off`."""
 
 FAILED = {"failed": "any failed reply", "illegal": "illegal", "unparsable": "unparsable", "cut-off": "cut off"}
+"""Kinds of failed replies, in words."""
 
 SORTED: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "recorded": ("as recorded", None),
@@ -35,48 +36,49 @@ SORTED: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "shortest": ("shortest first", lambda row: row.replies),
     "failures": ("most failed replies first", lambda row: -row.failures),
 }
+"""Orders of the list, each in words and with its sort key; None for the order of the files."""
 
 _RESULTS = {"win": "won", "loss": "lost", "draw": "drawn"}
 
 
 @dataclass(frozen=True, slots=True)
 class MatchFilter:
-    """A filter and an order, as they stand in an address."""
+    """A filter and an order for the list of matches, as written in the address of a page."""
 
     game: str = ""
     player: str = ""
     ended: str = ""
     failed: str = ""
     long: str = ""
-    """`yes`: only the longest tenth of each game."""
+    """`yes` for the longest tenth of each game's matches only."""
     text: str = ""
-    """What the match's id must hold."""
+    """A part of the match id."""
     sort: str = "recorded"
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> MatchFilter:
-        """Raises `BadOption` for a value that no form offers."""
-        wanted = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
+        """The filter that a query string describes. Raises `BadOption` for a value that the form does not offer."""
+        match_filter = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         for name, allowed in (("ended", ENDED), ("failed", FAILED), ("sort", SORTED), ("long", ("yes",))):
-            value = getattr(wanted, name)
+            value = getattr(match_filter, name)
             if value and value not in allowed:
                 raise BadOption(f"{name}={value}: write {', '.join(allowed)}.")
-        return wanted
+        return match_filter
 
     def query(self, **more: object) -> str:
-        """The end of an address that asks for this: `?game=tic_tac_toe&ended=lost`."""
-        given = {name: value for name, value in asdict(self).items() if value != getattr(MatchFilter(), name)} | more
-        return f"?{urlencode(given)}" if given else ""
+        """The query string of this filter, with `?`: `?game=tic_tac_toe&ended=lost`. Empty for the default filter."""
+        fields = {name: value for name, value in asdict(self).items() if value != getattr(MatchFilter(), name)} | more
+        return f"?{urlencode(fields)}" if fields else ""
 
     @property
     def facts(self) -> frozenset[str]:
-        """What must hold."""
+        """The facts that must hold of a match."""
         ended = f"{self.ended} by {self.player}" if self.ended and self.player else self.ended
-        found = {f"game {self.game}" * bool(self.game), f"player {self.player}" * bool(self.player)}
-        return frozenset((found | {ended, self.failed, "long" * bool(self.long)}) - {""})
+        facts = {f"game {self.game}" * bool(self.game), f"player {self.player}" * bool(self.player)}
+        return frozenset((facts | {ended, self.failed, "long" * bool(self.long)}) - {""})
 
     def select(self, rows: list[Row], long: Callable[[str], int]) -> list[Row]:
-        """The rows that are wanted, in the order that is wanted; `long` as in `Index`."""
+        """The rows that pass the filter, in its order; `long` as in `Index`."""
         facts, text = self.facts, self.text
         if facts:
             rows = [row for row in rows if facts <= facts_of(row, long)]
@@ -87,7 +89,7 @@ class MatchFilter:
 
 
 def facts_of(row: Row, long: Callable[[str], int]) -> frozenset[str]:
-    """What holds of a match."""
+    """The facts that hold of a match."""
     is_long = row.replies >= max(long(row.lineup.game), 1)
     return _facts(row.lineup, row.result, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)
 
@@ -96,23 +98,21 @@ def facts_of(row: Row, long: Callable[[str], int]) -> frozenset[str]:
 def _facts(
     lineup: RowLineup, result: RowResult, illegal: bool, unparsable: bool, cut_off: bool, long: bool
 ) -> frozenset[str]:
-    # as a page shows them, so that what a form sends back is the same
+    # names are written as pages show them, since a form sends them back in that spelling
     players = [visible(player) for player in lineup.players]
     seats = range(len(players))
-    ways: dict[str, list[int]] = {
+    seats_by_way: dict[str, list[int]] = {
         word: [seat for seat in seats if result.results[seat : seat + 1] == (name,)] for name, word in _RESULTS.items()
     }
     for failure in result.ending.failures:
-        ways.setdefault(failure.kind.replace(" ", "-"), []).append(failure.seat or 0)
-    ways["forfeit"] = [failure.seat or 0 for failure in result.ending.failures[:1]]
-    found = {f"game {visible(lineup.game)}", *(f"player {player}" for player in players)}
-    for way, whose in ways.items():
-        if whose:
-            found |= {way, *(f"{way} by {players[seat]}" for seat in whose if seat in seats)}
+        seats_by_way.setdefault(failure.kind.replace(" ", "-"), []).append(failure.seat or 0)
+    seats_by_way["forfeit"] = [failure.seat or 0 for failure in result.ending.failures[:1]]
+    facts = {f"game {visible(lineup.game)}", *(f"player {player}" for player in players)}
+    for way, concerned in seats_by_way.items():
+        if concerned:
+            facts |= {way, *(f"{way} by {players[seat]}" for seat in concerned if seat in seats)}
     if result.ending.broke_off:
-        found |= {"broke-off", *(f"broke-off by {player}" for player in players)}
-    words = {"illegal": illegal, "unparsable": unparsable, "cut-off": cut_off, "long": long}
-    found |= {word for word, holds in words.items() if holds}
-    if illegal or unparsable or cut_off:
-        found.add("failed")
-    return frozenset(found)
+        facts |= {"broke-off", *(f"broke-off by {player}" for player in players)}
+    failed = illegal or unparsable or cut_off
+    words = {"illegal": illegal, "unparsable": unparsable, "cut-off": cut_off, "failed": failed, "long": long}
+    return frozenset(facts | {word for word, holds in words.items() if holds})
