@@ -1,4 +1,4 @@
-"""The games as PettingZoo AEC environments: every seat is an agent, `player_0 … player_n-1`."""
+"""The games as PettingZoo AEC environments, in which every seat is an agent."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from gymposium.envs.actions import as_reply
 from gymposium.envs.agents import AgentsEnv
-from gymposium.envs.options import check_open
+from gymposium.envs.options import as_reply, check_open
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Reply
 
 
 def env(**keywords: Any) -> AECEnv[str, Any, Any]:
-    """The environment as PettingZoo makes it: stepping before a reset is an error."""
+    """The environment inside PettingZoo's wrapper that enforces the order of calls."""
     return OrderEnforcingWrapper(TextGameAECEnv(**keywords))
 
 
 class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is not typed
-    """A text game whose seats step one at a time.
+    """A text game whose seats, the agents `player_0` to `player_n-1`, step one at a time.
 
-    Observations are dicts of text, action_mask and observation (the last two if the game has them), or as
-    `observation` says; actions are text or an index. In a simultaneous move each seat acts in turn, and the moves are
-    played together: none sees another's. Keywords: `game`, `on_illegal`, `reply`, `prompt`, `observation` (by default
-    `"dict"`), `render_mode` and the game's own parameters, as for the Gymnasium environment. With `"text"` and
-    `"tensor"` the mask is `infos[agent]["action_mask"]`; with `"tensor"` infos hold the seat and the mask alone.
+    By default observations are dicts of text, action_mask and observation (the last two if the game has them). Actions
+    are text or an index. In a simultaneous move the seats act one after the other without seeing each other's moves,
+    which are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (by default
+    `"dict"`) and `render_mode`, and the game's parameters, are those of the Gymnasium environment. With `"text"` and
+    `"tensor"` the mask is `infos[agent]["action_mask"]`; with `"tensor"` infos hold only the seat and the mask.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
@@ -36,7 +35,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         self._given: dict[int, Reply] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins a match from `seed`, or from a seed drawn after the last one given. There are no `options`."""
+        """Begins the match of `seed`, or of a seed drawn from the generator of the last one. There are no `options`."""
         self._begin(seed, options)
         self._given = {}
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -50,11 +49,11 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
             self.render()
 
     def observe(self, agent: str) -> Any:
-        """What the agent's seat may see now; its mask is all zeros while it is not asked."""
+        """The agent's observation. Its mask is all zeros while the agent is not asked."""
         return self._observe(agent)
 
     def step(self, action: Any) -> None:
-        """The reply of `agent_selection`; None once it is done."""
+        """Takes the action of `agent_selection`; None if that agent is terminated."""
         check_open(self._closed)
         table = self._open_table()
         if not self.agents or table.error is not None:
@@ -81,6 +80,6 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
     def render(self) -> str | None:
-        """The view of `agent_selection`'s seat: returned for `ansi`, printed for `human`."""
+        """Renders the view of `agent_selection`: returned for `ansi`, printed for `human`."""
         self._open_table()  # raises before the first reset, when no agent is selected
         return self._render(self.agent_selection)

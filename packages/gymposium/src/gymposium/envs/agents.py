@@ -1,4 +1,4 @@
-"""All seats of a game as PettingZoo agents: the base class of the AEC and the parallel environments."""
+"""The base class of the AEC and the parallel environments, in which all seats of a game are agents."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gymnasium.error import ResetNeeded
 
 from gymposium.driver import MatchJob, MatchResult
 from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, fresh_seed, show
+from gymposium.envs.views import position
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 from gymposium.players.protocol import Reply
@@ -20,7 +21,7 @@ KEYWORDS = ("on_illegal", "reply", "prompt", "observation", "render_mode")
 
 
 class AgentsEnv:
-    """The agents `player_0 … player_n-1` of a game, their spaces, and one match after another."""
+    """The agents `player_0` to `player_n-1` of a game, their spaces, and their present match."""
 
     metadata: dict[str, Any] = METADATA
 
@@ -48,24 +49,24 @@ class AgentsEnv:
         return self.action_spaces[agent]
 
     def close(self) -> None:
-        """Ends the environment: no more resets, steps and renders."""
+        """Closes the environment: `reset`, `step` and `render` raise from now on."""
         self._closed = True
 
     @property
     def match(self) -> Match:
-        """The current match; its `events` are its record. Not to be changed."""
+        """The current match, with its `events`. It must not be changed."""
         return self._open_table().look_at_match()
 
     @property
     def played(self) -> MatchResult | None:
-        """The result of the match, as `gymposium.records.RecordWriter.write` takes it; None until it is over."""
+        """The result of the match, for `gymposium.records.RecordWriter.write`; None until it is over."""
         return None if self._table is None else self._table.played
 
     # -- for the two environments
 
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
-        """Begins a match from `seed`, or from a seed drawn after the last one given. Raises `EngineError` if the
-        game's engine fails, `BadOption` for any option but the one that PettingZoo's own tests pass."""
+        """Begins the match of `seed`, or of a seed drawn from the generator of the last one. Raises `EngineError` if
+        the game's engine fails, and `BadOption` for every option except the one that PettingZoo's own tests pass."""
         check_open(self._closed)
         if options != {"options": 1}:
             check_options(options, ())
@@ -85,7 +86,7 @@ class AgentsEnv:
         return self._table
 
     def _answer(self, replies: Mapping[int, Reply]) -> dict[str, float]:
-        """Plays one reply for each seat that is asked. Returns each agent's reward. Raises `EngineError`."""
+        """Plays one reply of each seat that is asked, and returns each agent's reward. Raises `EngineError`."""
         table = self._open_table()
         table.give(replies)
         if table.error is not None:
@@ -97,15 +98,15 @@ class AgentsEnv:
         return rewards
 
     def _observe(self, agent: str) -> Any:
-        """What the agent's seat may see now. Raises `BadOption` for an unknown agent."""
+        """The agent's observation. Raises `BadOption` for an unknown agent."""
         if agent not in self._seats:
             raise BadOption(f"{agent!r} is no agent of {self.game.name}: there are {', '.join(self.possible_agents)}.")
         return self._options.views.observe(self._open_table(), self._seats[agent], self._options.kind)
 
     def _infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
-        """Every agent's info; with the readings of the replies after the first `since` turns. It holds the
-        `action_mask` if the observation does not. With tensors it holds numbers alone, under the same keys from reset
-        to end, since learners make arrays of everything in it."""
+        """Every agent's info, with the readings of the replies after the first `since` turns, and with the
+        `action_mask` unless the observation has it. With tensors it holds only numbers, under the same keys in every
+        step, because learners make arrays of all its values."""
         return {agent: self._info(seat, since) for agent, seat in self._seats.items()}
 
     def _info(self, seat: int, since: int | None) -> dict[str, Any]:
@@ -116,9 +117,9 @@ class AgentsEnv:
         return info
 
     def _render(self, *agents: str) -> str | None:
-        """The views of these agents' seats: returned for `ansi`, printed for `human`."""
+        """Renders the views of these agents' seats: returned for `ansi`, printed for `human`."""
         check_open(self._closed)
-        texts = [self._options.views.text_for_onlooker(self._open_table(), self._seats[agent]) for agent in agents]
+        texts = [position(self._open_table(), self._seats[agent]) for agent in agents]
         if len(agents) > 1:
             texts = [f"{agent}:\n{text}" for agent, text in zip(agents, texts, strict=True)]
         return show("\n".join(texts), self.render_mode)

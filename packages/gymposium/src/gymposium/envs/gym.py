@@ -1,4 +1,4 @@
-"""The games as Gymnasium environments: the learner has one seat, opponents the others."""
+"""The games as Gymnasium environments, in which a learner plays one seat and opponents play the others."""
 
 from __future__ import annotations
 
@@ -8,27 +8,32 @@ import gymnasium
 import numpy as np
 
 from gymposium.driver import MatchResult
-from gymposium.envs.actions import as_reply
 from gymposium.envs.learner import LearnerOptions, LearnerSeat
-from gymposium.envs.options import METADATA, check_open, draw_seed
+from gymposium.envs.options import METADATA, as_reply, check_open, draw_seed
 from gymposium.games.protocol import Game, Match
 
 
 class TextGameEnv(gymnasium.Env[Any, Any]):
     """A text game against opponents.
 
-    Actions are text (`"b2"`, read as `reply` says) or an index into the game's moves. Rewards add up to
-    the seat's return. The match follows from the seed given to `reset`, else from `np_random`.
+    Actions are text, such as `"b2"`, or an index into the game's action space. The rewards of an episode add up to the
+    seat's return. A match follows from the seed given to `reset`, else from `np_random`.
 
-    Keywords: `game`, a name such as `"goofspiel"`, or a `Game`; `opponent`, one player for all other
-    seats or a sequence with one for each, by name (`"random"`, `"mcts-100"`) or ready-made; `seat`, the
-    learner's, or `"random"` to draw it anew for each match; `on_illegal`, the policy for replies that are
-    not legal moves, the learner's and the opponents' alike; `reply`, how text is read: `"move"`, `"tags"` or
-    `"json"`; `prompt`, `"full"` or `"compact"`; `observation`, `"text"`, `"dict"` (text, action_mask,
-    observation) or `"tensor"`; `render_mode`, `"ansi"` or `"human"`; and the game's own parameters.
+    Keywords:
 
-    If the game's engine fails, `reset` or `step` raises `gymposium.driver.EngineError`, which holds the
-    match so far; the next `reset` begins another. After `close` everything raises `ClosedEnvironmentError`.
+    - `game`: a name such as `"goofspiel"`, or a `Game`.
+    - `opponent`: one player for all other seats, or a sequence with one for each, by name (`"random"`, `"mcts-100"`) or
+      ready-made.
+    - `seat`: the learner's seat, or `"random"` to draw it for each match.
+    - `on_illegal`: the policy for replies of the learner and of opponents that are not legal moves.
+    - `reply`: the form of text replies: `"move"`, `"tags"` or `"json"`.
+    - `prompt`: `"full"` or `"compact"`.
+    - `observation`: `"text"`, `"tensor"` or `"dict"` (text, action_mask, observation).
+    - `render_mode`: `"ansi"` or `"human"`.
+    - all others: parameters of the game.
+
+    If the game's engine fails, `reset` and `step` raise `gymposium.driver.EngineError`, which holds the match so far;
+    the next `reset` begins another. After `close` everything raises `ClosedEnvironmentError`.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -43,11 +48,11 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         self.action_space = options.action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins a match; opponents that come before the learner have moved. The only option is `seat`: the learner's
-        seat in this match, as the keyword has it.
+        """Begins a match and plays the moves of opponents that come before the learner's. The only option is `seat`,
+        the learner's seat in this match, with the values of the keyword.
 
-        If the match is over before the learner is asked (in euchre a partner may play alone; an opponent may fail),
-        `info` has its `result` already, no move is legal, and the first step, whatever its action, returns the reward
+        The match can be over before the learner is asked: in euchre a partner may play alone, and an opponent may
+        fail. Then `info` has its `result`, no move is legal, and the first step, with any action, returns the reward
         and the end.
         """
         check_open(self._closed)
@@ -60,7 +65,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return shown
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Plays one reply of the learner, then opponents until it is asked again or the match is over."""
+        """Plays one reply of the learner, and the opponents' moves up to its next decision or the end."""
         check_open(self._closed)
         learner = self._learner
         table = learner.give(as_reply(action, self.game))
@@ -71,7 +76,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return outcome
 
     def _settle(self) -> None:
-        """Raises the engine's error if the match broke off; renders it otherwise if `render_mode` is `human`."""
+        """Raises the engine's error if the match broke off, else renders the match if `render_mode` is `human`."""
         if (error := self._learner.table.error) is not None:
             self._learner.over = True
             raise error
@@ -79,16 +84,16 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
             self._learner.render()
 
     def render(self) -> str | None:
-        """The seat's own view of the position: returned for `ansi`, printed for `human`."""
+        """Renders the seat's view of the position: returned for `ansi`, printed for `human`."""
         check_open(self._closed)
         return self._learner.render()
 
     def action_masks(self) -> np.ndarray:
-        """One int8 for each action: 1 if it is legal now (for `action_space.sample` and MaskablePPO)."""
+        """The action mask, an int8 array: 1 for each legal action. `action_space.sample` and MaskablePPO take it."""
         return self._learner.mask()
 
     def close(self) -> None:
-        """Ends the environment: no more resets, steps and renders. The last match can still be read."""
+        """Closes the environment: `reset`, `step` and `render` raise from now on. The last match can still be read."""
         self._closed = True
 
     @property
@@ -98,10 +103,10 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
 
     @property
     def match(self) -> Match:
-        """The current match; its `events` are its record. Not to be changed."""
+        """The current match, with its `events`. It must not be changed."""
         return self._learner.table.look_at_match()
 
     @property
     def played(self) -> MatchResult | None:
-        """The result of the match, as `gymposium.records.RecordWriter.write` takes it; None until it is over."""
+        """The result of the match, for `gymposium.records.RecordWriter.write`; None until it is over."""
         return self._learner.played

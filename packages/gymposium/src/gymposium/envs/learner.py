@@ -1,4 +1,4 @@
-"""One learner among opponents: the part that the single and the vector environment share."""
+"""One learner among opponents, as the single and the vector environment share it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from gymposium.driver import EngineError, MatchJob, MatchResult
 from gymposium.envs.options import SharedOptions, check_options, check_seat, show
+from gymposium.envs.views import position
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_opponents
@@ -21,8 +22,9 @@ KEYWORDS = ("opponent", "seat", "on_illegal", "reply", "prompt", "observation", 
 
 
 class LearnerOptions(SharedOptions):
-    """The keywords of `gymnasium.make`, checked: those that all environments share, opponents and the learner's seat.
-    `keywords` are all keywords there are, for the error that names what a misspelled one may have meant."""
+    """The checked keywords of `gymnasium.make`: the shared ones, the opponents and the learner's seat.
+
+    `keywords` are the names of all keywords, for the error about an unknown one."""
 
     def __init__(
         self,
@@ -41,8 +43,8 @@ class LearnerOptions(SharedOptions):
         self._opponents = make_opponents(opponent, self.game.seats - 1)
 
     def seat_for(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
-        """The learner's seat in the match of this seed: from `options`, else from the keyword. `others` are options
-        that are handled elsewhere. Raises `BadOption`."""
+        """The learner's seat in the match of this seed: from `options`, else from the keyword. `others` are the names
+        of further allowed options. Raises `BadOption`."""
         seat = self._seat
         if options is not None:
             check_options(options, ("seat", *others))
@@ -51,17 +53,15 @@ class LearnerOptions(SharedOptions):
 
     def players(self, seat: int) -> list[Player]:
         """One player for each seat, with the learner in `seat`."""
-        players: list[Player] = list(self._opponents)
-        players.insert(seat, self.outside)
-        return players
+        return [*self._opponents[:seat], self.outside, *self._opponents[seat:]]
 
 
 class LearnerSeat:
     """The learner's seat in one match after another.
 
-    After `begin`, which sets up a match, and after `give`, which hands over a reply, the table has to be moved on: by
-    its `go_on`, or by `gymposium.table.advance` for many learners at once. Then `look` or `outcome` returns what the
-    learner is shown.
+    `begin` sets up a match and `give` passes on a reply. After each of them the caller moves the table on, by its
+    `go_on`, or by `gymposium.table.advance` for many learners at once. Then `look` or `outcome` returns the learner's
+    observation.
     """
 
     __slots__ = ("_options", "_paid", "_since", "_table", "over", "seat")
@@ -72,7 +72,7 @@ class LearnerSeat:
         self._paid = 0.0
         self._since: int | None = None
         self.seat = 0
-        """The seat in this match."""
+        """The learner's seat in this match."""
         self.over = False
         """True once an outcome has reported the end of the match."""
 
@@ -80,7 +80,7 @@ class LearnerSeat:
         """Sets up a new match."""
         options = self._options
         self.seat, self.over, self._paid, self._since = seat, False, 0.0, None
-        self._table = None  # there is nothing to step if the match cannot be made
+        self._table = None  # so that nothing can be stepped if the match cannot be made
         job = MatchJob(new_match_id("env"), options.game, options.players(seat), seed, on_illegal=options.policy)
         self._table = Table.of_job(job)
         return self._table
@@ -94,12 +94,12 @@ class LearnerSeat:
 
     @property
     def played(self) -> MatchResult | None:
-        """The result of the match once it is over, also of one that broke off."""
+        """The result of the match, also if it broke off; None until it is over."""
         return None if self._table is None else self._table.played
 
     def give(self, reply: Reply) -> Table:
-        """Hands over the learner's reply, which has no effect if the match was over before the learner was asked.
-        Raises `ResetNeeded` if an outcome has reported the end already, or if a player raised in this match."""
+        """Passes on the learner's reply, which has no effect if the match was over before the learner was asked.
+        Raises `ResetNeeded` if an outcome has already reported the end, or if a player raised in this match."""
         if self.over:
             raise ResetNeeded("The match is over: call reset() before step().")
         table = self._table or self.table
@@ -116,7 +116,7 @@ class LearnerSeat:
         return observation, info
 
     def outcome(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Returns what `gymnasium.Env.step` returns. A match that broke off pays nothing more and is truncated."""
+        """Returns the result of `gymnasium.Env.step`. A match that broke off is truncated and pays nothing more."""
         now, observation, info = self._see()
         reward, self._paid = now - self._paid, now
         table = self._table or self.table
@@ -125,7 +125,7 @@ class LearnerSeat:
         return observation, reward, self.over and not broken, broken, info
 
     def _see(self) -> tuple[float, Any, dict[str, Any]]:
-        """The return so far, the observation and the info. If the engine fails at that, the match breaks off."""
+        """The return so far, the observation and the info. If the engine fails meanwhile, the match breaks off."""
         table, options, seat = self._table or self.table, self._options, self.seat
         if table.error is None:
             try:
@@ -134,15 +134,15 @@ class LearnerSeat:
             except EngineError as error:
                 table.break_off(error)
             except GymposiumError:
-                raise  # it says itself what to do
+                raise  # its message says what to do
             except Exception as error:  # noqa: BLE001 - an engine may raise anything
                 table.break_off(error)
         return self._paid, *options.views.broken(seat, options.kind)
 
     def mask(self) -> np.ndarray:
-        """One int8 for each action: 1 if it is legal now."""
+        """The action mask, an int8 array: 1 for each legal action."""
         return self._options.views.mask(self.table, self.seat)
 
     def render(self) -> str | None:
-        """The seat's own view of the position: returned for `ansi`, printed for `human`."""
-        return show(self._options.views.text_for_onlooker(self.table, self.seat), self._options.render_mode)
+        """Renders the seat's view of the position: returned for `ansi`, printed for `human`."""
+        return show(position(self.table, self.seat), self._options.render_mode)

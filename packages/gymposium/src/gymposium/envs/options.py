@@ -1,4 +1,4 @@
-"""What the environments' keywords mean, with errors that name the nearest right one."""
+"""The keywords, seeds and actions that all environments share, with checks and error messages."""
 
 from __future__ import annotations
 
@@ -8,31 +8,67 @@ from typing import Any
 
 import numpy as np
 from gymnasium import logger
-from gymnasium.error import ClosedEnvironmentError
+from gymnasium.error import ClosedEnvironmentError, InvalidAction
 from gymnasium.utils.seeding import np_random
 
 from gymposium.envs.views import Views
-from gymposium.errors import BadOption, BadParameter, UnknownName
+from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import find_spec, is_registered, load_game
+from gymposium.players.protocol import Reply
 from gymposium.plugins.names import parse_name
 from gymposium.reading import reader
-from gymposium.table import OutsideSeat
+from gymposium.table import OutsideSeat, reply_of
 
-RENDER_MODES = ("ansi", "human")
-METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
 
 class UnknownKeyword(BadParameter, TypeError):
-    """A keyword that the environment does not take. Also a TypeError in Python's own words, for which libraries look
-    that try keywords of their own: TorchRL's `GymEnv` drops `frameskip` then. It takes one text, as `gymnasium.make`
-    makes every TypeError anew from one."""
+    """A keyword that the environment does not take.
+
+    It is also a `TypeError` with Python's own wording, which libraries look for when they try keywords: TorchRL's
+    `GymEnv` then drops `frameskip`. Its only argument is the text, because `gymnasium.make` makes each `TypeError`
+    again from its text."""
 
 
-def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
-    """The game with these parameters. `keywords` are the environment's own, for the error that names what
-    a misspelled keyword may have meant."""
+class BadRenderMode(BadOption, TypeError):
+    """A render mode that the environment does not have.
+
+    It is also a `TypeError`, which stable-baselines3's `make_vec_env` expects if `rgb_array` is not supported."""
+
+
+class SharedOptions:
+    """The checked keywords that all environments share: the game, how it is shown, and how replies are read."""
+
+    def __init__(
+        self,
+        game: str | Game,
+        keywords: Iterable[str],
+        *,
+        on_illegal: str | FailurePolicy = "forfeit",
+        reply: str = "move",
+        prompt: Style = "full",
+        observation: str = "text",
+        render_mode: str | None = None,
+        **params: Any,
+    ) -> None:
+        """`params` are the game's own parameters. `keywords` are the names of the environment's keywords, for error
+        messages."""
+        self.game = _load(game, params, keywords)
+        if render_mode is not None and render_mode not in METADATA["render_modes"]:
+            modes = " or ".join(map(repr, METADATA["render_modes"]))
+            raise BadRenderMode(f"render_mode={render_mode!r}: write {modes}.")
+        self.render_mode = render_mode
+        self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
+        self.outside = OutsideSeat(reader(reply), prompt, "env")
+        self.views = Views(self.game, prompt, self.outside.reader)
+        self.kind = observation
+        """The kind of observation: `text`, `dict` or `tensor`."""
+
+
+def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
+    """The game with these parameters. Raises `BadParameter` if it does not take them."""
     if not isinstance(game, str):
         if params:
             raise BadParameter(f"{', '.join(params)}: a ready-made game takes no parameters; give its name instead.")
@@ -47,18 +83,18 @@ def open_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str])
     return load_game(game, **params)
 
 
-class BadRenderMode(BadOption, TypeError):
-    """Also a TypeError, because stable-baselines3's `make_vec_env` tries `rgb_array` first, and takes that for a no."""
-
-
-def check_render_mode(render_mode: str | None) -> str | None:
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise BadRenderMode(f"render_mode={render_mode!r}: write {' or '.join(map(repr, RENDER_MODES))}.")
-    return render_mode
+def as_reply(action: Any, game: Game) -> Reply:
+    """The reply that an action means, as `gymposium.table.reply_of`. Raises `InvalidAction`."""
+    if isinstance(action, str):
+        return Reply(action)
+    try:
+        return reply_of(action, game)
+    except WrongType as error:
+        raise InvalidAction(str(error)) from None
 
 
 def show(text: str, render_mode: str | None) -> str | None:
-    """Render a text: return it for `ansi`, print it for `human`, and say so where no mode was chosen."""
+    """Renders a text: returned for `ansi`, printed for `human`, a warning without a render mode."""
     if render_mode == "ansi":
         return text
     if render_mode == "human":
@@ -69,21 +105,26 @@ def show(text: str, render_mode: str | None) -> str | None:
 
 
 def check_open(closed: bool) -> None:
-    """Raises Gymnasium's own error after `close`, which PettingZoo has none of."""
+    """Raises Gymnasium's `ClosedEnvironmentError` if the environment is closed; PettingZoo has no such error."""
     if closed:
         raise ClosedEnvironmentError("The environment is closed: make a new one.")
 
 
 def fresh_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:
-    """The seed of the next match, and the generator that later ones are drawn from."""
+    """The seed of the next match, and the generator of the seeds of later matches."""
     if seed is not None:
         return seed, np_random(seed)[0]
     rng = rng or np_random()[0]
     return draw_seed(rng), rng
 
 
+def draw_seed(rng: np.random.Generator) -> int:
+    """A seed for a match, from 0 to 2**31 - 1."""
+    return int(rng.random() * 2**31)  # six times as fast as `integers`
+
+
 def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> None:
-    """Refuse what `reset` does not know. Raises `BadOption`."""
+    """Raises `BadOption` for options of `reset` that are not in `known`."""
     if options is None:
         return
     if not isinstance(options, Mapping):
@@ -95,15 +136,11 @@ def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> No
             raise BadOption(str(UnknownName("option of reset", str(key), known)))
 
 
-def draw_seed(rng: np.random.Generator) -> int:
-    return int(rng.random() * 2**31)  # a sixth of the time that `integers` takes
-
-
 def check_seat(seat: int | str, seats: int) -> int | None:
     """The seat, or None for `"random"`. Raises `BadOption`."""
     if seat == "random":
         return None
-    if not isinstance(seat, str | bool):  # True is no seat, though it is 1
+    if not isinstance(seat, str | bool):  # bool is a subclass of int
         try:
             index = operator.index(seat)
         except TypeError:
@@ -111,28 +148,3 @@ def check_seat(seat: int | str, seats: int) -> int | None:
         if index in range(seats):
             return index
     raise BadOption(f"seat={seat!r}: write a seat from 0 to {seats - 1}, or 'random'.")
-
-
-class SharedOptions:
-    """The keywords that all environments share, checked: the game, how it is shown, and how replies are read."""
-
-    def __init__(
-        self,
-        game: str | Game,
-        keywords: Iterable[str],
-        *,
-        on_illegal: str | FailurePolicy = "forfeit",
-        reply: str = "move",
-        prompt: Style = "full",
-        observation: str = "text",
-        render_mode: str | None = None,
-        **params: Any,
-    ) -> None:
-        """`params` are the game's own parameters; `keywords` are the environment's, for error messages."""
-        self.game = open_game(game, params, keywords)
-        self.render_mode = check_render_mode(render_mode)
-        self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
-        self.outside = OutsideSeat(reader(reply), prompt, "env")
-        self.views = Views(self.game, prompt, self.outside.reader)
-        self.kind = observation
-        """The kind of observation: `text`, `dict` or `tensor`."""

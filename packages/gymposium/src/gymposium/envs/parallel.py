@@ -1,4 +1,4 @@
-"""Games in which all seats move in every step, as PettingZoo parallel environments."""
+"""The games in which all seats move in every step as PettingZoo parallel environments."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Any
 from gymnasium.error import InvalidAction, ResetNeeded
 from pettingzoo import ParallelEnv
 
-from gymposium.envs.actions import as_reply
 from gymposium.envs.agents import AgentsEnv
-from gymposium.envs.options import check_open
+from gymposium.envs.options import as_reply, check_open
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 
 
 class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is not typed
-    """A text game whose seats all move at once.
+    """A text game whose seats all move at the same time.
 
-    Observations, actions and keywords are those of the AEC environment. If `on_illegal` lets a seat try again, the
-    next step needs an action of that seat only: the other moves stand, the other seats' masks are all zeros, and
-    actions given for them are not read.
+    Observations, actions and keywords are those of the AEC environment. If `on_illegal` lets a seat try again, the next
+    step needs an action of that seat only: the other seats' moves stand, their masks are all zeros, and actions given
+    for them are ignored.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
@@ -31,7 +30,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begins a match from `seed`, or from a seed drawn after the last one given. There are no `options`."""
+        """Begins the match of `seed`, or of a seed drawn from the generator of the last one. There are no `options`."""
         self._begin(seed, options)
         if self.render_mode == "human":
             self.render()
@@ -69,5 +68,5 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
         return {agent: self._observe(agent) for agent in self.possible_agents}
 
     def render(self) -> str | None:
-        """The views of all seats, one after the other: returned for `ansi`, printed for `human`."""
+        """Renders the views of all seats, one after the other: returned for `ansi`, printed for `human`."""
         return self._render(*self.possible_agents)

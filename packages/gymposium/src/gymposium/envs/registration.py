@@ -1,5 +1,7 @@
-"""The env ids: every game of every plugin, in Gymnasium and in PettingZoo. Nothing is imported for it but
-their registries: an id names its class by text."""
+"""Registration of every game of every plugin with Gymnasium and PettingZoo.
+
+Only the registries are imported for it: an id names its class as text.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from gymposium.plugins.specs import GameSpec
 
 
 def register_envs() -> None:
-    """Register all games that are not registered yet. Call it again after a plugin was loaded from a file."""
+    """Registers all games that are not registered yet. Call it again after loading a plugin from a file."""
     for spec in host().games.values():
         kwargs = {"game": spec.name}
-        if not _known(gymnasium.registry.get(spec.env_id), kwargs):
-            # The env refuses steps out of order and actions that are none by itself: no wrapper has to.
+        if not _registered(gymnasium.registry.get(spec.env_id), kwargs):
+            # No wrappers are needed: the environment itself refuses invalid actions and steps out of order.
             gymnasium.register(
                 spec.env_id,
                 "gymposium.envs.gym:TextGameEnv",
@@ -26,30 +28,26 @@ def register_envs() -> None:
                 disable_env_checker=True,
                 kwargs=kwargs,
             )
-        if not _known(pettingzoo.aec_registry.get(spec.env_id), kwargs):
+        if not _registered(pettingzoo.aec_registry.get(spec.env_id), kwargs):
             pettingzoo.register("aec", spec.env_id, "gymposium.envs.aec:env", kwargs=kwargs)
-        if all_move_at_once(spec) and not _known(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
+        # in PettingZoo's parallel environments all live agents act in every step
+        if spec.dynamics == "simultaneous" and not _registered(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
             pettingzoo.register("parallel", spec.env_id, "gymposium.envs.parallel:TextGameParallelEnv", kwargs=kwargs)
 
 
 def unregister_envs(specs: Iterable[GameSpec]) -> None:
-    """Remove these games from all registries."""
+    """Removes these games from all registries."""
     for spec in specs:
         for registry in (gymnasium.registry, pettingzoo.aec_registry, pettingzoo.parallel_registry):
             registry.pop(spec.env_id, None)
 
 
-def all_move_at_once(spec: GameSpec) -> bool:
-    """Whether all live seats move in every step, as PettingZoo's parallel environments must."""
-    return spec.dynamics == "simultaneous"
-
-
-def _known(registered: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]) -> bool:
-    """Registered already by us for the same game. Another owner of the id is left to the registries, which
-    warn that it is overridden."""
+def _registered(entry: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]) -> bool:
+    """True if we have registered the same game under this id. An entry of another owner does not count: the registries
+    warn when it is overridden."""
     return (
-        registered is not None
-        and registered.kwargs == kwargs
-        and isinstance(registered.entry_point, str)
-        and registered.entry_point.startswith("gymposium.envs.")
+        entry is not None
+        and entry.kwargs == kwargs
+        and isinstance(entry.entry_point, str)
+        and entry.entry_point.startswith("gymposium.envs.")
     )

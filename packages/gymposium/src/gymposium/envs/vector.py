@@ -1,7 +1,7 @@
-"""Many matches of one game at once, as a Gymnasium vector environment: `gymnasium.make_vec(id, num_envs=256)`.
+"""Many matches of one game as a Gymnasium vector environment: `gymnasium.make_vec(id, num_envs=256)`.
 
-Every match is what a single environment of the same seed would play. What is gained is that an opponent is asked
-for all matches in one call, which a search that runs in threads or a model on an accelerator can use.
+Each match is the one that a single environment plays from the same seed. An opponent is asked for all matches in one
+call, from which a multi-threaded search or a model on an accelerator gains speed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from gymposium.driver import MatchResult
-from gymposium.envs.actions import as_reply
 from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerSeat
-from gymposium.envs.options import METADATA, check_open, check_options, fresh_seed
+from gymposium.envs.options import METADATA, as_reply, check_open, check_options, fresh_seed
 from gymposium.envs.spaces import UnicodeText
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
@@ -28,20 +27,22 @@ from gymposium.table import Table, advance
 
 
 class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
-    """A text game against opponents, `num_envs` matches at once.
+    """A text game against opponents, in `num_envs` matches at once.
 
-    Keywords are those of `TextGameEnv`, and `autoreset_mode`: `"NextStep"` (a match that is over begins anew in
-    the next step, whose action for it is not read), `"SameStep"` (in the same step; what the old one ended with is
-    in `info["final_obs"]` and `info["final_info"]`) or `"Disabled"` (by `reset` with the option `reset_mask`); and
-    `max_episode_steps`, after how many steps a match is truncated, where it is not None.
+    Keywords are those of `TextGameEnv` and two more:
 
-    Actions are an array of indices, or a sequence in which each is an index or text. Observations are a tuple of
-    text, an array, or a dict of these; infos are Gymnasium's, each key with its mask `_key`.
+    - `autoreset_mode`: when a new match begins after one that is over. `"NextStep"`: in the next step, whose action for
+      it is ignored. `"SameStep"`: in the same step; `info["final_obs"]` and `info["final_info"]` hold the end of the
+      old match. `"Disabled"`: by `reset` with the option `reset_mask`.
+    - `max_episode_steps`: the number of steps after which a match is truncated; None for no limit.
 
-    Where the engine of one match fails, the others go on. That match is truncated: it pays nothing more, shows
-    nothing of the position, says so in `info["error"]`, and a new one begins in its place as the autoreset mode has
-    it. A warning gives the engine's error, and `ended` holds the match so far. Where a match cannot even begin, its
-    first step says so.
+    Actions are an array of indices, or a sequence of indices and texts. Observations are a tuple of texts, an array,
+    or a dict of these. Infos have Gymnasium's vector form: each key has a mask `_key`.
+
+    If the engine of one match fails, the other matches go on. The failed one is truncated: it pays nothing more, its
+    observation holds nothing of the position, its info has an `error`, and a new match follows it as the autoreset mode
+    says. A warning holds the engine's error, and `ended` the match so far. If a match cannot even begin, this is
+    reported in its first step.
     """
 
     def __init__(
@@ -66,28 +67,29 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.ended: list[MatchResult] = []
-        """The matches that ended in the last step, as `gymposium.records.RecordWriter.write` takes them; one that
-        broke off says so in its `error`."""
+        """The results of the matches that ended in the last step, for `gymposium.records.RecordWriter.write`; that of
+        a match that broke off has an `error`."""
         self._learners = [LearnerSeat(learner_options) for _ in range(num_envs)]
         self._steps = np.zeros(num_envs, int)
-        """How many each match has had."""
+        """Number of steps of each match."""
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
         self._shown: list[Any] = [None] * num_envs
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin matches: of the seeds `seed`, `seed + 1`, …, or of a list of seeds, or of seeds drawn after the last
-        ones given. Options are `seat`, as for the single environment, and `reset_mask`, which of them to begin."""
+        """Begins the matches of the seeds `seed`, `seed + 1`, …, of a list of seeds, or of seeds drawn from the
+        generators of the last ones. Options are `seat`, as in the single environment, and `reset_mask`, an array of
+        `num_envs` bools: True for each match to begin."""
         check_open(self.closed)
         seeds = self._seeds(seed)
-        infos = self._begin(self._asked_for(options), seeds, options)
+        infos = self._begin(self._to_reset(options), seeds, options)
         self._show()
         return _stack(self.single_observation_space, self._shown), _batch(infos, self.num_envs)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """One reply in every match that goes on. Where an action is none at all, or a match is over that must be
-        reset, it raises before anything is played."""
+        """Plays one reply in every match that goes on. Raises `InvalidAction` for an invalid action and `ResetNeeded`
+        if a match has to be reset first; nothing is played then."""
         check_open(self.closed)
         learners, mode, n = self._learners, self.autoreset_mode, self.num_envs
         if isinstance(actions, str) or not hasattr(actions, "__len__"):
@@ -99,8 +101,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             raise ResetNeeded(f"Matches {over} are over: call reset(options={{'reset_mask': …}}) before step().")
         live = [i for i, learner in enumerate(learners) if not learner.over]
         replies = [as_reply(actions[i], self.game) for i in live]
-        given = [learners[i].give(reply) for i, reply in zip(live, replies, strict=True)]
-        infos = self._begin(over, [None] * n, None, given)
+        tables = [learners[i].give(reply) for i, reply in zip(live, replies, strict=True)]
+        infos = self._begin(over, [None] * n, None, tables)
 
         rewards = np.zeros(n)
         terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
@@ -116,7 +118,9 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
                 warnings.warn(f"Match {i} of {n} broke off, the others go on. {error}", RuntimeWarning, stacklevel=2)
         batched: dict[str, Any] = {}
         if done and mode is AutoresetMode.SAME_STEP:
-            batched = _finals({i: self._shown[i] for i in done}, {i: infos[i] for i in done}, n)
+            batched = _batch({i: {"final_obs": self._shown[i]} for i in done}, n)
+            batched["final_info"] = _batch({i: infos[i] for i in done}, n)
+            batched["_final_info"] = batched["_final_obs"].copy()
             infos |= self._begin(done, [None] * n, None)
         batched |= _batch(infos, n)
         self._show()
@@ -129,7 +133,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         options: dict[str, Any] | None,
         others: Iterable[Table] = (),
     ) -> dict[int, dict[str, Any]]:
-        """New matches in these places, which go on together with `others`; their infos."""
+        """Begins matches in these places and moves them on together with the tables `others`. Returns their infos."""
         new = []
         for i in which:
             self._steps[i] = 0
@@ -150,8 +154,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             raise BadOption(f"seed: {len(seed)} seeds were given for {self.num_envs} matches.")
         return seed
 
-    def _asked_for(self, options: dict[str, Any] | None) -> Sequence[int]:
-        """The places that the options of a reset name: those of `reset_mask`, else all."""
+    def _to_reset(self, options: dict[str, Any] | None) -> Sequence[int]:
+        """The places in which a reset with these options begins matches: those of `reset_mask`, else all."""
         check_options(options, ("seat", "reset_mask"))
         if options is None or "reset_mask" not in options:
             return range(self.num_envs)
@@ -165,7 +169,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         return [int(i) for i in np.flatnonzero(mask)]
 
     def render(self) -> tuple[Any, ...]:
-        """Each seat's own view of its match: returned for `ansi`, printed for `human`."""
+        """Renders each learner's view of its match: returned for `ansi`, printed for `human`."""
         check_open(self.closed)
         return tuple(learner.render() for learner in self._learners)
 
@@ -174,13 +178,13 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             self.render()
 
     def action_masks(self) -> np.ndarray:
-        """One int8 for each action of each match, shape `(num_envs, actions)`: 1 where it is legal now."""
+        """The action masks, an int8 array of shape (num_envs, number of actions): 1 for each legal action."""
         return np.stack([learner.mask() for learner in self._learners])
 
     @property
     def matches(self) -> tuple[Match | None, ...]:
-        """The matches of these episodes, None where the engine could not begin it; their `events` are their records.
-        To be looked at, not to be changed."""
+        """The current matches, with their `events`; None for each that the engine could not begin. They must not be
+        changed."""
         return tuple(getattr(learner.table, "match", None) for learner in self._learners)
 
 
@@ -194,14 +198,14 @@ def _autoreset(mode: str | AutoresetMode) -> AutoresetMode:
     try:
         return AutoresetMode(mode)
     except ValueError:
-        known = ", ".join(repr(known.value) for known in AutoresetMode)
+        known = ", ".join(repr(member.value) for member in AutoresetMode)
         raise BadOption(f"autoreset_mode={mode!r}: write {known}.") from None
 
 
 def _stack(space: Space[Any], shown: Sequence[Any]) -> Any:
-    """Observations side by side, in the batched space."""
+    """Observations of single environments as one of the batched space."""
     if isinstance(space, Dict):
-        return {key: _stack(part, [one[key] for one in shown]) for key, part in space.items()}
+        return {key: _stack(part, [observation[key] for observation in shown]) for key, part in space.items()}
     return tuple(shown) if isinstance(space, UnicodeText) else np.stack(shown)
 
 
@@ -217,11 +221,3 @@ def _batch(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
             columns[key][i] = value
             masks[key][i] = True
     return {**columns, **{f"_{key}": mask for key, mask in masks.items()}}
-
-
-def _finals(shown: Mapping[int, Any], infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
-    """What matches ended with that others have followed in the same step."""
-    seen, mask = np.full(n, None, object), np.zeros(n, np.bool_)
-    for i, observation in shown.items():
-        seen[i], mask[i] = observation, True
-    return {"final_obs": seen, "_final_obs": mask, "final_info": _batch(infos, n), "_final_info": mask.copy()}

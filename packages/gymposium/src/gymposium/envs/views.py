@@ -1,4 +1,4 @@
-"""What a seat is shown: as text, as mask and tensor, and the spaces that these lie in."""
+"""Observations of a seat as text, mask and tensor, infos, and the spaces of both observations and actions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ _FAILED = {"illegal": "not a legal move", "unparsable": "not in the form asked f
 
 
 class Views:
-    """The views of one game in one prompt style with one way of answering."""
+    """The observations, infos and spaces of one game with one prompt style and one reader."""
 
     def __init__(self, game: Game, style: Style, how: Reader) -> None:
         self.game = game
         self.style: Style = style
         self.prompt = prompt_for(game, style, how)
-        self._listed = game.num_actions > 0  # else the game takes free text
+        self._listed = game.num_actions > 0  # False for free text
 
     def action_space(self) -> Space[Any]:
-        """`Moves`, or any text where the game takes free text. A new one for each seat: spaces are seeded."""
+        """A new action space: `Moves`, or `UnicodeText` if the game takes free text. Each seat gets one, as spaces have
+        their own random state."""
         return Moves(self.game.num_actions) if self._listed else UnicodeText()
 
     def space(self, kind: str) -> Space[Any]:
@@ -52,11 +53,11 @@ class Views:
     def _tensor_space(self) -> Box:
         if self.game.tensor_shape is None:
             raise BadOption(f"{self.game.name} has no tensor observation: use observation='text'.")
-        limit = np.finfo(np.float32).max  # engines do not say how large their numbers get
+        limit = np.finfo(np.float32).max  # engines state no bounds
         return Box(-limit, limit, self.game.tensor_shape, np.float32)
 
     def observe(self, table: Table, seat: int, kind: str) -> Any:
-        """What the seat observes now."""
+        """The seat's observation now, of kind `text`, `dict` or `tensor`."""
         if kind == "text":
             return self.text(table, seat)
         if kind == "tensor":
@@ -69,10 +70,10 @@ class Views:
         return parts
 
     def info(self, table: Table, seat: int, since: int | None = None) -> dict[str, Any]:
-        """`seat`, `legal_moves` (not for free text), at the end `result` and, where the match reports more, `report`;
-        where `since` turns had been before the seat's reply, the `reading` of that reply."""
+        """The seat's info: `seat`; `legal_moves` unless the game takes free text; `reading`, that of the seat's first
+        reply after the first `since` turns; at the end `result`, and `report` if the match has reports."""
         info: dict[str, Any] = {"seat": seat}
-        if self._listed:  # names of the set bits of the mask, in order
+        if self._listed:  # in the order of the set bits of the mask
             ask = table.asks.get(seat)
             info["legal_moves"] = [] if ask is None else ask.legal_moves
         if since is not None:
@@ -87,8 +88,8 @@ class Views:
         return info
 
     def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
-        """What the seat observes of a match that broke off, and its info: nothing of the position, since the
-        engine has failed, and no word of what it said, since that may be of what the seat must not know."""
+        """The observation and the info of a match that broke off. They hold nothing of the position, because the engine
+        has failed, and nothing of the engine's error, because it may reveal hidden information."""
         why = f"The match broke off: the engine of {self.game.name} failed."
         tensor = np.zeros(self.game.tensor_shape or (), np.float32)
         info: dict[str, Any] = {"seat": seat, "error": why}
@@ -101,35 +102,35 @@ class Views:
         return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
 
     def text(self, table: Table, seat: int) -> str:
-        """The prompt of a seat that is asked, with the reason where its last reply was not accepted. A seat
-        that waits sees the position; after the end, with how it ended."""
+        """The prompt of a seat that is asked, including the reason if its last reply was not accepted; the position
+        for any other seat."""
         ask = table.asks.get(seat)
         if ask is not None:
             return self.prompt(ask.observe(self.style), ask.reason)
-        text = table.match.observe(seat, self.style).text
-        return text if table.played is None else text + ending(table.played, seat)
+        return position(table, seat, self.style)
 
     def mask(self, table: Table, seat: int) -> np.ndarray:
-        """One int8 for each action: 1 where the seat may take it now, and nowhere else."""
+        """The action mask, an int8 array: 1 for each action that the seat may take now."""
         actions = table.match.legal_actions(seat) if seat in table.asks else ()
         return _mask(self.game.num_actions, tuple(actions)).copy()
-
-    def text_for_onlooker(self, table: Table, seat: int) -> str:
-        """The position as text for a person who looks over the seat's shoulder."""
-        text = table.match.observe(seat, "full").text
-        return text if table.played is None else text + ending(table.played, seat)
 
 
 @lru_cache(maxsize=4096)
 def _mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
-    """Kept, because a copy takes a third of the time. Not to be changed."""
+    """The cached mask, which must not be changed. Copying it takes a third of the time of making it."""
     mask = np.zeros(size, np.int8)
     mask[list(actions)] = 1
     return mask
 
 
-def ending(played: MatchResult, seat: int) -> str:
-    """How the match ended for this seat. Of another seat's failed reply it says no more than that."""
+def position(table: Table, seat: int, style: Style = "full") -> str:
+    """The position as the seat sees it, without a prompt around it; after the end, with the ending of the match."""
+    text = table.match.observe(seat, style).text
+    return text if table.played is None else text + _ending(table.played, seat)
+
+
+def _ending(played: MatchResult, seat: int) -> str:
+    """The ending of the match for this seat. It does not quote another seat's failed reply."""
     how = "The match is over."
     loser = played.ending.seat
     if loser == seat:

@@ -1,7 +1,7 @@
-"""Rewards other than the game's own, by wrappers that one can see.
+"""Wrappers for rewards other than the game's own.
 
-An environment's rewards add up to the return that the game pays, and nothing is added to it unless one of these is
-put around it. They go around any environment of gymposium; those that read `played` need ours at the bottom.
+The rewards of an unwrapped environment add up to the return of the game. `ScoreReward` needs an environment of
+gymposium inside; the other wrappers go around any environment.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """The match's score in [0, 1] at its end, and nothing before: `gymposium.match_score` says what it means. It is
-    the same scale in every game: 1 for a win, 0.5 for a draw, 0 for a loss where there are two seats. Penalties of
-    `on_illegal` come off it, as they do with the reward `score` in training: else failed replies would be free."""
+    """Rewards the end of a match with its score in [0, 1] (`gymposium.match_score`), and all other steps with 0.
+
+    The scale is the same in every game: with two seats, 1 for a win, 0.5 for a draw and 0 for a loss. Penalties of
+    `on_illegal` are subtracted, as in the training reward `score`, since failed replies would otherwise be free."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -40,9 +41,9 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return observation, score - played.penalties.get(env.seat, 0.0), terminated, truncated, info
 
 
-class StepPenalty(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Takes `cost` from the reward of every step, so that a quicker end is worth more. That changes which play is
-    best."""
+class StepPenalty(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
+    """Subtracts `cost` from the reward of every step, so that an earlier end is worth more. This changes which play is
+    optimal."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], cost: float) -> None:
         if not 0 < cost < math.inf:
@@ -51,15 +52,17 @@ class StepPenalty(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         super().__init__(env)
         self._cost = cost
 
-    def step(self, action: Any) -> _Step:
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, float(reward) - self._cost, terminated, truncated, info
+    def reward(self, reward: SupportsFloat) -> float:
+        """The reward of a step, less the cost."""
+        return float(reward) - self._cost
 
 
 class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Adds γ·Φ(after) - Φ(before) to the reward of every step, where `potential`, Φ, is a function of an observation
-    and its info. After the end Φ counts as 0, so that the best play stays what it was (Ng, Harada and Russell 1999,
-    "Policy invariance under reward transformations"), provided that the learner discounts by the same `discount`, γ."""
+    and its info, and Φ is 0 at the end.
+
+    Optimal play does not change if the learner discounts by the same `discount`, γ (Ng, Harada and Russell 1999,
+    "Policy invariance under reward transformations")."""
 
     def __init__(
         self, env: gymnasium.Env[Any, Any], potential: Callable[[Any, dict[str, Any]], float], discount: float = 1.0
@@ -85,7 +88,7 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
 
 def _ours(wrapper: gymnasium.Wrapper[Any, Any, Any, Any]) -> TextGameEnv:
-    """The environment of ours under the wrappers."""
+    """The environment inside all wrappers. Raises `BadOption` if it is not one of gymposium."""
     env = wrapper.unwrapped
     if not isinstance(env, TextGameEnv):
         raise BadOption(f"{type(wrapper).__name__} goes around a text game of gymposium, not around {env}.")
