@@ -1,1 +1,1 @@
-"""The `gymposium` command: one module for each verb, imported when that verb is used."""
+"""The `gymposium` command, with one module for each verb, which is imported when the verb is used."""

@@ -1,4 +1,4 @@
-"""`gymposium info`."""
+"""The command `gymposium info`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gymposium.streams import stream
 
 
 def command(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
-    style: Annotated[str, typer.Option(help="How much the prompts explain: full or compact.")] = "full",
-    reply: Annotated[str, typer.Option(help="How a player is to answer: move, tags or json.")] = "move",
+    game: Annotated[str, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")],
+    style: Annotated[str, typer.Option(help="The length of the prompts: full or compact.")] = "full",
+    reply: Annotated[str, typer.Option(help="The form of the players' replies: move, tags or json.")] = "move",
     as_json: JsonOption = False,
 ) -> None:
-    """A game's rules, its parameters, and for each seat the prompt of one turn.
+    """Show a game's facts and parameters, and a prompt of each seat.
 
-    The prompts come from a match of random moves, word for word as a player in that seat reads them. Any
-    other OpenSpiel game is openspiel:NAME.
+    The prompts are those of a match of random moves, word for word as a player in that seat reads them. Further
+    OpenSpiel games are named openspiel:NAME.
 
     Examples:
 
@@ -34,7 +34,7 @@ def command(
         gymposium info kuhn_poker --reply tags --json
     """
     loaded = load_game(game)
-    how: Style = style  # type: ignore[assignment]  # prompt_for refuses what is no style
+    how: Style = style  # type: ignore[assignment]  # prompt_for refuses unknown styles
     prompts = example_prompts(loaded, how, reply)
     spec = loaded.spec
     env_id = spec.env_id if is_registered(loaded.name) else None
@@ -77,14 +77,17 @@ def command(
     console.print(spec.title, style="bold")
     console.print(spec.summary)
     facts = Table(box=None, show_header=False)
-    facts.add_row("name", loaded.name)
-    facts.add_row("id", env_id or "none")
-    facts.add_row("seats", str(loaded.seats))
-    facts.add_row("information", spec.information)
-    facts.add_row("moves", "all at once" if spec.dynamics == "simultaneous" else "in turn")
-    facts.add_row("chance", "yes" if spec.chance else "no")
-    facts.add_row("returns", f"{spec.utility}, from {loaded.utility_range[0]:g} to {loaded.utility_range[1]:g}")
-    facts.add_row("decisions", f"{loaded.max_decisions} at most")
+    for fact, value in (
+        ("name", loaded.name),
+        ("id", env_id or "none"),
+        ("seats", str(loaded.seats)),
+        ("information", spec.information),
+        ("moves", "all at once" if spec.dynamics == "simultaneous" else "in turn"),
+        ("chance", "yes" if spec.chance else "no"),
+        ("returns", f"{spec.utility}, from {loaded.utility_range[0]:g} to {loaded.utility_range[1]:g}"),
+        ("decisions", f"{loaded.max_decisions} at most"),
+    ):
+        facts.add_row(fact, value)
     console.print(facts)
     if spec.best_play:
         console.print("\nWhat is known of best play", style="bold")
@@ -103,25 +106,25 @@ def command(
 
 
 _MATCHES = 20
-"""Of which a seat should have a turn in one: in poker others may fold before."""
+"""Maximum number of random matches until each seat has had a turn; in poker, all others may fold before it."""
 
 
 def example_prompts(game: Game, style: Style, reply: str) -> list[str]:
-    """One prompt for each seat: its first turn in a match of random moves, or in another one where it had none."""
+    """The prompt of each seat's first turn in the first of several random matches in which it has one."""
     write = prompt_for(game, style, reader(reply))
-    found: dict[int, str] = {}
+    prompts: dict[int, str] = {}
     rng = stream(0, "info")
     for seed in range(_MATCHES):
         match = game.new(seed)
-        while len(found) < game.seats and (seats := match.to_move()):
+        while len(prompts) < game.seats and (seats := match.to_move()):
             moves = {}
             for seat in seats:
                 observation = match.observe(seat, style)
-                found.setdefault(seat, write(observation))
+                prompts.setdefault(seat, write(observation))
                 if observation.legal_moves is None:
-                    return [found.get(seat, "") for seat in range(game.seats)]
+                    return [prompts.get(seat, "") for seat in range(game.seats)]
                 moves[seat] = rng.choice(observation.legal_moves)
             match.apply(moves)
     return [
-        found.get(seat, f"This seat had no turn in {_MATCHES} matches of random moves.") for seat in range(game.seats)
+        prompts.get(seat, f"This seat had no turn in {_MATCHES} matches of random moves.") for seat in range(game.seats)
     ]

@@ -1,4 +1,4 @@
-"""`--json`: the option, and a stdout that holds the JSON and nothing else."""
+"""The option `--json`, with which stdout holds the JSON and nothing else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import typer
 from gymposium.cli.text import finite
 
 _results: int | None = None
-"""The descriptor of the stdout that the process was started with, where it is kept for the JSON."""
+"""File descriptor of the original stdout while it is kept for the JSON; else None."""
 
 
 def _keep_stdout(wanted: bool) -> bool:
-    """From here to the end of the process only `print_json` writes to stdout. What else is written there, by games,
-    players and libraries in C as well, goes to stderr."""
+    """Keeps stdout for `print_json` until the process ends. All other output to it, including that of C libraries, goes
+    to stderr."""
     global _results
     if wanted and _results is None and _is_stdout(sys.stdout):
         sys.stdout.flush()
@@ -27,7 +27,7 @@ def _keep_stdout(wanted: bool) -> bool:
 
 
 def _is_stdout(stream: Any) -> bool:
-    """Whether it writes to file descriptor 1, as it does unless somebody has replaced it, such as a test."""
+    """True if a stream writes to file descriptor 1; a test, for example, may have replaced `sys.stdout`."""
     try:
         os.fstat(2)
         return bool(stream.fileno() == 1)
@@ -37,18 +37,17 @@ def _is_stdout(stream: Any) -> bool:
 
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", callback=_keep_stdout, help="Print JSON on stdout; all else stays on stderr."),
+    typer.Option("--json", callback=_keep_stdout, help="Print JSON on stdout; all other output goes to stderr."),
 ]
 
 
 def print_json(data: Any) -> None:
-    """JSON on stdout, in ASCII, which every terminal and every reply survives; a figure that does not exist
-    (NaN) is null."""
+    """Prints data as JSON on stdout, in ASCII, so that any text can be printed on any terminal. NaN becomes null."""
     print_json_text(json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
 
 
 def print_json_text(text: str) -> None:
-    """JSON that is text already, on stdout as it is."""
+    """Prints JSON text on stdout as it is."""
     if _results is None:
         sys.stdout.write(text)
         return

@@ -1,4 +1,4 @@
-"""`gymposium list`."""
+"""The command `gymposium list`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gymposium.plugins.host import host
 def command(
     as_json: JsonOption = False,
 ) -> None:
-    """The games, players, rewards, loggers and engines on offer, built in or from plugins.
+    """List the games, players, rewards, loggers and engines, built in or from plugins.
 
-    A game is named as in this list, with parameters in brackets where it has some: goofspiel(num_cards=5).
-    The id is for gymnasium.make and pettingzoo.make. Every other OpenSpiel game is openspiel:NAME, in the
-    engine's plain text.
+    A game is named as in this list; its parameters, if it has some, follow in brackets: goofspiel(num_cards=5). The id
+    is for gymnasium.make and pettingzoo.make. Further OpenSpiel games are named openspiel:NAME, and have the plain text
+    of the engine.
 
     Examples:
 
@@ -54,29 +54,20 @@ def command(
     console = out()
     table = Table(title="Games", title_justify="left", box=None)
     for heading in ("game", "id", "seats", "hidden", "title"):
-        table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # to be copied, so never cut
+        table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # not cut, to be copied
     for game in games:
         hidden = "yes" if game.information == "imperfect" else ""
         table.add_row(game.name, game.env_id, game.seats_in_words, hidden, game.title)
     console.print(table)
-    console.print()
-    table = Table("player", "what it does", title="Players", title_justify="left", box=None)
-    for player in players:
-        table.add_row(player.form, player.summary)
-    console.print(table)
-    console.print()
-    table = Table("reward", "what it pays", title="Rewards", title_justify="left", box=None)
-    for reward in rewards:
-        table.add_row(reward.form, reward.summary)
-    console.print(table)
-    for heading, what, specs in (
-        ("logger", "where a run's metrics go", loggers),
-        ("engine", "what samples a language model's replies", engines),
+    for heading, what, rows in (
+        ("player", "what it does", [(spec.form, spec.summary) for spec in players]),
+        ("reward", "what it pays", [(spec.form, spec.summary) for spec in rewards]),
+        ("logger", "where a run's metrics go", [(spec.name, spec.summary) for spec in loggers]),
+        ("engine", "what samples a language model's replies", [(spec.name, spec.summary) for spec in engines]),
     ):
-        if not specs:  # the core has neither
-            continue
-        console.print()
-        table = Table(heading, what, title=f"{heading.capitalize()}s", title_justify="left", box=None)
-        for spec in specs:
-            table.add_row(spec.name, spec.summary)
-        console.print(table)
+        if rows:  # the core alone has no loggers and no engines
+            console.print()
+            table = Table(heading, what, title=f"{heading.capitalize()}s", title_justify="left", box=None)
+            for row in rows:
+                table.add_row(*row)
+            console.print(table)

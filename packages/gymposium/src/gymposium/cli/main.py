@@ -1,5 +1,8 @@
-"""The `gymposium` command. Its verbs come from plugins (`gymposium_commands`), the built-in ones too, and
-each is imported only when it is used: `gymposium --help` loads no engine, no environment and no model."""
+"""The `gymposium` command.
+
+Its verbs, including the built-in ones, come from plugins (`gymposium_commands`), and each is imported when it is used:
+`gymposium --help` loads no engine, no environment and no model.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,10 @@ from gymposium.cli.text import complain, note
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
 from gymposium.plugins.host import host, is_loaded, without_plugins
-from gymposium.plugins.specs import CommandSpec
 
 
 class Verbs(TyperGroup):
-    """The verbs that plugins offer. For a list of them their specs are enough."""
+    """The group of the verbs that plugins add. A list of them needs only their specs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [spec.name for spec in sorted(host().commands.values(), key=lambda spec: (spec.order, spec.name))]
@@ -34,7 +36,7 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str, Any, list[str]]:
         verb, *rest = args
-        if verb == "plugins":  # it lists the broken ones itself, and can try each without loading it here
+        if verb == "plugins":  # lists broken plugins itself, and can try each one without loading it here
             from gymposium.cli.plugins import command
 
             return verb, _command(command, verb), rest
@@ -42,19 +44,18 @@ class Verbs(TyperGroup):
             note(f"warning: {complaint}")
         spec = host().commands.get(verb)
         if spec is not None:
-            if verb != "list":  # it makes no environment
-                # As `import gymposium` does elsewhere: the verb, or a plugin that it uses, may make one by its id.
-                from gymposium.envs.registration import register_envs  # brings Gymnasium and PettingZoo
+            if verb != "list":  # every other verb, or a plugin that it uses, may make an environment by its id
+                from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
 
                 register_envs()
-            return verb, _load(spec), rest
+            return verb, _command(host().implementation(spec), verb), rest
         check_first_party("command", verb)
         raise UnknownName("command", verb, {*host().commands, *FIRST_PARTY["command"]})
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:  # before anything of a run was there to go on with, which says more
+        except KeyboardInterrupt as stop:  # before a run began, which prints how to go on
             from gymposium.cli.resume import exit_code
 
             note("Stopped.")
@@ -68,12 +69,8 @@ class Verbs(TyperGroup):
             sys.exit(2)
 
 
-def _load(spec: CommandSpec) -> TyperCommand | TyperGroup:
-    return _command(host().implementation(spec), spec.name)
-
-
 def _command(target: Any, name: str) -> TyperCommand | TyperGroup:
-    """The verb of this name, from what its entry point names: a Typer app or a function."""
+    """The verb of this name; `target`, the object at its entry point, is a Typer app or a function."""
     app = target
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -85,8 +82,8 @@ def _command(target: Any, name: str) -> TyperCommand | TyperGroup:
 
 
 def _reflow(command: Any) -> None:
-    """Each paragraph of a help text on one line, for the terminal to wrap. What is indented, or marked with
-    Click's own backspace, keeps its lines."""
+    """Puts each paragraph of the help texts on one line, for the terminal to wrap. Paragraphs that are indented, or
+    marked with Click's backspace, keep their lines."""
     paragraphs = (command.help or "").split("\n\n")
     command.help = "\n\n".join(
         p.removeprefix("\b\n") if p.startswith((" ", "\b")) else " ".join(p.split()) for p in paragraphs
@@ -143,8 +140,8 @@ def options(
             "--no-plugins",
             is_eager=True,
             callback=_drop_plugins,
-            help="Use only what is built in, and import no plugin. GYMPOSIUM_PLUGINS= (empty) in the environment does "
-            "the same, from Python too.",
+            help="Use only the built-in plugin and import no other. An empty environment variable GYMPOSIUM_PLUGINS "
+            "does the same, in Python as well.",
         ),
     ] = False,
     allow_names: Annotated[
@@ -154,8 +151,8 @@ def options(
             metavar="NAME",
             is_eager=True,
             callback=lambda names: allow(*(names or [])),
-            help="Let files name this game or player, though it imports a module, reads a path or asks a server: "
-            "'gym:my_module:MyText-v0', 'sb3:policies/*'. What you type yourself needs no permission. May be given "
+            help="Allow files to name this game or player, which imports a module, reads a path or asks a server: "
+            "'gym:my_module:MyText-v0', 'sb3:policies/*'. Names on the command line need no permission. May be given "
             "again.",
         ),
     ] = None,
@@ -163,13 +160,13 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """Games played in words: play them, pit players against each other, replay and verify what was played."""
+    """Text games: play them, let players play each other, and replay and verify the matches."""
 
 
 def _note_warning(show: Callable[..., None], message: Any, category: type[Warning], *where: Any) -> None:
-    """A plugin's own warning is for whoever typed the command, so it comes without the line of code; any other is
-    shown as Python does."""
-    plugins = host().plugins if is_loaded() else []  # a warning while they are loaded must not load them again
+    """Shows a warning of gymposium or a plugin as a note for the user, without the line of code, and any other warning
+    with `show`, Python's own function."""
+    plugins = host().plugins if is_loaded() else []  # a warning during loading must not start it again
     packages = {"gymposium", *(plugin.source.partition(".")[0] for plugin in plugins)}
     if category.__module__.partition(".")[0] in packages:
         note(f"warning: {message}")
@@ -178,7 +175,7 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 
 def main() -> None:
-    """Run the command with the arguments of the process."""
+    """Runs the command with the arguments of the process."""
     warnings.showwarning = partial(_note_warning, warnings.showwarning)
     typer.main.get_command(app)(prog_name="gymposium")
 

@@ -1,9 +1,8 @@
-"""What the verbs that play share: their options, and a bar."""
+"""The options, the progress bar and the notes that the verbs which play matches share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,50 +19,40 @@ from rich.progress import (
 from rich.text import Text
 
 from gymposium.cli.text import err, note
-from gymposium.driver import SCHEDULES, EngineError, Schedule
+from gymposium.driver import SCHEDULES, Schedule
 from gymposium.errors import BadOption
 from gymposium.players.protocol import Player
 
-SeedOption = Annotated[int, typer.Option(help="Everything that is drawn follows from it.")]
+SeedOption = Annotated[int, typer.Option(help="The seed of everything that is random.")]
 PolicyOption = Annotated[
     str,
     typer.Option(
-        metavar="POLICY", help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k)."
+        metavar="POLICY", help="Policy for replies that are not legal moves: forfeit, random, retry(n) or penalty(x,k)."
     ),
 ]
 ScheduleOption = Annotated[
     str,
     typer.Option(
         metavar="rounds|streaming",
-        help="Ask for all matches in step, or let each go on as soon as its own answers are in.",
+        help="Ask for all matches in rounds, or let each match go on as soon as its own answers are in.",
     ),
 ]
 
 
-@contextmanager
-def telling_of(record: Path) -> Iterator[None]:
-    """Where the engine of a game fails, say where the match so far is to be found."""
-    try:
-        yield
-    except EngineError:
-        tell_where(record)
-        raise
-
-
 def tell_where(record: Path) -> None:
-    """Where a match is recorded that broke off."""
+    """Prints where a match that broke off is recorded."""
     note(f"The match so far is recorded in {record}:  gymposium replay {record}")
 
 
 class _Rate(ProgressColumn):
-    """Matches a second."""
+    """The number of matches per second."""
 
     def render(self, task: Task) -> Text:
         return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
 
 
 def match_bar() -> Progress:
-    """A bar on stderr, where somebody watches."""
+    """A progress bar on stderr, shown only on a terminal."""
     console = err()
     return Progress(
         TextColumn("{task.description}"),
@@ -78,7 +67,7 @@ def match_bar() -> Progress:
 
 
 def note_remarks(players: Iterable[Player]) -> None:
-    """What the players have to say of how it went, on stderr."""
+    """Prints the remarks of the players about their play on stderr."""
     for player in {id(player): player for player in players}.values():
         remarks = getattr(player, "remarks", None)
         for remark in () if remarks is None else remarks():
@@ -86,7 +75,7 @@ def note_remarks(players: Iterable[Player]) -> None:
 
 
 def read_schedule(text: str) -> Schedule:
-    """The schedule called so, or `BadOption`."""
+    """The schedule with this name. Raises `BadOption`."""
     for schedule in SCHEDULES:
         if text == schedule:
             return schedule

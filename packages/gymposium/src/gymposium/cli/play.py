@@ -1,4 +1,4 @@
-"""`gymposium play`."""
+"""The command `gymposium play`."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
 
 def command(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")],
     opponent: Annotated[
-        str, typer.Option(metavar="PLAYER", help="Who takes the other seats, as in gymposium list.")
+        str, typer.Option(metavar="PLAYER", help="The player of gymposium list for the other seats.")
     ] = "random",
     seat: Annotated[int, typer.Option(min=0, help="Your seat, counted from 0.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="To play the same match again; otherwise a fresh one.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the match; a new one by default.")] = None,
     out_dir: OutOption = None,
 ) -> None:
     """Play a game at the terminal.
 
-    You read what a language model in your seat would read, and type moves as they are listed. A typing
-    error costs nothing. Type ? for the rules; Ctrl-C leaves without a record. With --opponent human two people
-    share the terminal.
+    You read the prompts of a language model in your seat, and type moves as they are listed. Typing errors are
+    not penalized. Type ? for the rules; Ctrl-C leaves without a record. With --opponent human two people share the
+    terminal.
 
     Examples:
 
@@ -60,7 +60,7 @@ def command(
     check_new(out_dir)
 
     def write(played: MatchResult) -> Path:
-        # the folder is made only now: a match that is left early leaves none
+        # made only now, so that a match that is left early leaves no folder
         settings = {"game": loaded.name, "opponent": opponent, "seat": seat, "seed": seed}
         file = RunFolder.create(out_dir, "play", settings).matches
         with RecordWriter(file) as writer:
@@ -80,14 +80,14 @@ def command(
         print()
         note("Stopped; nothing is recorded.")
         raise typer.Exit(exit_code(stop)) from None
-    assert table.played is not None, "nobody is asked any more"
+    assert table.played is not None, "no seat is asked any more"
     file = write(table.played)
     _show_end(table.played, yours)
     note(f"Recorded in {file} as match {match_id}")
 
 
 def _show_end(played: MatchResult, yours: list[int]) -> None:
-    """The last position and the result, as the people who played may see them."""
+    """Prints the last position and the result as the people who played may see them."""
     console, job = out(), played.job
     end = job.game.load(played.events) if played.ending == OVER else None
     console.print()

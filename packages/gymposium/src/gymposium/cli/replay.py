@@ -1,4 +1,4 @@
-"""`gymposium replay`."""
+"""The command `gymposium replay`."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from gymposium.cli.text import complain, number, out, show
 from gymposium.driver import Turn
 from gymposium.ending import OVER
 from gymposium.errors import BadOption, describe
-from gymposium.games.protocol import CHANCE, Match
+from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
 from gymposium.isolated import isolated
 from gymposium.records import Problem, Record, no_records, read_records, walk
 
 
 @dataclass(slots=True)
-class Shown:
-    """A match, played again to be shown."""
+class ReplayedMatch:
+    """A recorded match that was played again to be printed."""
 
-    steps: list[ShownStep]
+    steps: list[ReplayedStep]
     ends: list[str]
-    """What each seat sees at the end."""
+    """The end of the match as each seat sees it."""
     over: bool
-    """Whether that is the end by the game's rules."""
+    """True if the match was played to the end of the game."""
 
 
 @dataclass(slots=True)
-class ShownStep:
+class ReplayedStep:
     """One event of a match, or the failed decision that ended it (`move` is None)."""
 
     seat: int
     move: str | None
     position: str = ""
-    """What the seat saw when it decided; empty for chance."""
+    """The position as the seat saw it when it decided; empty for chance."""
     turns: list[Turn] = field(default_factory=list)
     opening: bool = False
-    """Whether it was drawn as the match's opening, so that nobody was asked."""
+    """True if the move belongs to the match's random opening, for which no player was asked."""
 
 
 def command(
@@ -48,20 +48,20 @@ def command(
         Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="A record file (JSONL).")
     ],
     match: Annotated[
-        str | None, typer.Option(metavar="ID|N", help="Only the match with this id, or the N-th of the file.")
+        str | None, typer.Option(metavar="ID|N", help="Only the match with this id, or the N-th match of the file.")
     ] = None,
     seat: Annotated[
-        int | None, typer.Option(min=0, help="Only what this seat saw and did; otherwise all seats and chance.")
+        int | None, typer.Option(min=0, help="Only the views and moves of this seat; by default all seats and chance.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show recorded matches move by move: the position as each seat saw it, its replies, what it moved.
+    """Show recorded matches move by move: the position as each seat saw it, its replies and its move.
 
-    A reply that was not accepted is shown with its reading: illegal, unparsable or cut off. A line that is
-    half-written or is no record, and a match that cannot be played again, is named on stderr and passed over. Ends
-    with 1 where such a match was to be shown, or where the file holds no record at all.
+    A reply that was not accepted is shown with its reading: illegal, unparsable or cut off. Lines that are incomplete
+    or are not records, and matches that cannot be played again, are named on stderr. The exit code is 1 if one of the
+    selected matches cannot be played again, or if the file has no record.
 
-    A game that imports a module or opens a file is played only where you allow it: gymposium --allow NAME replay FILE.
+    A game that imports a module or opens a file needs your permission: gymposium --allow NAME replay FILE.
 
     Examples:
 
@@ -77,25 +77,23 @@ def command(
         raise typer.Exit(1)
     for problem in problems:
         complain(str(problem))
-    shown, unshown = [], []
+    shown, failed = [], []
     for record in _select(records, match, file):
         if seat is not None and seat >= len(record.players):
             raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
         try:
             played = isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise at a stranger's record
-            unshown.append(Problem(f"Match {record.id}", f"cannot be played again: {describe(error)}"))
-        else:
-            if as_json:
-                shown.append(_as_data(record, played, seat))
-            else:
-                _print(record, played, seat)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything at an unknown record
+            failed.append(Problem(f"Match {record.id}", f"cannot be played again: {describe(error)}"))
+            complain(str(failed[-1]))
             continue
-        complain(str(unshown[-1]))
+        if as_json:
+            shown.append(_as_data(record, played, seat))
+        else:
+            _print(record, played, seat)
     if as_json:
-        told = [{"where": one.where, "what": one.what} for one in (*problems, *unshown)]
-        print_json({"matches": shown, "problems": told})
-    if unshown:
+        print_json({"matches": shown, "problems": [asdict(problem) for problem in (*problems, *failed)]})
+    if failed:
         raise typer.Exit(1)
 
 
@@ -114,24 +112,20 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     return named[:1]
 
 
-def _played_again(record: Record) -> Shown:
-    steps: list[ShownStep] = []
+def _played_again(record: Record) -> ReplayedMatch:
+    steps: list[ReplayedStep] = []
     decision = None
-    for decision in walk(record, _views):
-        steps += [ShownStep(CHANCE, outcome) for outcome in decision.chance]
+    for decision in walk(record, lambda match: [match.observe(seat).text for seat in range(match.game.seats)]):
+        steps += [ReplayedStep(CHANCE, outcome) for outcome in decision.chance]
         for seat in decision.seats:
             move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
             if move is not None or turns:
-                steps.append(ShownStep(seat, move, decision.seen[seat], turns, decision.opening))
-    assert decision is not None, "a match has an end"
-    return Shown(steps, decision.seen, not decision.seats)
+                steps.append(ReplayedStep(seat, move, decision.seen[seat], turns, decision.opening))
+    assert decision is not None, "the walk ends with the end of the match"
+    return ReplayedMatch(steps, decision.seen, not decision.seats)
 
 
-def _views(match: Match) -> list[str]:
-    return [match.observe(seat).text for seat in range(match.game.seats)]
-
-
-def _as_data(record: Record, played: Shown, only: int | None) -> dict[str, Any]:
+def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[str, Any]:
     seats = range(len(record.players)) if only is None else (only,)
     return {
         "id": record.id,
@@ -158,7 +152,7 @@ def _as_data(record: Record, played: Shown, only: int | None) -> dict[str, Any]:
     }
 
 
-def _print(record: Record, played: Shown, only: int | None) -> None:
+def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
     console = out()
 
     def say(text: str, style: str | None = None) -> None:

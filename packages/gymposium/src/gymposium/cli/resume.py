@@ -1,4 +1,4 @@
-"""What the verbs share that can be stopped and go on: their options, and the line that goes on."""
+"""Stopping and resuming runs: the options and notes of the verbs that can be resumed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ import typer
 from rich.progress import Progress
 
 from gymposium.allowed import is_allowed
-from gymposium.cli.matches import match_bar, telling_of
+from gymposium.cli.matches import match_bar, tell_where
 from gymposium.cli.text import note
+from gymposium.driver import EngineError
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
@@ -30,30 +31,30 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The folder of the run, empty or not there yet; a new one under gymposium-runs/ by default.",
+        help="The folder of the run, which must be empty or new; by default a new one under gymposium-runs/.",
     ),
 ]
 ResumeOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Go on with the run in this folder, which was stopped; its settings hold."),
+    typer.Option(metavar="DIR", help="Go on with the run in this folder, with its settings."),
 ]
-
 
 _NOTHING = "Nothing is recorded yet."
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which is to end a command as Ctrl-C does."""
+    """SIGTERM, which ends a command as Ctrl-C does."""
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
-    """What a command returns that was stopped so, as shells do."""
+    """The exit code of a command that was stopped: 128 plus the number of the signal, as in shells."""
     return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
 @contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """Inside, SIGTERM raises `Terminated`. Beside the main thread, where Python has no signals, nothing changes."""
+    """Context in which SIGTERM raises `Terminated`. In other threads than the main one, which get no signals, it does
+    nothing."""
 
     def terminated(number: int, frame: FrameType | None) -> None:
         raise Terminated
@@ -70,9 +71,10 @@ def sigterm_raises() -> Iterator[None]:
 
 @contextmanager
 def told_how_to_go_on(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
-    """Where Ctrl-C, SIGTERM or an error ends the block, print what is kept and the command that goes on: gymposium with
-    these arguments, allowed the names `allow`. `kept` gives None where nothing was done yet: an error of ours, which
-    says itself what to do, then stands alone."""
+    """Context that prints what is kept and the command to go on with if Ctrl-C, SIGTERM or an error ends the block.
+
+    The command is gymposium with these arguments, and `--allow` for the names `allow`. `kept` returns None if nothing
+    was done yet; a `GymposiumError`, whose message says what to do, is then printed alone."""
     try:
         with sigterm_raises():
             yield
@@ -80,22 +82,25 @@ def told_how_to_go_on(kept: Callable[[], str | None], *arguments: str, allow: Se
         _tell(f"Stopped. {kept() or _NOTHING}", arguments, allow)
         raise typer.Exit(exit_code(stop)) from None
     except Exception as error:
-        if (what := kept()) or not isinstance(error, GymposiumError):
-            _tell(what or _NOTHING, arguments, allow)
+        if (recorded := kept()) or not isinstance(error, GymposiumError):
+            _tell(recorded or _NOTHING, arguments, allow)
         raise
 
 
 @contextmanager
 def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) -> Iterator[tuple[RunMatches, Progress]]:
-    """The matches of a run, to be played as far as they are missing, and a bar. Whatever ends the block early is told
-    with the line that goes on."""
+    """Context with the matches of a run, of which the missing ones are to be played, and a progress bar. If the block
+    ends early, the command to go on with is printed."""
     with (
         RunMatches(folder.matches, plan) as log,
         told_how_to_go_on(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
-        telling_of(log.file),
-        match_bar() as bar,
     ):
-        yield log, bar
+        try:
+            with match_bar() as bar:
+                yield log, bar
+        except EngineError:
+            tell_where(log.file)
+            raise
 
 
 def _tell(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
@@ -104,15 +109,15 @@ def _tell(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
 
 
 def command_line(*arguments: str, allow: Sequence[str] = ()) -> str:
-    """`gymposium` with these arguments, for a shell: with the one-file plugins of this process, and allowed the names
-    `allow`."""
+    """The shell command `gymposium` with these arguments, the one-file plugins of this process, and `--allow` for the
+    names `allow`."""
     plugins = [part for file in plugin_files() for part in ("--plugin", str(file))]
     allowed = [part for name in allow for part in ("--allow", name)]
     return shlex.join(["gymposium", *plugins, *allowed, *arguments])
 
 
 def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
-    """Those of the names that a run's settings may hold only where the user allows them."""
+    """The names among these that a run's settings may hold only with the user's permission."""
     return [
         *(name for name in dict.fromkeys(games) if is_allowed(name) or _is_refused(check_named_game, name)),
         *(name for name in dict.fromkeys(players) if is_allowed(name) or _is_refused(check_named_player, name)),
@@ -120,7 +125,7 @@ def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
 
 
 def check_settings(games: Iterable[str], players: Iterable[str]) -> None:
-    """A run's settings are a file, perhaps somebody else's: raises `NotAllowed` for names that no file may hold."""
+    """Raises `NotAllowed` for names that a run's settings, which may come from someone else, must not hold."""
     for game in games:
         check_named_game(game)
     for player in players:
@@ -141,19 +146,18 @@ def plugin_files() -> list[Path]:
 
 
 def given_options(ctx: typer.Context) -> dict[str, str]:
-    """The parameters that were given on the command line: how each is written there, by its name."""
-    found = {}
+    """The spelling of each parameter that was given on the command line, by its name."""
+    given = {}
     for parameter in ctx.command.params:
         source = ctx.get_parameter_source(parameter.name or "")
         if source is not None and source.name == "COMMANDLINE":
             is_option = parameter.param_type_name == "option"
-            found[parameter.name or ""] = parameter.opts[0] if is_option else getattr(parameter, "metavar", "")
-    return found
+            given[parameter.name or ""] = parameter.opts[0] if is_option else getattr(parameter, "metavar", "")
+    return given
 
 
 def refuse_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:
-    """A run that goes on keeps its settings, but for the parameters that are `free`. Raises `BadOption` for others that
-    are given anew."""
+    """Raises `BadOption` for parameters given beside `--resume`, except those in `free`: a run keeps its settings."""
     given = given_options(ctx)
     if beside := [given[name] for name in given if name not in {"resume", "as_json", *free}]:
         raise BadOption(f"--resume goes on with the run's own settings; leave out {', '.join(beside)}.")

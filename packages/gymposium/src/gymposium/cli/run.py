@@ -1,4 +1,4 @@
-"""`gymposium run`."""
+"""The command `gymposium run`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gymposium.cli.resume import (
     to_allow,
 )
 from gymposium.cli.text import note, out, with_interval
-from gymposium.driver import MatchJob, play
+from gymposium.driver import play
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
@@ -48,7 +48,7 @@ _FAILURES = ("illegal", "unparsable", "cut off")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is played: all that decides it."""
+    """The settings that decide which matches a run plays, and how."""
 
     game: str
     players: str
@@ -63,34 +63,34 @@ class Settings:
 def command(
     ctx: typer.Context,
     game: Annotated[
-        str | None, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")
+        str | None, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")
     ] = None,
     players: Annotated[
-        str | None, typer.Option("--players", metavar="A,B", help="One player for each seat, as in gymposium list.")
+        str | None, typer.Option("--players", metavar="A,B", help="One player of gymposium list for each seat.")
     ] = None,
-    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="How many matches.")] = 100,
+    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="Number of matches.")] = 100,
     seed: SeedOption = 0,
     swap: Annotated[
-        bool, typer.Option("--swap/--no-swap", help="Whether the players change seats from match to match.")
+        bool, typer.Option("--swap/--no-swap", help="Whether players change seats from match to match.")
     ] = True,
     on_illegal: PolicyOption = "forfeit",
     watchdog: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer of a player; who is late forfeits."),
+        typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer; a player that is late forfeits."),
     ] = None,
     schedule: ScheduleOption = "rounds",
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play many matches between players and print how each did, with 95 % intervals.
+    """Play many matches between players and print the results of each player with 95 % intervals.
 
     With swapped seats, the matches of one round over the seats have the same cards and dice. The same seed
     gives the same matches. Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are
-    shares of a player's replies. Every match is in the run's folder as soon as it is over: gymposium replay shows
-    it, gymposium verify plays it again.
+    shares of a player's replies. Each match is recorded in the run's folder as soon as it is over: gymposium replay
+    shows it, gymposium verify plays it again.
 
-    A run that was stopped, by whatever means, goes on with --resume: no match that is recorded is played again.
+    A run that was stopped goes on with --resume. Recorded matches are not played again.
 
     Examples:
 
@@ -125,10 +125,10 @@ def command(
 
 
 class _Session:
-    """The matches of a run, and how its players did."""
+    """The matches of a run and the scores of its players."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises `GymposiumError` for what cannot be played, before anything is."""
+        """Raises `GymposiumError` for settings that cannot be played."""
         self.settings = settings
         self.game = load_game(settings.game)
         self.policy = FailurePolicy.parse(settings.on_illegal)
@@ -137,52 +137,35 @@ class _Session:
         self.players = make_players(self.game, settings.players)
         self._allow = to_allow([self.game.name], names_of(settings.players))
         self.scores = [Score() for _ in self.players]
-        # equal ids, equal matches: the id holds a digest of all that they depend on
+        # matches with equal ids are equal: the id holds a digest of everything that they depend on
         inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
         self._tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
-    def _plan(self) -> MatchPlan:
-        given, names = self.settings, tuple(player.name for player in self.players)
-        policy = str(self.policy)
-        return MatchPlan((Series(self._tag, self.game.name, names, given.matches, given.seed, given.swap, policy),))
-
-    def _jobs(self) -> Iterator[MatchJob]:
-        given = self.settings
-        for job, _ in seated_jobs(
-            self.game,
-            self.players,
-            given.matches,
-            seed=given.seed,
-            swap=given.swap,
-            tag=self._tag,
-            on_illegal=self.policy,
-        ):
-            yield job
-
     def play(self, folder: RunFolder) -> None:
-        """Play what the folder does not hold yet, and count all of it."""
-        total = self.settings.matches
-        plan = self._plan()
-        numbers = plan.numbers()
+        """Plays the matches that are missing in the folder, and adds up the scores of all matches."""
+        total, seed, swap = self.settings.matches, self.settings.seed, self.settings.swap
+        names = tuple(player.name for player in self.players)
+        plan = MatchPlan((Series(self._tag, self.game.name, names, total, seed, swap, str(self.policy)),))
+        jobs = seated_jobs(self.game, self.players, total, seed=seed, swap=swap, tag=self._tag, on_illegal=self.policy)
         with matches_of(folder, plan, self._allow) as (log, bar):
             task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
-            missing = (job for job in self._jobs() if job.id not in log.finished)
+            missing = (job for job, _ in jobs if job.id not in log.finished)
             for _ in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
                 bar.advance(task)
+            numbers = plan.numbers()
             for record in log.in_order():
-                order = seats_of(numbers[record.id], self.game.seats, swap=self.settings.swap)
-                for seat, index in enumerate(order):
+                for seat, index in enumerate(seats_of(numbers[record.id], self.game.seats, swap=swap)):
                     self.scores[index].add_record(record, self.game, seat)
 
     def print(self) -> None:
-        """Who did how well, as a table."""
-        given, game = self.settings, self.game
-        seats = "" if game.seats == 1 else ", seats swapped" if given.swap else ", seats fixed"
-        out().print(f"{game.name}: {given.matches} matches, seed {given.seed}{seats}", soft_wrap=True)
+        """Prints the scores as a table."""
+        settings, game = self.settings, self.game
+        seats = "" if game.seats == 1 else ", seats swapped" if settings.swap else ", seats fixed"
+        out().print(f"{game.name}: {settings.matches} matches, seed {settings.seed}{seats}", soft_wrap=True)
         out().print(_table(game, self.players, self.scores))
 
     def as_data(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The scores as plain data."""
         return {
             "game": self.game.name,
             "matches": self.scores[0].matches,
@@ -197,31 +180,28 @@ class _Session:
 
 
 def names_of(players: str) -> list[str]:
-    """The single players of `a,b`."""
+    """The names of the players in `a,b`."""
     return [name.strip() for name in players.split(",")]
 
 
 def make_players(game: Game, text: str) -> list[Player]:
-    """The players written as `a,b`, as many as the game has seats. Equal ones are one player, which is
-    asked for all its seats at once."""
+    """The players in `a,b`, one for each seat. The same name is the same player, which is asked for all its seats
+    together. Raises `BadOption` for another number of players, and the errors of `make_player`."""
     names = names_of(text)
     if len(names) != game.seats:
-        raise BadOption(f"--players {text}: {game.name} needs {_players(game.seats)}, not {len(names)}.")
+        needed = "1 player" if game.seats == 1 else f"{game.seats} players"
+        raise BadOption(f"--players {text}: {game.name} needs {needed}, not {len(names)}.")
     made = {name: make_player(name) for name in dict.fromkeys(names)}
     if "human" in made:
         raise BadOption(f"--players {text}: a person plays one match at a time:  gymposium play {game.name}")
     return [made[name] for name in names]
 
 
-def _players(number: int) -> str:
-    return "1 player" if number == 1 else f"{number} players"
-
-
 def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Table:
     table = Table("", box=None)
-    for index, player in enumerate(players):
-        twin = sum(p.name == player.name for p in players) > 1
-        table.add_column(f"{player.name} ({index + 1})" if twin else player.name)
+    for number, player in enumerate(players, start=1):
+        repeated = sum(other.name == player.name for other in players) > 1
+        table.add_column(f"{player.name} ({number})" if repeated else player.name)
 
     def row(label: str, cells: Iterator[str]) -> None:
         table.add_row(label, *cells)

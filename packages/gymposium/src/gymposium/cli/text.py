@@ -1,4 +1,4 @@
-"""What the commands share to print: tables and JSON on stdout, everything else on stderr."""
+"""Printing for the commands: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 
 def out() -> Console:
-    """The console for results. Made when it is needed, so that it writes to the stdout of that moment."""
+    """A console on stdout, for results. It is made for each use, so that it writes to the present stdout."""
     return Console(highlight=False, markup=False)
 
 
 def err() -> Console:
-    """The console for progress, notes and errors."""
+    """A console on stderr, for progress, notes and errors."""
     return Console(stderr=True, highlight=False, markup=False)
 
 
 def complain(message: str) -> None:
-    """An error, on one line that can be copied."""
+    """Prints an error on one line, which can be copied."""
     err().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Something worth knowing that is no result."""
+    """Prints a note for the user that is not a result."""
     err().print(Text(visible(message), style="dim"), soft_wrap=True)
 
 
 def show(console: Console, text: str, style: str | None = None) -> None:
-    """Text as it is; on a terminal, lines that are too long are broken between words."""
+    """Prints text as it is, with control characters made visible; a terminal wraps long lines between words."""
     console.print(visible(text), style=style, soft_wrap=not console.is_terminal)
 
 
 def finite(data: Any) -> Any:
-    """Plain data for JSON, null for every figure that does not exist (NaN, infinity)."""
+    """Plain data for JSON, with None for NaN and infinity."""
     if isinstance(data, Mapping):
         return {str(key): finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -50,7 +50,7 @@ def finite(data: Any) -> Any:
 
 
 def with_interval(estimate: Estimate) -> str:
-    """`0.920 [0.850, 0.959]`, with dashes for what there is not."""
+    """An estimate with its interval: `0.920 [0.850, 0.959]`, with a dash for NaN."""
     value, low, high = (
         "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (estimate.value, estimate.low, estimate.high)
     )
@@ -58,5 +58,5 @@ def with_interval(estimate: Estimate) -> str:
 
 
 def number(value: float) -> str:
-    """`+1`, `-0.5`, `0`."""
+    """A return with its sign: `+1`, `-0.5`, `0`."""
     return "0" if value == 0 else f"{value:+g}"

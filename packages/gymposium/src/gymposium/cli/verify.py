@@ -1,7 +1,8 @@
-"""`gymposium verify`."""
+"""The command `gymposium verify`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -22,61 +23,59 @@ def command(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Play every recorded match again and report what does not agree.
+    """Play every recorded match again and report the differences.
 
     Each match is played from its seeds with the recorded replies, and must give the same record: chance, readings,
-    moves drawn for failed replies, ending, returns and the digests of the prompts. Its events, loaded, must make a
-    legal match too. The first difference of each bad record is printed. A line that is cut off or is no record is
-    named and does not stop the rest.
+    moves drawn for failed replies, ending, returns and the digests of the prompts. Its events, loaded, must also make a
+    legal match. The first difference of each record is printed. Lines that are incomplete or are not records are named,
+    and the rest is verified.
 
-    A file of a run is also compared with its manifest (matches.manifest.json): matches that are missing from a
+    The file of a run is also compared with its manifest (matches.manifest.json): matches that are missing from a
     finished run, repeated, exchanged or not planned are named. A file without a manifest is verified line by line.
 
-    Exits with 0 if everything agrees, else with 1; a file without any record is an error.
+    The exit code is 0 if everything agrees, else 1. A file without any record is an error.
 
-    A game that imports a module or opens a file is played only where you allow it: gymposium --allow NAME verify FILE.
+    A game that imports a module or opens a file needs your permission: gymposium --allow NAME verify FILE.
 
     Examples:
 
         gymposium verify gymposium-runs/2026-11-23-run-1
         gymposium verify runs/*.jsonl --json
     """
-    checked = [(path, verify_file(path)) for given in files for path in match_files(given)]
-    bad = sum(len(found.problems) for _, found in checked)
+    verifications = [(path, verify_file(path)) for file in files for path in match_files(file)]
+    problems = sum(len(verified.problems) for _, verified in verifications)
     if as_json:
         print_json(
             {
                 "files": [
                     {
                         "file": str(path),
-                        "matches": found.matches,
-                        "not_played": found.not_played,
-                        "planned": found.planned,
-                        "finished": found.finished,
-                        "problems": [{"where": p.where, "what": p.what} for p in found.problems],
+                        "matches": verified.matches,
+                        "not_played": verified.not_played,
+                        "planned": verified.planned,
+                        "finished": verified.finished,
+                        "problems": [asdict(problem) for problem in verified.problems],
                     }
-                    for path, found in checked
+                    for path, verified in verifications
                 ],
-                "problems": bad,
+                "problems": problems,
             }
         )
     else:
         console = out()
-        for path, found in checked:
-            if not found.matches + found.not_played:
-                complain(str(found.problems[0]))
+        for path, verified in verifications:
+            if not verified.matches + verified.not_played:
+                complain(str(verified.problems[0]))
                 continue
-            for problem in found.problems:
+            for problem in verified.problems:
                 console.print(visible(str(problem)), style="red", soft_wrap=True)
-            bad_lines = len(found.problems)
-            verdict = (
-                "all agree" if not bad_lines else f"{bad_lines} {'line' if bad_lines == 1 else 'lines'} to look at"
-            )
-            plural = "match" if found.matches == 1 else "matches"
-            missed = f", {found.not_played} could not be" if found.not_played else ""
-            unfinished = "" if found.planned is None or found.finished else f" of {found.planned} planned"
+            lines = len(verified.problems)
+            verdict = f"{lines} {'line' if lines == 1 else 'lines'} to look at" if lines else "all agree"
+            noun = "match" if verified.matches == 1 else "matches"
+            missed = f", {verified.not_played} could not be" if verified.not_played else ""
+            unfinished = "" if verified.planned is None or verified.finished else f" of {verified.planned} planned"
             console.print(
-                f"{path}: {found.matches} {plural}{unfinished} played again{missed}; {verdict}.", soft_wrap=True
+                f"{path}: {verified.matches} {noun}{unfinished} played again{missed}; {verdict}.", soft_wrap=True
             )
-    if bad:
+    if problems:
         raise typer.Exit(1)

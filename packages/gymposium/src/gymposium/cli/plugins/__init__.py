@@ -1,4 +1,4 @@
-"""`gymposium plugins`: a file for each of its verbs."""
+"""The command `gymposium plugins`, with one module for each of its verbs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymposium.cli.plugins.list import list_plugins
 from gymposium.cli.plugins.new import new_plugin
 
 command = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="The plugins that are installed."
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="List, check and write plugins."
 )
 command.command("list")(list_plugins)
 command.command("new")(new_plugin)
@@ -18,4 +18,4 @@ command.command("check")(check_plugins)
 
 @command.callback()
 def _group() -> None:
-    """The plugins that are installed, and what became of each."""
+    """List, check and write plugins."""

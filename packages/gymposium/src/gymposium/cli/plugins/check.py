@@ -1,4 +1,4 @@
-"""`gymposium plugins check`."""
+"""The command `gymposium plugins check`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -20,7 +19,7 @@ from gymposium.visible import visible
 
 @dataclass(slots=True)
 class _Outcome:
-    """What became of one check on one subject."""
+    """The outcome of one check of one subject."""
 
     subject: str
     family: str
@@ -35,32 +34,35 @@ def check_plugins(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Plugins, games (parameters may be given), players, rewards or loggers, as in gymposium list. By "
-            "default the files loaded with --plugin, or else every installed plugin. The plugin 'builtin' has all that "
-            "is built in.",
+            help="Plugins, or games (with or without parameters), players, rewards and loggers of gymposium list. By "
+            "default the files loaded with --plugin, else every installed plugin. The plugin 'builtin' has everything "
+            "that is built in.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look, in seconds.")] = False,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Before a release: some minutes for each game.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer examples, for a result in seconds.")] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="More examples, for a release: some minutes for each game.")
+    ] = False,
     matches: Annotated[
         int | None,
-        typer.Option("-n", "--matches", min=1, help="Random matches of each game that must end cleanly (1000)."),
+        typer.Option("-n", "--matches", min=1, help="Number of random matches of each game (1000)."),
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="CHECK", help="Only this check, or this family of checks.")
+        str | None, typer.Option("--only", metavar="CHECK", help="Only this check or this family of checks.")
     ] = None,
     seed: SeedOption = 0,
-    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and stop.")] = False,
+    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check the games, players, rewards and loggers of plugins, and say how to fix what fails.
 
-    Each is checked with every example that its spec gives. Games: seeds, legal moves, hostile replies, leaks of
-    hidden information, prompts, returns, replaying, forking, the checks of Gymnasium and PettingZoo, weight and
-    length. Players: readable replies that follow from the seed. Rewards: finite and equal for equal matches. Loggers:
-    settings, and runs that start, resume and close. Equal seeds check the same. The exit code is 1 if a check fails.
+    Each is checked with all examples of its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
+    information, prompts, returns, replaying, forking, the checks of Gymnasium and PettingZoo, weight and length.
+    Players: readable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
+    settings, and runs that start, resume and close. The same seed makes the same checks. The exit code is 1 if a check
+    fails.
 
-    The same checks run in pytest, one test each: derive from gymposium.testing.GameConformance, or
+    The same checks run in pytest, one test each: derive from gymposium.testing.GameConformance, or run
     pytest --pyargs gymposium.testing.suite. They need pytest and hypothesis, gymposium's extra "testing".
 
     Examples:
@@ -93,11 +95,11 @@ def check_plugins(
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
     outcomes: list[_Outcome] = []
     subjects: list[Subject] = []
-    for one in names or installed_plugins():
-        name = one if isinstance(one, str) else one.name
+    for plugin in names or installed_plugins():
+        name = plugin if isinstance(plugin, str) else plugin.name
         try:
-            subjects += named_subjects(one) if isinstance(one, str) else plugin_subjects(one)
-        except PluginError as error:  # the other plugins are checked all the same
+            subjects += named_subjects(plugin) if isinstance(plugin, str) else plugin_subjects(plugin)
+        except PluginError as error:  # the other plugins are still checked
             outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
     pairs: list[tuple[Subject, Check]] = []
     for subject in subjects:
@@ -115,14 +117,14 @@ def check_plugins(
     with match_bar() as bar:
         task = bar.add_task("", total=len(pairs))
         for subject, check in pairs:
-            _tell(bar, task, f"{subject.label}: {check.name}")
+            bar.update(task, description=visible(f"{subject.label}: {check.name}"))
             outcome = _Outcome(subject.label, check.family, check.name, "passed")
             try:
                 check.run(subject.get(), seed, effort)
             except NotApplicable as reason:
                 outcome.result, outcome.message = "does not apply", str(reason)
             except CheckFailed as error:
-                notes = getattr(error, "__notes__", ())  # hypothesis tells there what it tried
+                notes = getattr(error, "__notes__", ())  # hypothesis writes its examples there
                 outcome.result, outcome.message = "failed", "\n".join([str(error), *notes])
             outcomes.append(outcome)
             bar.advance(task)
@@ -131,20 +133,17 @@ def check_plugins(
         raise typer.Exit(1)
 
 
-def _tell(bar: Progress, task: Any, text: str) -> None:
-    bar.update(task, description=visible(text))
-
-
 def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
-    """Print a table of subjects and checks, then what failed in full."""
+    """Prints a table of subjects and checks, then the full messages of those that failed."""
     failed = [outcome for outcome in outcomes if outcome.result == "failed"]
+    passed = sum(outcome.result == "passed" for outcome in outcomes)
     if as_json:
         print_json(
             {
                 "effort": effort,
                 "matches": matches,
                 "seed": seed,
-                "passed": sum(outcome.result == "passed" for outcome in outcomes),
+                "passed": passed,
                 "failed": len(failed),
                 "checks": [
                     {
@@ -164,13 +163,12 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
     for number, game in enumerate(games, start=1):
         console.print(f"{number}  {game}", soft_wrap=True)
     words = sum(max(map(len, column)) + 3 for column in zip(("", ""), *_in_order(outcomes)))
-    fit = max(1, (console.width - words) // 4)  # as many games side by side as there is room for
+    fit = max(1, (console.width - words) // 4)  # the number of games side by side
     for first in range(0, len(games), fit):
         console.print()
         console.print(_table(outcomes, games, range(first, min(first + fit, len(games)))))
     for outcome in failed:
         complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
-    passed = sum(outcome.result == "passed" for outcome in outcomes)
     note(
         f"{passed} checks passed, {len(failed)} failed, {len(outcomes) - passed - len(failed)} did not apply (–). "
         f"Effort {effort}, seed {seed}, {matches} random matches of each game."
@@ -178,7 +176,7 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
 
 
 def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
-    """The checks, and what became of each for some of the games."""
+    """A table of the checks with their outcomes for some of the games."""
     table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
     found = {(o.check, o.subject.removesuffix(" (spec)")): o for o in outcomes}
     family = ""
@@ -190,7 +188,7 @@ def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
 
 
 def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
-    """Family and name of every check that was run, in the kit's order."""
+    """The family and name of every check that was run, in the order of the kit."""
     from gymposium.testing.registry import CHECKS
 
     run = {(outcome.family, outcome.check) for outcome in outcomes}

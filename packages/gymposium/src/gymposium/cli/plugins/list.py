@@ -1,4 +1,4 @@
-"""`gymposium plugins list`."""
+"""The command `gymposium plugins list`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from gymposium.visible import visible
 def list_plugins(
     isolated: Annotated[
         bool,
-        typer.Option("--isolated", help="Load each plugin in a process of its own, which it may end."),
+        typer.Option("--isolated", help="Load each plugin in a separate process."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Each plugin with its distribution, what it adds, and the reason where it is broken.
+    """List each plugin with its distribution and what it adds, or with the reason why it is broken.
 
-    A broken plugin is left out whole and harms nothing else. The environment decides what is loaded:
+    Nothing of a broken plugin is used, and all others work. Environment variables decide what is loaded:
     GYMPOSIUM_PLUGINS=a,b only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and
     GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin an error.
 
-    A plugin that ends the process which loads it is left out from then on, until it changes. --isolated tries each
-    again, by itself, and one that loads is loaded from then on.
+    A plugin that ends the process in which it is loaded is not loaded again until it changes. --isolated tries each
+    plugin again in a separate process, and one that loads there is loaded from then on.
 
     Examples:
 
@@ -66,21 +66,21 @@ def list_plugins(
     table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
     for plugin, adds in listed:
         if plugin.status == "broken":
-            told = visible(plugin.error)
+            details = visible(plugin.error)
         else:
-            told = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in adds.items() if names)
-        table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, told)
+            details = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in adds.items() if names)
+        table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, details)
     out().print(table)
 
 
 def tell_complaints() -> None:
-    """What is wrong with the switches, and what earlier processes left, on stderr."""
+    """Prints the complaints about environment variables and about crashes of earlier processes on stderr."""
     for complaint in host().complaints:
         note(f"warning: {complaint}")
 
 
 def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
-    """What is built in, and every plugin that is installed, each tried in a process of its own; with what it adds."""
+    """The built-in plugin and every installed one, tried in a separate process, each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
     with Crashes() as crashes:
         for offer in offers():

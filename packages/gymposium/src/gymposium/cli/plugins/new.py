@@ -1,6 +1,7 @@
-"""`gymposium plugins new`: a package with a game, a player, tests and a workflow, that passes its own checks.
+"""The command `gymposium plugins new`, which writes a package with a game, a player, tests and a workflow.
 
-The files are those of `gymposium/template`, as they are but for the names in them."""
+The files are those of `gymposium/template`, with the names filled in. The package passes its own checks.
+"""
 
 from __future__ import annotations
 
@@ -40,29 +41,30 @@ FILES = {
     "check_game.py": "tests/test_game.py",
     "golden": "tests/golden/$game.txt",
 }
-"""Each template and the file that it becomes."""
+"""Path in the new package of each template."""
 
 _LONGEST = 40
+"""Maximum length of a package's name, in characters."""
 
 
 def new_plugin(
-    name: Annotated[str, typer.Argument(help="The package's name, as pip will know it: card-swap.")],
+    name: Annotated[str, typer.Argument(help="The name of the package for pip: card-swap.")],
     directory: Annotated[
         Path,
         typer.Option(
-            help="The folder in which the package's own folder is made.", file_okay=False, show_default="here"
+            help="The folder in which the folder of the package is made.", file_okay=False, show_default="here"
         ),
     ] = Path(),
     namespace: Annotated[
-        str, typer.Option(help="Stands before the environment's id: NAMESPACE/TextCardSwap-v0.", show_default="NAME")
+        str, typer.Option(help="The namespace of the environment's id: NAMESPACE/TextCardSwap-v0.", show_default="NAME")
     ] = "",
-    author: Annotated[str, typer.Option(help="Who is named as its author.", show_default="The NAME authors")] = "",
-    license_name: Annotated[License, typer.Option("--license", help="The licence that it is under.")] = "Apache-2.0",
+    author: Annotated[str, typer.Option(help="The author of the package.", show_default="The NAME authors")] = "",
+    license_name: Annotated[License, typer.Option("--license", help="The licence of the package.")] = "Apache-2.0",
 ) -> None:
     """Write a plugin: a package with a game, a player, tests and a workflow for CI.
 
-    It works as it is, and its tests pass: a small card game with a hidden card, to be replaced by your own rules
-    piece by piece. The game is called like the package, without a leading gymposium-.
+    The package works as it is, and its tests pass: it holds a small card game with a hidden card, which you replace by
+    your own rules piece by piece. The name of the game is that of the package, without a leading gymposium-.
 
     Examples:
 
@@ -71,7 +73,7 @@ def new_plugin(
     """
     folder = directory.expanduser() / name
     if folder.exists():
-        raise BadOption(f"{folder} is there already. Choose another name, or another place with --directory.")
+        raise BadOption(f"{folder} exists already. Choose another name, or another place with --directory.")
     tell_complaints()
     words = fill_in(name, namespace, author, license_name)
     check_writable("--directory", folder)
@@ -93,7 +95,7 @@ def new_plugin(
 
 
 def fill_in(name: str, namespace: str, author: str, license_name: License) -> dict[str, str]:
-    """What the templates' names stand for. Raises `BadOption` where something cannot be called so."""
+    """The values of the placeholders in the templates. Raises `BadOption` for names that cannot be used."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", name) or len(name) > _LONGEST:
         raise BadOption(
             f"{name!r} cannot be the name of a plugin. Write lower-case letters and digits, with - or _ between "
@@ -107,9 +109,9 @@ def fill_in(name: str, namespace: str, author: str, license_name: License) -> di
     if not author.isprintable() or '"' in author or "\\" in author:
         raise BadOption(f"--author {author!r}: write it without quotation marks, backslashes and line breaks.")
     if keyword.iskeyword(package):
-        raise BadOption(f"{package!r} is a word of Python, so no package can be called so. Choose another name.")
+        raise BadOption(f"{package!r} is a Python keyword, so it cannot name a package. Choose another name.")
     if importlib.util.find_spec(package) is not None:
-        raise BadOption(f"{name!r} would hide a module that Python knows already, {package}. Choose another name.")
+        raise BadOption(f"{name!r} would hide the existing module {package}. Choose another name.")
     for plugin in host().plugins:
         taken = {spec.name for spec in plugin.specs if isinstance(spec, GameSpec)} | {plugin.name}
         if game in taken:
@@ -132,7 +134,7 @@ def fill_in(name: str, namespace: str, author: str, license_name: License) -> di
 
 
 def render(words: Mapping[str, str]) -> dict[str, str]:
-    """Every file of the new package: its path and its text."""
+    """The text of every file of the new package, by path."""
     folder = files("gymposium") / "template"
     return {
         Template(path).substitute(words): Template((folder / f"{template}.txt").read_text(encoding="utf-8")).substitute(
