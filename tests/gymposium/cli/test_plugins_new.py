@@ -83,8 +83,8 @@ def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tm
         ("card--swap", "", "", "cannot be the name of a plugin"),
         ("card/swap", "", "", "cannot be the name of a plugin"),
         ("c" * 41, "", "", "40 characters at most"),
-        ("class", "", "", "'class' is a word of Python"),
-        ("json", "", "", "would hide a module that Python knows already, json"),
+        ("class", "", "", "'class' is a Python keyword"),
+        ("json", "", "", "would hide the existing module json"),
         ("kuhn-poker", "", "", "The plugin 'builtin' is or has a game called 'kuhn_poker'"),
         ("x1", "a/b", "", "--namespace 'a/b': write letters, digits, - and _"),
         ("x1", "", 'Jo "J" X', "write it without quotation marks"),
@@ -96,7 +96,7 @@ def test_what_cannot_be_called_so_is_refused(name: str, namespace: str, author: 
         fill_in(name, namespace, author, "MIT")
 
 
-@pytest.mark.parametrize(("name", "reason"), [("there", "there is there already. Choose another"), ("Card", "cannot")])
+@pytest.mark.parametrize(("name", "reason"), [("there", "there exists already. Choose another"), ("Card", "cannot")])
 def test_what_it_refuses_it_does_not_begin(name: str, reason: str, gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     done = gymposium("plugins", "new", name)

@@ -40,9 +40,7 @@ def check_plugins(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer examples, for a result in seconds.")] = False,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="More examples, for a release: some minutes for each game.")
-    ] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="More examples, in some minutes for each game.")] = False,
     matches: Annotated[
         int | None,
         typer.Option("-n", "--matches", min=1, help="Number of random matches of each game (1000)."),
