@@ -93,7 +93,7 @@ def test_with_a_token_nothing_is_shown_without_it(serve, tmp_path: Path) -> None
 
 
 def test_other_machines_come_in_with_a_token_only(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="there must be a token"):
+    with pytest.raises(BadOption, match="so it needs a token"):
         serve_it(tmp_path, host="0.0.0.0", port=0, names=[], token=None, announce=lambda address: None)
 
 

@@ -345,7 +345,7 @@ def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
     first.move(typed="b2")
     assert first.status == 410
     assert "This match was given up to make room for another." in first.text
-    assert "this one had been looked at longest ago" in first.text
+    assert "this one had not been opened for the longest time" in first.text
     again = re.search(r'main-action" href="([^"]+)"', first.html)
     assert again is not None
     first.get(urljoin(first.url, unescape(again[1])))

@@ -69,7 +69,7 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
             "It does not have the form that was asked for: <think>...</think><move>...</move>",
         ),
         (("<move> </move>",), "tags", "unparsable", "It is empty where the move should stand."),
-        (('{"move": "up"}',), "json", "unparsable", "“up” in the place of the move is not written as"),
+        (('{"move": "up"}',), "json", "unparsable", "“up” in the place of the move is not written like"),
         (
             ("x" * 5000,),
             "move",
