@@ -89,12 +89,12 @@ def command(
 def _show_end(played: MatchResult, yours: list[int]) -> None:
     """Prints the last position and the result as the people who played may see them."""
     console, job = out(), played.job
-    end = job.game.load(played.events) if played.ending == OVER else None
     console.print()
-    for seat in yours:
-        if end is not None:
+    if played.ending == OVER:
+        end = job.game.load(played.events)
+        for seat in yours:
             show(console, end.observe(seat).text.rstrip("\n"))
-    if played.ending != OVER:
+    else:
         show(console, played.ending.in_words(lambda seat: f"Seat {seat} ({job.players[seat].name})"), "bold")
     if job.game.seats == 1:
         console.print(f"The game is over. Your score is {played.returns[0]:g}.", style="bold")

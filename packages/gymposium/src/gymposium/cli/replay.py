@@ -107,8 +107,9 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     if not named and match.isdecimal() and 1 <= int(match) <= len(records):
         named = [records[int(match) - 1]]
     if not named:
-        last = f"; the last is {records[-1].id}" if records else ""
-        raise BadOption(f"--match {match}: {file} has no such match. It has {len(records)}, from 1{last}.")
+        raise BadOption(
+            f"--match {match}: {file} has no such match. It has {len(records)}, from 1; the last is {records[-1].id}."
+        )
     return named[:1]
 
 

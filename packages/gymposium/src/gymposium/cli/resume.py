@@ -147,13 +147,17 @@ def plugin_files() -> list[Path]:
 
 def given_options(ctx: typer.Context) -> dict[str, str]:
     """The spelling of each parameter that was given on the command line, by its name."""
-    given = {}
-    for parameter in ctx.command.params:
-        source = ctx.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE":
-            is_option = parameter.param_type_name == "option"
-            given[parameter.name or ""] = parameter.opts[0] if is_option else getattr(parameter, "metavar", "")
-    return given
+    given = [
+        parameter
+        for parameter in ctx.command.params
+        if (source := ctx.get_parameter_source(parameter.name or "")) is not None and source.name == "COMMANDLINE"
+    ]
+    return {
+        parameter.name or "": parameter.opts[0]
+        if parameter.param_type_name == "option"
+        else getattr(parameter, "metavar", "")
+        for parameter in given
+    }
 
 
 def refuse_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:

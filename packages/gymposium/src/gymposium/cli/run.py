@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -202,20 +202,16 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
     for number, player in enumerate(players, start=1):
         repeated = sum(other.name == player.name for other in players) > 1
         table.add_column(f"{player.name} ({number})" if repeated else player.name)
-
-    def row(label: str, cells: Iterator[str]) -> None:
-        table.add_row(label, *cells)
-
     if game.seats > 1:
         for result in _RESULTS:
-            row(result, (with_interval(score.result_rate(result)) for score in scores))
-    row("mean return", (with_interval(score.mean_return()) for score in scores))
+            table.add_row(result, *(with_interval(score.result_rate(result)) for score in scores))
+    table.add_row("mean return", *(with_interval(score.mean_return()) for score in scores))
     for kind in _FAILURES:
-        row(kind, (with_interval(score.reading_rate(kind)) for score in scores))
-    row("forfeits", (str(score.forfeits) for score in scores))
+        table.add_row(kind, *(with_interval(score.reading_rate(kind)) for score in scores))
+    table.add_row("forfeits", *(str(score.forfeits) for score in scores))
     for failure in FAILURES:
         if failure != "no legal move" and any(score.failures[failure] for score in scores):
-            row(failure, (str(score.failures[failure]) for score in scores))
+            table.add_row(failure, *(str(score.failures[failure]) for score in scores))
     for name in dict.fromkeys(name for score in scores for name in score.reports):
-        row(name.replace("_", " "), (with_interval(score.mean_report(name)) for score in scores))
+        table.add_row(name.replace("_", " "), *(with_interval(score.mean_report(name)) for score in scores))
     return table

@@ -45,10 +45,8 @@ class LearnerOptions(SharedOptions):
     def seat_for(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
         """The learner's seat in the match of this seed: from `options`, else from the keyword. `others` are the names
         of further allowed options. Raises `BadOption`."""
-        seat = self._seat
-        if options is not None:
-            check_options(options, ("seat", *others))
-            seat = check_seat(options["seat"], self.game.seats) if "seat" in options else seat
+        check_options(options, ("seat", *others))
+        seat = check_seat(options["seat"], self.game.seats) if options and "seat" in options else self._seat
         return int(stream(seed, "learner").random() * self.game.seats) if seat is None else seat
 
     def players(self, seat: int) -> list[Player]:

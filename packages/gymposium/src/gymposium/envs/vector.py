@@ -54,7 +54,11 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         max_episode_steps: int | None = None,
         **keywords: Any,
     ) -> None:
-        self.autoreset_mode = _autoreset(autoreset_mode)
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise BadOption(f"autoreset_mode={autoreset_mode!r}: write {modes}.") from None
         self.num_envs = num_envs = _count("num_envs", num_envs)
         self._limit = math.inf if max_episode_steps is None else _count("max_episode_steps", max_episode_steps)
         every = (*KEYWORDS, "autoreset_mode", "max_episode_steps", "num_envs")
@@ -192,14 +196,6 @@ def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise BadOption(f"{name}={value!r}: must be a whole number, 1 or more.")
     return int(value)
-
-
-def _autoreset(mode: str | AutoresetMode) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        known = ", ".join(repr(member.value) for member in AutoresetMode)
-        raise BadOption(f"autoreset_mode={mode!r}: write {known}.") from None
 
 
 def _stack(space: Space[Any], shown: Sequence[Any]) -> Any:

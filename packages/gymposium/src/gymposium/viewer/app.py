@@ -38,17 +38,13 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
     def home(request: Request) -> Response:
         return HTMLResponse(home_page(viewer))
 
-    def to_home(request: Request) -> Response:
-        return RedirectResponse("index.html")
-
     def failed(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 400
-        what = error.detail if isinstance(error, HTTPException) else str(error)
+        status, what = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
         path = request.url.path.lstrip("/")
         return HTMLResponse(viewer.page("error.html", path, status=status, what=what), status)
 
     routes = [
-        Route("/", to_home),
+        Route("/", RedirectResponse("index.html")),
         Route("/index.html", home),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(route for part in viewer.parts for route in part.routes()),

@@ -85,16 +85,17 @@ class RequestGuard:
 
     def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
         # browsers keep cookies by host, not by port: another server on this host must not overwrite ours
-        cookie = f"gymposium-{_port(headers['host'])}"
+        port = headers["host"].rpartition("]")[2].partition(":")[2]
+        cookie = f"gymposium-{port if port.isdecimal() else 80}"
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == "token"]
-        if given and scope["method"] in _READS:
-            if not self._is_token(given[-1]):
+        tokens = [value for name, value in query if name == "token"]
+        if tokens and scope["method"] in _READS:
+            if not self._is_token(tokens[-1]):
                 return _no(401, "This is not the token that gymposium view printed.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             # relative, so that no path can lead to another site
             onward = RedirectResponse(f"?{rest}", status_code=303)
-            onward.set_cookie(cookie, given[-1], httponly=True, samesite="strict", path="/")
+            onward.set_cookie(cookie, tokens[-1], httponly=True, samesite="strict", path="/")
             return onward
         if self._is_token(headers.get("authorization", "").removeprefix("Bearer ")):
             return None
@@ -119,8 +120,3 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()
-
-
-def _port(host: str) -> str:
-    port = host.rpartition("]")[2].partition(":")[2]
-    return port if port.isdecimal() else "80"

@@ -24,8 +24,5 @@ class _Number(Convertor[int]):
             raise HTTPException(400, f"A number in an address has at most {DIGITS} digits, not {len(value):,}.")
         return parsed
 
-    def to_string(self, value: int) -> str:
-        return str(value)
-
 
 register_url_convertor("number", _Number())

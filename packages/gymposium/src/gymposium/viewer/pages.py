@@ -61,7 +61,7 @@ def render(
 
 @lru_cache
 def _environment(package: str) -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((_VIEWER, package))]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -69,10 +69,16 @@ def _environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"in_url": in_url, "data": data, "shortened": shortened}
-    made.filters |= {"game_title": game_title, "seat_class": seat_class, "seat_title": seat_title}
-    made.tests["prose"] = is_prose
-    return made
+    environment.filters |= {
+        "in_url": in_url,
+        "data": data,
+        "shortened": shortened,
+        "game_title": game_title,
+        "seat_class": seat_class,
+        "seat_title": seat_title,
+    }
+    environment.tests["prose"] = is_prose
+    return environment
 
 
 def _shown(value: Any) -> Any:

@@ -65,6 +65,3 @@ class Viewer:
         """The HTML of a page with the tabs of all parts."""
         tabs = [tab for part in self.parts for tab in part.tabs]
         return render(template, path, tabs, live=self.live, **values)
-
-
-Make = Callable[[Viewer], Part]

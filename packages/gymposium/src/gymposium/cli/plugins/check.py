@@ -29,6 +29,15 @@ class _Outcome:
     message: str = ""
 
 
+_MARKS: dict[str | None, tuple[str, str]] = {
+    "passed": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "does not apply": ("–", "dim"),
+    None: ("", ""),
+}
+"""The mark and the style of each result in a table; None for checks that were not run."""
+
+
 def check_plugins(
     names: Annotated[
         list[str] | None,
@@ -176,10 +185,10 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
 def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
     """A table of the checks with their outcomes for some of the games."""
     table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
-    found = {(o.check, o.subject.removesuffix(" (spec)")): o for o in outcomes}
+    results = {(outcome.check, outcome.subject.removesuffix(" (spec)")): outcome.result for outcome in outcomes}
     family = ""
     for its, check in _in_order(outcomes):
-        cells = [_mark(found.get((check, games[n]))) for n in shown]
+        cells = [Text(*_MARKS[results.get((check, games[n]))]) for n in shown]
         table.add_row("" if its == family else its, check, *cells)
         family = its
     return table
@@ -192,12 +201,6 @@ def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
     run = {(outcome.family, outcome.check) for outcome in outcomes}
     order = [("plugin", "loads"), *((check.family, check.name) for check in CHECKS)]
     return [pair for pair in order if pair in run]
-
-
-def _mark(outcome: _Outcome | None) -> Text:
-    if outcome is None:
-        return Text("")
-    return {"passed": Text("✓", "green"), "failed": Text("✗", "bold red")}.get(outcome.result, Text("–", "dim"))
 
 
 def _list(checks: Any, as_json: bool) -> None:

@@ -177,8 +177,7 @@ class BrowserTable:
     def _give_back(self) -> None:
         table, players = self._table, self._players
         self._players = {}
-        played = None if table is None else table.played
-        failures = () if played is None else played.ending.failures
+        failures = () if table is None or table.played is None else table.played.ending.failures
         # a player that timed out may still be running
         if players and not any(failure.kind == "timed out" for failure in failures):
             self._pool.give_back(players)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +19,7 @@ from gymposium.runs.curves import entry_of
 from gymposium.runs.growing import Growing
 from gymposium.viewer.numbers import number
 from gymposium.viewer.training.library import Opened
+from gymposium.viewer.training.run_view import evaluation
 
 LOOKS = 0.4
 """Seconds between two reads of the files."""
@@ -32,13 +33,13 @@ def read_from(request: Request) -> int:
     return max(0, number(offset))
 
 
-async def events(opened: Opened, offset: int, evaluation: Callable[[Opened], Any]) -> AsyncIterator[str]:
+async def events(opened: Opened, offset: int) -> AsyncIterator[str]:
     """The events of a run after `offset`, until the run is finished.
 
     `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
     kept groups if it has changed; `renewed` means that the file was replaced, so that earlier data is void; `finished`
     is the last event."""
-    source = _Source(opened, offset, evaluation)
+    source = _Source(opened, offset)
     last_sent = time.monotonic()
     while True:
         messages, ended = await run_in_threadpool(source.look)
@@ -53,12 +54,13 @@ async def events(opened: Opened, offset: int, evaluation: Callable[[Opened], Any
 
 
 class _Source:
-    def __init__(self, opened: Opened, offset: int, evaluation: Callable[[Opened], Any]) -> None:
-        self._opened, self._evaluation = opened, evaluation
+    """The growing files of a run, from which messages are made."""
+
+    def __init__(self, opened: Opened, offset: int) -> None:
+        self._opened = opened
         self._file = Growing(opened.run.metrics, offset)
-        self._changed = self._state()
-        self._evaluated: Any = evaluation(opened)
-        self._samples = len(opened.samples.places())
+        self._state = self._read_state()
+        self._evaluated = evaluation(opened)
 
     def look(self) -> tuple[list[str], bool]:
         """The new messages, and True if they are the last ones."""
@@ -73,24 +75,23 @@ class _Source:
             if not isinstance(entry, str):
                 data = {"stage": entry.stage, "step": entry.step, "values": entry.values}
                 yield _message("metrics", data, line.stop)
-        state = self._state()
-        if state == self._changed:
+        before, self._state = self._state, self._read_state()
+        if self._state == before:
             return
-        self._changed = state
-        evaluated = self._evaluation(self._opened)
+        evaluated = evaluation(self._opened)
         if evaluated != self._evaluated:
             self._evaluated = evaluated
             yield _message("evaluation", evaluated)
-        samples = len(self._opened.samples.places())
-        if samples != self._samples:
-            self._samples = samples
-            yield _message("samples", samples)
+        groups = self._state[0]
+        if groups != before[0]:
+            yield _message("samples", groups)
 
-    def _state(self) -> tuple[int, ...]:
-        """A value that changes whenever the data of curves or samples does."""
+    def _read_state(self) -> tuple[int, int, int]:
+        """The number of kept groups, the offset in the metrics and the time of the results: learning curves can only
+        change if one of them does."""
         opened = self._opened.refresh()
         results = opened.run.path / "results.json"
-        return opened.curves.offset, len(opened.samples.places()), results.stat().st_mtime_ns if results.exists() else 0
+        return len(opened.samples.places()), opened.curves.offset, results.stat().st_mtime_ns if results.exists() else 0
 
 
 def _message(kind: str, data: Any, number: int | None = None) -> str:

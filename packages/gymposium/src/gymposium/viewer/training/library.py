@@ -22,10 +22,6 @@ class Opened:
     curves: Curves
     samples: SamplesIndex
 
-    @classmethod
-    def of(cls, run: Run) -> Opened:
-        return cls(run, Curves(run.metrics), SamplesIndex(run.samples))
-
     def refresh(self) -> Opened:
         """Reads what was added since the last call."""
         self.curves.refresh()
@@ -48,8 +44,10 @@ class Library:
     def look(self) -> None:
         """Searches the directory again."""
         if self.directory.is_dir():
-            found = find_runs(self.directory)
-            self._opened = {name: self._opened.get(name) or Opened.of(run) for name, run in found.items()}
+            self._opened = {
+                name: self._opened.get(name) or Opened(run, Curves(run.metrics), SamplesIndex(run.samples))
+                for name, run in find_runs(self.directory).items()
+            }
             self.linked = linked_runs(self.directory)
 
     def names(self) -> list[str]:

@@ -195,7 +195,7 @@ class Training:
 
     async def _events(self, request: Request) -> Response:
         opened = self._open(request)
-        return StreamingResponse(events(opened, read_from(request), evaluation), media_type="text/event-stream")
+        return StreamingResponse(events(opened, read_from(request)), media_type="text/event-stream")
 
     def _rollouts(self, request: Request) -> Response:
         return HTMLResponse(self._rollouts_page(self._open(request)))

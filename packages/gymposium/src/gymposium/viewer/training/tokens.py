@@ -21,7 +21,6 @@ class Token:
     """One sampled token, with the levels of its colours; 0 is no colour."""
 
     piece: str
-    logprob: float
     surprise: int
     """Level of the token's improbability."""
     apart: int
@@ -88,7 +87,7 @@ def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
         figures.append(f"the reference's {span.reference[n]:.4g}")
     figures.append(f"advantage {advantage:+.3g}" if span.weight else "not learned from")
     surprise = sum(likely < limit for limit in _LIKELY)
-    return Token(row.pieces[place], logprob, surprise, _level(apart, _APART), _level(away, _APART), ", ".join(figures))
+    return Token(row.pieces[place], surprise, _level(apart, _APART), _level(away, _APART), ", ".join(figures))
 
 
 def _level(value: float, limits: Sequence[float]) -> int:
