@@ -1,4 +1,4 @@
-"""The command as a process: what a user runs, in a folder of the test's own."""
+"""Fixtures of the commands' tests: the command as a process, in a temporary folder."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def gymposium(tmp_path: Path) -> Run:
-    """`gymposium("list", "--json")`; `typed` is what the user types, `env` what is set besides."""
+    """`gymposium("list", "--json")` runs the command; `typed` is its input, `env` adds environment variables."""
 
     def run(*arguments: str, typed: str = "", env: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

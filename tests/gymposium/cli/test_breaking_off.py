@@ -1,4 +1,4 @@
-"""What `gymposium run` says and keeps where a game's engine fails or a player never answers."""
+"""`gymposium run` with an engine that fails and a player that never answers: its output and its records."""
 
 from __future__ import annotations
 

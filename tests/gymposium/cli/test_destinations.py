@@ -1,4 +1,4 @@
-"""Verbs that write somewhere find out before they work whether they can."""
+"""Verbs that write files check that they can before they begin."""
 
 from __future__ import annotations
 

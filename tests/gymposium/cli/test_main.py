@@ -1,4 +1,4 @@
-"""The command itself: verbs from plugins, lazily loaded, and errors of one line."""
+"""The command `gymposium`: verbs from plugins, lazy imports, and errors on one line."""
 
 import json
 import os
@@ -14,11 +14,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 VERBS = {"list", "info", "play", "run", "replay", "verify", "view", "plugins"}
 FIRST_PARTY = {"GYMPOSIUM_PLUGINS": ""}
-"""Nothing but what is built in, whatever else is installed here."""
+"""Environment without any plugin but the built-in one."""
 
 
 def only_error(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that a user sees."""
+    """The error line of a command."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
@@ -173,7 +173,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
     done = subprocess.run([script, "list"], env={**os.environ, **env}, capture_output=True, text=True, check=True)
     assert done.stderr.count("sad_plugin") == 1, "the script that pip makes says it as -m does"
     done = gymposium("plugins", "list", "--json", env=env)
-    assert done.stderr == ""  # its reason is in the list
+    assert done.stderr == ""  # the reason is in the list
     plugins = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
     assert plugins["fine"]["distribution"] == "fine"
     assert plugins["fine"]["version"] == "2.5"
@@ -208,7 +208,7 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in background jobs of a shell
     ) as process:
         assert process.stdout is not None
         seen = ""

@@ -1,6 +1,6 @@
-"""`gymposium plugins new`: what it writes is a plugin whose own tests pass, and what it cannot write it refuses.
+"""`gymposium plugins new`: the plugin that it writes passes its own tests, and names that cannot work are refused.
 
-That the package also builds, installs and passes where there is no checkout is `tests/workspace/stranger.py`."""
+`tests/workspace/stranger.py` also builds, installs and tests the package outside of a checkout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def stage(package: Path, site: Path) -> dict[str, str]:
-    """The package on a path of its own with the metadata that an installation has; the environment for it."""
+    """The environment of a process with the package on its path, and with the metadata of an installation."""
     project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     [source] = [folder for folder in (package / "src").iterdir() if folder.is_dir()]
     info = site / f"{source.name}-{project['version']}.dist-info"

@@ -1,4 +1,4 @@
-"""`gymposium run` that is stopped: what is kept, what it says, and how it goes on."""
+"""Stopping and resuming `gymposium run`: records, output, and equal results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Stops(RandomPlayer):
             if os.environ["STOP"] == "error":
                 raise RuntimeError("out of ink")
             if os.environ["STOP"] == "SIGINT":
-                signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs of a shell
             os.kill(os.getpid(), getattr(signal, os.environ["STOP"]))
         return super().act(asks)
 
@@ -46,7 +46,7 @@ ARGUMENTS = ("run", "tic_tac_toe", "--players", "stops,random", "-n", "300", "--
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder and the output of a run that nothing stops."""
+    """The folder and the output of a run that is not stopped."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "stops.py").write_text(STOPS)
     (folder / "stopped").touch()
@@ -85,7 +85,7 @@ from gymposium import OpponentSpec, hookimpl
 
 
 def make():
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs of a shell
     signal.raise_signal(signal.SIGINT)
 
 
@@ -105,7 +105,7 @@ def test_a_stop_before_anything_is_played_says_so_and_leaves_no_folder(gymposium
 def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: Path) -> None:
     first = gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", "run")
     assert first.returncode == 0, first.stderr
-    again = gymposium("run", "--resume", "run")  # nothing is left to be played
+    again = gymposium("run", "--resume", "run")  # no match is missing
     assert (again.returncode, again.stdout) == (0, first.stdout)
     for arguments, told in (
         (("--resume", "run", "--seed", "1"), "leave out --seed"),
@@ -139,7 +139,7 @@ def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposi
 
 
 def test_a_folder_may_name_no_module_that_the_user_does_not_allow(gymposium: Run, tmp_path: Path) -> None:
-    """The settings are a file, perhaps somebody else's; the line that goes on allows what its user typed."""
+    """Settings may come from someone else; the printed command allows the names that the user typed."""
     (tmp_path / "stops.py").write_text(STOPS.replace('pattern="stops"', 'pattern="stops", opens="a module"'))
     plugin = ("--plugin", str(tmp_path / "stops.py"))
     first = gymposium(*plugin, *ARGUMENTS, "--out", "run", env={"STOP": "SIGTERM"})

@@ -1,4 +1,4 @@
-"""What each verb prints, writes and returns."""
+"""Output, files and exit codes of each verb."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def refuse(name: str) -> None:
 
 
 def as_json(done: subprocess.CompletedProcess[str]) -> Any:
-    """What is on stdout, which must be JSON and nothing else."""
+    """The data on stdout, which must be JSON only."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout, parse_constant=refuse)
 
@@ -189,7 +189,7 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     "game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:hex(board_size=3)"]
 )
 def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, game: str) -> None:
-    """Every event in order, and at each move the position that the game shows to that seat then."""
+    """All events in order, and at each move the position as its seat sees it."""
     gymposium("run", game, "--players", "random,random", "-n", "3", *HERE)
     shown = as_json(gymposium("replay", RECORD, "--json"))["matches"]
     from gymposium import load_game
@@ -315,7 +315,7 @@ def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_pat
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", *HERE)
     data = json.loads((tmp_path / RECORD).read_text())
     good = json.dumps(data)
-    data["events"][1] = [1, data["events"][0][1]]  # a square that is taken
+    data["events"][1] = [1, data["events"][0][1]]  # an occupied square
     (tmp_path / "bad.jsonl").write_text(f"{json.dumps(data)}\n{good}\n")
     done = gymposium("replay", "bad.jsonl")
     assert done.returncode == 1
@@ -341,7 +341,7 @@ def test_what_a_record_may_not_name_is_allowed_on_the_command_line(gymposium: Ru
 
 
 def test_play_to_the_end(gymposium: Run, tmp_path: Path) -> None:
-    """Typing errors are told and cost nothing; the end is shown; the match is recorded and verifies."""
+    """Typing errors are explained and not penalized; the end is shown; the match is recorded and verifies."""
     typed = "z9\n\n?\n" + "".join(f"{column}{row}\n" for _ in range(3) for row in "123" for column in "abc")
     done = gymposium("play", "tic_tac_toe", "--seed", "4", *HERE, typed=typed)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,4 @@
-"""Gymnasium's own checker for each way of observing, answering and prompting; the conformance kit runs it on
-every game."""
+"""Gymnasium's checker for each kind of observation, reply and prompt. The conformance kit runs it on every game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An environment can be copied and stored in mid-match; the copy plays on as the original does."""
+"""Environments copied and stored during a match: the copy plays on like the original."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_other_environments_too(way: Callable[[Any], Any]) -> None:
     assert str(many.step(["bet", "pass", 1])) == str(twin.step(["bet", "pass", 1]))
     aec = TextGameAECEnv("goofspiel")
     aec.reset(seed=0)
-    aec.step("bid 3")  # and the other's is still to come
+    aec.step("bid 3")  # the other seat's bid is still missing
     other = way(aec)
     aec.step("bid 4")
     other.step("bid 4")
@@ -75,7 +75,7 @@ def test_the_other_environments_too(way: Callable[[Any], Any]) -> None:
 
 
 class Moody(RandomPlayer):
-    """Plays otherwise each time."""
+    """A player that does not follow from its seed."""
 
     count = 0
 

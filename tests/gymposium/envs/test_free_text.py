@@ -1,4 +1,4 @@
-"""A game whose moves are free text, written as any author would: guess a number by halving."""
+"""A game with free text, written against the public API: guess a number by halving."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPEC = GameSpec(
 
 
 class Guess:
-    """A number from 0 to 9 is drawn; three guesses, a point less for each."""
+    """A game of guessing a number from 0 to 9 with three guesses, each worth a point less."""
 
     spec, params, name, seats, max_decisions, num_actions = SPEC, {}, "guess", 1, 3, 0
     utility_range, tensor_shape = (-3.0, 0.0), None

@@ -1,4 +1,4 @@
-"""The Gymnasium environment: seeds, seats, opponents, actions, rewards, what is shown."""
+"""The Gymnasium environment: seeds, seats, opponents, actions, rewards, observations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(
 
 
 class Scripted:
-    """A player who gives the same replies in every match."""
+    """A player with the same replies in every match."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -44,7 +44,7 @@ class Scripted:
 def play(
     env: TextGameEnv, choose: random.Random, seed: int | None, other: TextGameEnv | None = None
 ) -> tuple[list[Any], list[float]]:
-    """One episode of random legal moves: all that was observed, and the rewards. `other` is reset at every step."""
+    """One episode of random legal moves: its observations and rewards. `other` is reset at every step."""
     seen: list[Any] = [env.reset(seed=seed)]
     rewards: list[float] = []
     while True:
@@ -266,7 +266,7 @@ def test_retry_tells_the_reason_and_costs_nothing_until_it_runs_out(kind: str) -
         reason = {"illegal": "'a1' is not legal now.", "unparsable": "The reply could not be read."}[kind]
         assert text.startswith(reason)
         assert "Legal moves: a3, b3, c3, a2, b2, c2, c1" in text
-    text, reward, over, _, info = env.step("a2")  # accepted: the count begins anew
+    text, reward, over, _, info = env.step("a2")  # accepted: the count begins again
     assert (reward, over, info["reading"]) == (0.0, False, "move")
     assert "not legal" not in text
     assert [env.step(BAD[kind])[2] for _ in range(3)] == [False, False, True]
@@ -346,7 +346,7 @@ def test_rewards_add_up_to_the_return_and_the_record_replays(name: str, seed: in
     if played.ending.seat is None:
         penalties = [played.penalties.get(s, 0.0) for s in range(env.game.seats)]
         assert [r - p for r, p in zip(again.returns(), penalties)] == pytest.approx(list(played.returns))
-    if not name.startswith("openspiel:2048"):  # `verify` needs a name that the registry knows to the letter
+    if not name.startswith("openspiel:2048"):  # `verify` needs a name of the registry
         assert first_difference(Record.of(played)) is None
 
 
@@ -362,7 +362,7 @@ def test_rewards_during_play_come_when_they_are_earned() -> None:
 @FEW
 @given(SEEDS, st.integers(3, 6))
 def test_joint_moves_are_the_engines_own(seed: int, cards: int) -> None:
-    """Goofspiel against pyspiel itself, fed with the same bids and prizes."""
+    """Goofspiel equals pyspiel's with the same bids and prizes."""
     env = TextGameEnv(f"goofspiel(num_cards={cards})")
     _, rewards = play(env, random.Random(seed), seed)
     engine = pyspiel.load_game("goofspiel", {"num_cards": cards, "imp_info": True, "points_order": "random"})
@@ -378,7 +378,7 @@ def test_joint_moves_are_the_engines_own(seed: int, cards: int) -> None:
             bids = []
     assert state.is_terminal()
     assert sum(rewards) == state.returns()[0]
-    assert env.match.view(0).startswith(state.information_state_string(0))  # and then what it paid
+    assert env.match.view(0).startswith(state.information_state_string(0))  # followed by the ending
 
 
 # -- what is shown
@@ -398,7 +398,7 @@ def test_the_end_is_told_and_no_answer_is_asked_for(name: str) -> None:
 
 
 def test_the_end_of_kuhn_poker_does_not_show_the_other_card() -> None:
-    """Deals in which the learner has the jack and folds to a bet end alike, whatever the other holds."""
+    """Deals in which the learner has the jack and folds to a bet end in the same way for every card of the other."""
     ends = set()
     for seed in range(40):
         env = TextGameEnv("kuhn_poker", opponent=Scripted("bets", ["bet"]))

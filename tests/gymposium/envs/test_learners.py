@@ -1,4 +1,4 @@
-"""Learners that were not written for text, without glue: a few updates each, and that what they learn from is ours."""
+"""Learners that were not written for text: a few updates each, without adapters, on the environments' own data."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_dicts_without_their_text_go_to_a_multi_input_policy() -> None:
     assert env.action_space.contains(action.item())
 
 
-@pytest.mark.filterwarnings("ignore:.*initialised with render_mode='rgb_array'")  # which it tries first
+@pytest.mark.filterwarnings("ignore:.*initialised with render_mode='rgb_array'")  # the mode that it tries first
 def test_their_vector_environments_take_the_ids() -> None:
     venv = make_vec_env("TextKuhnPoker-v0", n_envs=4, seed=3, env_kwargs={"observation": "tensor"})
     MaskablePPO("MlpPolicy", venv, **FEW).learn(256)

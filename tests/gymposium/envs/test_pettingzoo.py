@@ -90,7 +90,7 @@ def test_agents_see_what_a_learner_of_gymnasium_sees(kind: Any, env_id: str, obs
 
 
 def test_beside_a_tensor_infos_hold_the_same_numbers_to_the_end() -> None:
-    """TorchRL's `PettingZooWrapper` makes an array of every value, and knows no key that comes later."""
+    """TorchRL's `PettingZooWrapper` makes an array of every value, and fails at keys that appear later."""
     env = pettingzoo.make("aec", "TextTicTacToe-v0", observation="tensor")
     env.reset(seed=0)
     for move in ("a1", "a2", "b1", "b2", "c1"):
@@ -195,7 +195,7 @@ def test_no_seat_sees_the_others_pending_move() -> None:
 @FEW
 @given(SEEDS, st.integers(2, 6), st.booleans())
 def test_joint_moves_are_the_engines_own(seed: int, cards: int, parallel: bool) -> None:
-    """Goofspiel against pyspiel itself, fed with the same prizes and bids."""
+    """Goofspiel equals pyspiel's with the same prizes and bids."""
     game = f"goofspiel(num_cards={cards})"
     env: Any = TextGameParallelEnv(game) if parallel else TextGameAECEnv(game)
     env.reset(seed=seed)
@@ -228,7 +228,7 @@ def test_joint_moves_are_the_engines_own(seed: int, cards: int, parallel: bool) 
     assert env.played is not None
     assert list(totals.values()) == list(state.returns()) == list(env.played.returns)
     for seat in (0, 1):
-        assert env.match.view(seat).startswith(state.information_state_string(seat))  # and then what it paid
+        assert env.match.view(seat).startswith(state.information_state_string(seat))  # followed by the ending
 
 
 def test_every_seat_must_move_in_a_parallel_step() -> None:
@@ -300,7 +300,7 @@ def test_rewards_add_up_to_returns_and_records_replay(name: str, seed: int, on_i
 
 
 def test_the_same_match_in_gymnasium_and_pettingzoo() -> None:
-    """One seed, one list of moves: the same texts, masks and rewards through either door."""
+    """One seed and one list of moves give the same texts, masks and rewards in both environments."""
     gym = TextGameEnv("leduc_poker", observation="dict", seat=0)
     seen, _ = gym.reset(seed=9)
     texts, rewards, over = [seen["text"]], 0.0, False

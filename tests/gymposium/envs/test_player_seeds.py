@@ -1,4 +1,4 @@
-"""What a player is shown of a match's seeds."""
+"""A player sees nothing from which the seed of the match follows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium.reading import READERS, Reader
 
 
 class Rebuilds:
-    """Guesses the deal from all that an ask shows: its seed, its match's name."""
+    """A player that guesses the deal from everything in an ask: its seed and the id of its match."""
 
     name = "rebuilds"
     reader: Reader = READERS["move"]
@@ -34,7 +34,7 @@ class Rebuilds:
 
 
 def test_the_deal_cannot_be_rebuilt_from_an_ask() -> None:
-    """In environments and in matches that give no seed for the players."""
+    """In environments, and in matches without a separate seed for the players."""
     game, spy = load_game("kuhn_poker"), Rebuilds()
     env = gymnasium.make("TextKuhnPoker-v0", opponent=spy, seat=1)
     deals = []

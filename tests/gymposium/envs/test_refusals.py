@@ -1,4 +1,4 @@
-"""Wrong use, at every door: Gymnasium's and PettingZoo's own errors, and what to do next."""
+"""Wrong use of all environments: Gymnasium's and PettingZoo's own errors, which say what to do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_closed_environment_says_so(door: str) -> None:
     for use in (env.reset, env.render, lambda: env.step(ACTION[door])):
         with pytest.raises(ClosedEnvironmentError, match="make a new one"):
             use()
-    assert env.match.events is events  # what was played can still be read
+    assert env.match.events is events  # the match can still be read
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -116,7 +116,7 @@ def test_parameters_by_keyword_are_checked_alike() -> None:
     "make", [gymnasium.make, lambda *of, **more: pettingzoo.make("aec", *of, **more)], ids=["gymnasium", "pettingzoo"]
 )
 def test_an_unknown_keyword_is_refused_in_python_s_own_words(make: Callable[..., Any]) -> None:
-    """TorchRL's `GymEnv` gives `frameskip`, and takes it back where a TypeError says that it is unexpected."""
+    """TorchRL's `GymEnv` passes `frameskip`, and drops it after a TypeError about an unexpected argument."""
     with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword argument 'frameskip'") as found:
         make("gymposium:TextTicTacToe-v0" if make is gymnasium.make else "TextTicTacToe-v0", frameskip=1)
     assert isinstance(found.value, BadParameter)
@@ -125,7 +125,7 @@ def test_an_unknown_keyword_is_refused_in_python_s_own_words(make: Callable[...,
 
 
 def test_stable_baselines3_is_told_what_it_can_learn_from() -> None:
-    """What its `obs_space_info` asks of a space; tests/plugins/test_sb3.py asks with the library itself."""
+    """The attributes that its `obs_space_info` reads; tests/plugins/test_sb3.py runs the library itself."""
     for observation, told in (("text", True), ("tensor", False)):
         space = gymnasium.make("TextTicTacToe-v0", observation=observation).observation_space
         if told:

@@ -1,5 +1,4 @@
-"""Env ids in Gymnasium and PettingZoo, and what `make` says of a wrong keyword. Fresh processes where
-what is imported, or registered, is the point."""
+"""Ids in Gymnasium and PettingZoo, and the errors of `make`. Tests of imports and registration use fresh processes."""
 
 from __future__ import annotations
 

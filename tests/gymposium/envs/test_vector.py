@@ -1,5 +1,5 @@
-"""The vector environment: the same matches as single environments, in all autoreset modes; one call for all asks;
-one broken engine leaves the others going."""
+"""The vector environment: the same matches as in single environments, in all autoreset modes; one call for all asks;
+other matches go on if one engine fails."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODES = tuple(AutoresetMode)
 
 
 def plain(value: Any) -> Any:
-    """Arrays as lists, so that what environments hand out compares."""
+    """Arrays as lists, so that observations and infos can be compared."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -45,7 +45,7 @@ def events(env: TextGameVectorEnv, i: int) -> list[Event]:
 
 
 def pick(rng: random.Random, info: dict[str, Any], i: int) -> Any:
-    """A legal move as text, and now and then nonsense; anything where the match is over."""
+    """A legal move as text, sometimes nonsense; any text if the match is over."""
     legal = info["legal_moves"][i]
     return rng.choice(legal) if legal and rng.random() > 0.05 else "nonsense"
 
@@ -53,7 +53,7 @@ def pick(rng: random.Random, info: dict[str, Any], i: int) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=3)"])
 def test_it_agrees_with_single_environments(game: str, kind: str) -> None:
-    """Text actions, `Disabled`: each place is a single environment with its own seed, reset when it is over."""
+    """Text actions with `Disabled`: each place equals a single environment with its own seed, reset at the end."""
     n, keywords = 5, {"seat": "random", "observation": kind, "on_illegal": "retry(1)"}
     many = TextGameVectorEnv(game, num_envs=n, autoreset_mode="Disabled", **keywords)
     singles = [TextGameEnv(game, **keywords) for _ in range(n)]
@@ -86,7 +86,7 @@ def test_it_agrees_with_single_environments(game: str, kind: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_agrees_with_gymnasiums_own_vector_environment(kind: str, mode: AutoresetMode) -> None:
-    """Indices, all modes, all that Gymnasium hands out, to the shape of the infos."""
+    """Indices in all modes: everything equals Gymnasium's own vector environment, including the form of infos."""
     n = 4
     keywords = {"num_envs": n, "observation": kind, "seat": "random", "num_cards": 3}
     ours = gymnasium.make_vec("TextGoofspiel-v0", autoreset_mode=mode, **keywords)
@@ -114,7 +114,7 @@ def test_it_agrees_with_gymnasiums_own_vector_environment(kind: str, mode: Autor
 
 @pytest.mark.parametrize("mode", MODES)
 def test_matches_that_last_too_long_are_truncated_as_by_gymnasium(mode: AutoresetMode) -> None:
-    """Connect four in three steps: none is over. Tic-tac-toe in three: some are, in the very last step."""
+    """After three steps no match of Connect Four is over; of tic-tac-toe some are, at the last step."""
     for env_id, steps in (("TextConnectFour-v0", 3), ("TextTicTacToe-v0", 3)):
         ours = gymnasium.make_vec(env_id, num_envs=6, autoreset_mode=mode, max_episode_steps=steps)
         theirs = gymnasium.make_vec(
@@ -151,7 +151,7 @@ def test_text_spaces_are_one_object() -> None:
 
 
 class Counting(RandomPlayer):
-    """The random player, and how many asks it was handed at once."""
+    """The random player, with the number of asks in each call."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []
@@ -196,7 +196,7 @@ def test_episode_statistics_are_those_of_the_matches(mode: AutoresetMode) -> Non
 
 
 class Fails:
-    """Passes on all that a game is, and fails where the match of a seed is asked for `where`."""
+    """A game whose engine fails in the method `where` of the match of one seed."""
 
     def __init__(self, game: Any, seed: int, where: str) -> None:
         self._game, self._seed, self._where = game, seed, where
@@ -253,8 +253,8 @@ def test_one_broken_engine_leaves_the_others_going(tic_tac_toe: Any, where: str,
             warnings.simplefilter("always")
             seen, rewards, over, truncated, infos = env.step(actions)
         other = whole.step(actions)
-        for i in (0, 2):  # as if nothing had happened
-            if where == "legal_moves":  # the opponent found out, and drew again for the others
+        for i in (0, 2):  # they are not affected
+            if where == "legal_moves":  # the opponent met the failure, and drew again for the others
                 assert not truncated[i]
                 continue
             assert events(env, i) == events(whole, i)
@@ -302,7 +302,7 @@ def test_a_single_environment_raises_it_with_the_match_so_far(tic_tac_toe: Any, 
 
 
 class Raises(RandomPlayer):
-    """The random player, without a connection the first time."""
+    """The random player, which has no connection at its first call."""
 
     def __init__(self) -> None:
         self.connected = False

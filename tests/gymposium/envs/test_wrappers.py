@@ -1,4 +1,4 @@
-"""Rewards by wrappers: the score keeps its meaning, shaping changes no best play, and nothing is added unasked."""
+"""Reward wrappers: the score keeps its meaning, shaping keeps optimal play, and unwrapped rewards are the game's."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_shaping_telescopes_so_that_every_play_is_shifted_alike(discount: float)
 
     for seed in range(10):
         rewards = play(shaped, seed)
-        assert total(rewards) == pytest.approx(total(play(plain, seed)) - 12.0)  # 3 + 9 free squares, at the start
+        assert total(rewards) == pytest.approx(total(play(plain, seed)) - 12.0)  # 3 + 9 free squares at the start
         assert len(set(rewards)) > 1
 
 

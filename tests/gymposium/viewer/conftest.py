@@ -1,4 +1,4 @@
-"""A viewer that serves a directory, and records of every kind to be looked at."""
+"""Fixtures of the viewer's tests: a server for a directory, and records of every kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Serve = Callable[..., str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """`serve(directory)` is the address of a server that shows it; more keywords are the guard's."""
+    """`serve(directory)` starts a server and returns its address; further keywords are those of the guard."""
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(directory: Path, **guard: object) -> str:
@@ -44,7 +44,7 @@ def serve() -> Iterator[Serve]:
 
 
 class Scripted:
-    """Replies with what it was given, in order, then with the first legal move; keeps the prompts that it read."""
+    """A player with given replies, followed by first legal moves. It keeps the prompts that it read."""
 
     def __init__(self, *said: str, name: str = "scripted", reply: str = "move", style: Style = "full") -> None:
         self.name, self.style = name, style
@@ -72,7 +72,7 @@ def write(
     seeds: Sequence[int] = (0,),
     tag: str = "m",
 ) -> None:
-    """Play a match for each seed and append it."""
+    """Plays a match for each seed and appends its record to a file."""
     seated = [make_player(player) if isinstance(player, str) else player for player in players]
     how, loaded = FailurePolicy.parse(policy), load_game(game)
     with RecordWriter(file) as writer:
@@ -82,7 +82,8 @@ def write(
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """Matches of several games: won, lost, drawn, forfeited in every way; a torn line; a file of something else."""
+    """Matches of several games with every result and every kind of forfeit, an incomplete line, and a file without
+    matches."""
     folder = tmp_path / "runs"
     boards = folder / "boards" / "tic tac toe.jsonl"
     write(boards, "tic_tac_toe", ["random", "random"], seeds=range(8), tag="random")
@@ -101,7 +102,7 @@ def runs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    """What is shown as text: a match of backgammon of more than a hundred moves, and traced programs."""
+    """Matches that are shown as text: backgammon of more than a hundred moves, and traced programs."""
     folder = tmp_path / "texts"
     write(folder / "backgammon.jsonl", "backgammon", ["random", "random"], seeds=[1])
     write(folder / "trace.jsonl", "trace", [Scripted("1", "2", name="lm:traces")], seeds=[0, 1])

@@ -1,4 +1,4 @@
-"""How the server answers: compressed where that helps, and with 400 to numbers that are none."""
+"""Answers of the server: compression, and status 400 for invalid numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONG = "9" * 5000
 
 
 def ask(address: str, path: str, **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
-    """Status, headers and body of one answer, as they came over the wire."""
+    """Status, headers and body of one answer, as received."""
     parts = urlsplit(address)
     with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as connection:
         connection.request("GET", f"/{path}", headers={n.replace("_", "-"): value for n, value in headers.items()})
@@ -45,7 +45,7 @@ def test_events_are_sent_as_they_come(serve: Any, training_run: Callable[..., An
         connection.request("GET", "/runs/first/events?from=0", headers={"Accept-Encoding": "gzip"})
         answer = connection.getresponse()
         assert answer.headers["Content-Encoding"] is None
-        assert answer.readline() == b"event: metrics\n"  # while the run goes on, and so the answer too
+        assert answer.readline() == b"event: metrics\n"  # the run and the answer both go on
         run.finish()
         assert b"event: finished" in answer.read()
 

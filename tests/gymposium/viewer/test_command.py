@@ -1,4 +1,4 @@
-"""`gymposium view` as it is typed."""
+"""The command `gymposium view`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 @contextmanager
 def running(*arguments: str | Path, **env: str) -> Iterator[str]:
-    """The address that it prints."""
+    """The address that the command prints."""
     server = subprocess.Popen(
         command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, **env}
     )
@@ -42,7 +42,7 @@ def test_it_prints_where_it_is(runs: Path) -> None:
 
 
 def test_off_loopback_the_address_carries_the_token(runs: Path) -> None:
-    """127.0.0.1 reaches it there, too, and has no right to come in without."""
+    """The server also listens on 127.0.0.1 then, and needs the token there as well."""
     options = ("--port", "0", "--host", "0.0.0.0", "--name", "localhost")
     with running(runs, *options, GYMPOSIUM_VIEW_TOKEN="s3cret") as address:
         assert address.startswith("http://localhost:")

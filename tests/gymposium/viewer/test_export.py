@@ -1,4 +1,4 @@
-"""The same pages as files, which need no server."""
+"""Export of the pages as files, which need no server."""
 
 from __future__ import annotations
 

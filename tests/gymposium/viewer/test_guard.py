@@ -1,4 +1,4 @@
-"""Who may talk to the server, and what every answer forbids."""
+"""The guard: which requests it accepts, and the policy of every answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
 
 
 def ask(address: str, path: str = "/index.html", *, method: str = "GET", **headers: str) -> Answer:
-    """One request, with a Host header of the test's own."""
+    """Sends one request with a given Host header."""
     parts = urlsplit(address)
     with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as connection:
         connection.putrequest(method, path, skip_host="Host" in headers)
@@ -61,7 +61,7 @@ def test_every_answer_forbids_what_our_pages_never_do(serve, tmp_path: Path) -> 
     ],
 )
 def test_it_answers_to_its_own_names_alone(serve, tmp_path: Path, host: str, status: int) -> None:
-    """A name that somebody points at this machine (DNS rebinding) is not ours."""
+    """A foreign name that points at this machine (DNS rebinding) is refused."""
     address = serve(tmp_path)
     assert ask(address, Host=host.format(port=urlsplit(address).port)).status == status
 
@@ -73,7 +73,7 @@ def test_other_sites_are_refused(serve, tmp_path: Path) -> None:
     for origin in ("http://evil.example", "null", own.replace("127.0.0.1", "localhost"), own.replace("http", "https")):
         assert ask(address, Origin=origin).status == 403
     assert ask(address, method="POST").status == 403
-    assert ask(address, method="POST", Origin=own).status == 405  # let in; there is nothing to post to
+    assert ask(address, method="POST", Origin=own).status == 405  # accepted by the guard; the page takes no POST
 
 
 def test_with_a_token_nothing_is_shown_without_it(serve, tmp_path: Path) -> None:

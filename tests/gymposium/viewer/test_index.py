@@ -1,4 +1,4 @@
-"""The list of matches: found without reading all of each, kept up while files grow, nothing hidden."""
+"""The index of matches: reading by parts, growing files, problems, filters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def a_record() -> Record:
 def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     match_id: str, players: list[str], said: list[tuple[str, str]], error: str | None, report: dict[str, float]
 ) -> None:
-    """Whatever the texts in it hold, be it what looks like a key."""
+    """Also if its texts look like keys."""
     record = a_record()
     record.id, record.players, record.reports = match_id, players, [report]
     record.ending = OVER if error is None else Ending("broke off", detail=error)
@@ -79,7 +79,7 @@ def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
     file.write_text(f"{line}\n{line[:40]}", encoding="utf-8")
     index = index_of(tmp_path)
     assert (len(index.rows), len(index.problems)) == (1, 1)
-    with open(file, "a", encoding="utf-8") as more:  # the line that was being written ends, and another begins
+    with open(file, "a", encoding="utf-8") as more:  # the incomplete line is completed, and another begins
         more.write(f"{line[40:]}\n{line}")
     index.refresh()
     assert [row.line for row in index.rows] == [1, 2, 3]
@@ -88,7 +88,7 @@ def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
     (tmp_path / "later" / "more.jsonl").write_text(f"{line}\n", encoding="utf-8")
     index.refresh()
     assert [row.file for row in index.rows] == ["later/more.jsonl", *["matches.jsonl"] * 3]
-    file.write_text(f"{line}\n", encoding="utf-8")  # begun anew
+    file.write_text(f"{line}\n", encoding="utf-8")  # the file is replaced
     index.refresh()
     assert len(index.rows) == 2
     file.unlink()

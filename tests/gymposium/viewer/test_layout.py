@@ -1,4 +1,4 @@
-"""Pages in a real browser: boards and programs keep their lines, and no page is wider or longer than what is on it."""
+"""Layout in a real browser: boards and programs keep their lines, and no page scrolls beyond its content."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ WRAPPED = """
   return found;
 }
 """
-"""The lines of shown boards, programs and rules that take more than one row."""
+"""Script that returns the lines of shown boards, programs and rules that take more than one row."""
 
 
 def size(page: Page) -> tuple[int, int, float]:
-    """Width and height of what can be scrolled to, and where the content ends."""
+    """The scrollable width and height of a page, and the end of its content."""
     width, height, end = page.evaluate(
         "() => { const all = document.documentElement, main = document.querySelector('main');"
         " return [all.scrollWidth, all.scrollHeight, main.getBoundingClientRect().bottom + scrollY]; }"

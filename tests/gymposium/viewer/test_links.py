@@ -30,14 +30,14 @@ def ask(address: str, path: str) -> tuple[int, str]:
 
 
 def exported(directory: Path, out: Path) -> str:
-    """All that is in all files of the exported pages."""
+    """The text of all exported files."""
     export(directory, out)
     return "".join(file.read_text(encoding="utf-8") for file in out.rglob("*") if file.is_file())
 
 
 @pytest.fixture
 def shown(tmp_path: Path) -> Path:
-    """A directory with matches of its own, links to them, and links to matches outside."""
+    """A directory with matches, links to them, and links to matches outside."""
     write(tmp_path / "outside" / "secret.jsonl", "tic_tac_toe", ["random", "random"], tag=SECRET)
     shown = tmp_path / "shown"
     write(shown / "own.jsonl", "tic_tac_toe", ["random", "random"], tag="own")

@@ -1,4 +1,4 @@
-"""The viewer in a real browser: it loads, steps, filters, compares, and nothing that is shown does anything."""
+"""The pages of matches in a real browser: loading, steps, filters, comparison, and hostile text that does nothing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TTT = "matches/boards/tic%20tac%20toe.jsonl"
-"""Where the matches of tic-tac-toe are: 1 to 8 at random, then illegal, unparsable, cut off, retried."""
+"""Path of the matches of tic-tac-toe: 1 to 8 are random, then illegal, unparsable, cut off and retried."""
 
 STEPPING = ".play.stepping"
-"""There where the script has run that keys and buttons go to."""
+"""Selector that matches once the page's script has run."""
 
 
 def shown_step(page: Page) -> int:
@@ -156,7 +156,7 @@ def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     expect(page.locator(".step:visible")).to_have_count(2)
     page.keyboard.press("End")
     expect(page.locator("#a-step-1, #b-step-1").first).to_be_hidden()
-    expect(page.locator(".step:visible")).to_have_count(2)  # the shorter one stays
+    expect(page.locator(".step:visible")).to_have_count(2)  # the shorter one stays at its end
 
 
 def test_a_picture_stands_in_a_frame_that_may_do_nothing(serve: Any, look: Any, runs: Path) -> None:
@@ -178,7 +178,7 @@ HOSTILE = (
 
 
 def hostile_run(folder: Path) -> None:
-    """A record all of whose texts are hostile."""
+    """A record with hostile text in all its fields."""
     folder.mkdir()
     players = [f"lm:{HOSTILE}", "random"]
     [line] = _played(players)

@@ -1,4 +1,4 @@
-"""Playing in the viewer, by plain forms: what is asked, what is refused, what is recorded, and what nobody is told."""
+"""Play in the viewer with plain forms: choices, refusals, records, and hidden information."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PLAYED = Path("played/matches.jsonl")
 
 @dataclass
 class Visitor:
-    """A browser without scripts; keeps every page that it was sent."""
+    """A browser without scripts, which keeps every page that it received."""
 
     address: str
     status: int = 0
@@ -50,14 +50,14 @@ class Visitor:
         return self._ask(urllib.request.Request(urljoin(self.address, path)))
 
     def post(self, path: str, origin: str | None = None, **fields: Any) -> str:
-        """As the form on the page would, with its token, unless another is given."""
+        """Posts fields as the form on the page does, with the page's token unless another is given."""
         token = re.search(r'name="token" value="([^"]+)"', self.html)
         body = urlencode({"token": token[1] if token else "", **fields}, doseq=True).encode()
         sender = {"Origin": self.address.rstrip("/") if origin is None else origin}
         return self._ask(urllib.request.Request(urljoin(self.address, path), body, sender))
 
     def begin(self, game: str, **fields: Any) -> str:
-        """Choose a game, and wait until it is the visitor's turn or the end."""
+        """Chooses a game, and waits for the visitor's turn or the end."""
         self.get("play/new.html?" + urlencode({"game": game}))
         return self.until_settled(self.post("play/new.html", **{"game": game, "opponent": "random"} | fields))
 
@@ -66,7 +66,7 @@ class Visitor:
         return self.until_settled(self.post(self.url, **{"turn": turn[1] if turn else ""} | said))
 
     def until_settled(self, html: str) -> str:
-        """As the events do: the server holds the answer until there is something new."""
+        """Waits as the page does: the server holds the answer back until there is something new."""
         while found := re.search(r'data-wait="([^"]+)"', html):
             with urllib.request.urlopen(urljoin(self.url, found[1])) as events:
                 self.sent.append(events.read().decode())
@@ -75,7 +75,7 @@ class Visitor:
 
     @property
     def text(self) -> str:
-        """What the page says."""
+        """The text of the page."""
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", self.html.partition("<main>")[2])).split())
 
     def _ask(self, request: urllib.request.Request) -> str:
@@ -163,7 +163,7 @@ def test_free_text_is_sent_line_by_line(visitor: Visitor, tmp_path: Path) -> Non
 
 
 def test_what_was_drawn_is_told_at_the_end_alone(visitor: Visitor, tmp_path: Path) -> None:
-    """From the seed the other card follows."""
+    """The other card follows from the seed."""
     visitor.begin("kuhn_poker", seat="0")
     assert 'name="choice"' in visitor.html
     before = len(visitor.sent)
@@ -176,7 +176,7 @@ def test_what_was_drawn_is_told_at_the_end_alone(visitor: Visitor, tmp_path: Pat
 
 
 def test_pages_do_not_depend_on_the_other_card(visitor: Visitor) -> None:
-    """Of two deals that this seat cannot tell apart, every byte is the same but the match's own name."""
+    """For two deals that this seat cannot distinguish, all bytes are equal, except for the id of the match."""
     deals: dict[str, dict[str, int]] = {}
     for seed in range(40):
         mine, other = [event.move for event in load_game("kuhn_poker").new(seed).events]
@@ -387,7 +387,7 @@ def test_the_last_opponent_takes_the_seats_that_are_left() -> None:
 
 @dataclass
 class Odd:
-    """Raises, or waits until it is let go."""
+    """A player that raises, or waits until it is released."""
 
     let_go: threading.Event | None = None
     name: str = "random"

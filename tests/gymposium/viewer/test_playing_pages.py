@@ -1,4 +1,4 @@
-"""Playing in a real browser: by clicks, by keys, without scripts; hostile text does nothing, and cards stay hidden."""
+"""Play in a real browser: clicks, keys, no scripts, hostile text and hidden cards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTLED = ".move, .next"
 
 
 def begin(page: Page, **fields: str) -> None:
-    """Fill the form on this page in and begin."""
+    """Fills in the form of this page and begins the match."""
     for name, value in fields.items():
         field = page.locator(f"[name='{name}']").first
         if field.evaluate("field => field.tagName") == "SELECT":
@@ -32,13 +32,13 @@ def begin(page: Page, **fields: str) -> None:
 
 
 def arrived(page: Page, at: str) -> None:
-    """On the page that has this, whose script has run."""
+    """Waits for a page with this text whose script has run."""
     page.locator(at).first.wait_for(state="attached")
     page.wait_for_load_state()
 
 
 def play_on(page: Page) -> None:
-    """The first legal move, again and again, by clicks."""
+    """Plays the first legal move, by clicks, until the end."""
     while page.locator(".legal button").count():
         turn = page.locator("[name=turn]").get_attribute("value")
         page.locator(".legal button").first.click()

@@ -1,4 +1,4 @@
-"""What a page tells of a match: that is what happened, and what was sent."""
+"""Stories of matches: they show what happened and what was sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tries(story: Story, seat: int) -> list[Try]:
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
 def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str, style: Any) -> None:
-    """To the letter, the reasons for retries in them."""
+    """Character by character, including the reasons in retries."""
     player = Scripted("nonsense", "<move>z9</move>", reply=reply, style=style)
     story = story_of(tmp_path, game, ["random", player], policy="retry(3)")
     found = tries(story, 1)
@@ -49,7 +49,7 @@ def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str,
 def test_later_messages_of_a_conversation_are_without_the_rules(
     tmp_path: Path, context: str, rules: list[bool]
 ) -> None:
-    """As gymposium-agents sends them."""
+    """As gymposium-agents sends them in a conversation."""
     player = Scripted(name=f"lm:x?reply=move&context={context}")
     found = tries(story_of(tmp_path, "tic_tac_toe", [player, "random"]), 0)
     assert [bool(one.prompt and one.prompt.rules) for one in found[:2]] == rules

@@ -1,4 +1,4 @@
-"""How many matches can be played at once, and which of them make room."""
+"""The store of matches in the browser: their number, and which of them are dropped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gymposium.viewer.playing.table import BrowserTable
 
 
 class Clock:
-    """Goes on by a second whenever it is looked at."""
+    """A clock that goes on by one second at each call."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -31,7 +31,7 @@ class Clock:
 
 @dataclass
 class Slow:
-    """Waits until it is let go."""
+    """A player that waits until it is released."""
 
     let_go: threading.Event
     name: str = "random"
@@ -54,7 +54,7 @@ def tables(tmp_path: Path, clock: Clock) -> MatchStore:
 
 
 def begin(tables: MatchStore, seat: int = 0) -> BrowserTable:
-    """A match of tic-tac-toe that has come to the person's turn; in seat 1 the opponent moves first."""
+    """A match of tic-tac-toe at the person's turn; with seat 1 the opponent has moved first."""
     table = tables.begin(Choice.of(Form.of(f"game=tic_tac_toe&opponent=random&seat={seat}")))
     if seat == 0:
         table.wait(60)

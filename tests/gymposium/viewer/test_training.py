@@ -1,4 +1,4 @@
-"""Training runs as a server shows them: pages of what is there, events of what comes."""
+"""Training runs on the server: pages, and events while a run goes on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Event = tuple[str, Any, str | None]
 
 @pytest.fixture
 def get() -> Iterator[Get]:
-    """`get(address, path)` is the answer of one request; what is still open is closed at the end."""
+    """`get(address, path)` returns the answer to one request. Open answers are closed at the end of the test."""
     with ExitStack() as connections:
 
         def ask(address: str, path: str, **headers: str) -> http.client.HTTPResponse:
@@ -33,7 +33,7 @@ def get() -> Iterator[Get]:
 
 @pytest.fixture
 def text(get: Get) -> Callable[[str, str], str]:
-    """`text(address, path)` is a page."""
+    """`text(address, path)` returns the text of a page."""
 
     def ask(address: str, path: str) -> str:
         answer = get(address, path)
@@ -44,7 +44,7 @@ def text(get: Get) -> Callable[[str, str], str]:
 
 
 def events(answer: http.client.HTTPResponse) -> Iterator[Event]:
-    """The events of a stream as they come: kind, data, id."""
+    """The events of a stream as they arrive: kind, data, id."""
     kind, data, number = "", "", None
     while line := answer.readline().decode():
         name, _, value = line.rstrip("\n").partition(": ")
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_named(serve: Any, text: Any, training_run: Any, 
     assert "3 things could not be read" in page
     for name in ("metrics.jsonl:2", "samples.jsonl:1", "results.json"):
         assert name in page
-    assert "rollout/reward" in page  # what can be read is there
+    assert "rollout/reward" in page  # readable data is shown
 
 
 def test_steps_come_as_they_are_written_and_only_whole(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_steps_come_as_they_are_written_and_only_whole(serve: Any, get: Any, tra
     assert number == str((run.path / "metrics.jsonl").stat().st_size)
     run.add("metrics.jsonl", '{"stage": "train", "step": 2, ')
     run.keep(1)
-    assert next(stream)[:2] == ("samples", 1)  # the half line has not come
+    assert next(stream)[:2] == ("samples", 1)  # the incomplete line is not sent
     run.add("metrics.jsonl", '"x": 2.5}\n')
     kind, data, _ = next(stream)
     assert (kind, data) == ("metrics", {"stage": "train", "step": 2, "values": {"x": 2.5}})

@@ -1,4 +1,4 @@
-"""Training runs in a real browser: curves that grow, search, runs overlaid, tokens; and all of it from a disk."""
+"""Training runs in a real browser: growing curves, search, several runs, tokens, and the same pages from a disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"
 
 @pytest.fixture
 def run(training_run: Any) -> Any:
-    """Four steps of a run, two of them with what it learned from."""
+    """A run with four steps, two of them with rollouts."""
     made = training_run()
     for step in range(1, 5):
         made.log(step, eval__tic_tac_toe__random__win=0.5) if step == 2 else made.log(step)
@@ -42,7 +42,7 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
     run.log(5, train__grad_norm=0.125)
     expect(page.locator(".standing .step")).to_have_text("5")
     expect(card.locator(".now")).to_have_text("0.5")
-    fresh = page.locator('[data-metric="train/grad_norm"]')  # a metric that was not there before
+    fresh = page.locator('[data-metric="train/grad_norm"]')  # a new metric
     fresh.wait_for()
     assert "the norm of the policy's gradient" in fresh.inner_text()
     run.log(6, eval__tic_tac_toe__random__win=1.0)
@@ -69,7 +69,7 @@ def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, r
     page.get_by_label("Stage").select_option("cold start")
     page.get_by_label("Search metrics").fill("")
     assert "train/sft_loss" in names()
-    again = look.at(page.url)  # the address says it all
+    again = look.at(page.url)  # the address holds the whole state
     assert again.get_by_label("Stage").input_value() == "cold_start"
     assert again.get_by_label("Smoothing").input_value() == "0.5"
     assert again.locator('[data-metric="train/sft_loss"]').is_visible()
@@ -131,7 +131,7 @@ def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: An
     page.locator("svg.spread a").first.click()
     page.get_by_role("link", name="The match").first.click()
     expect(page).to_have_url(re.compile(r"train\.jsonl/1\.html$"))
-    # of a run's matches those whose tokens were kept
+    # only the matches of the run whose tokens were kept
     assert {page.stem for page in (tmp_path / "site" / "matches").rglob("*.html")} == {"1", "3", "4", "6"}
     plain = look.at(f"{home}/runs/first/index.html", scripts=False)
     expect(plain.locator("tr", has_text="rollout/reward")).to_contain_text("0.4")
