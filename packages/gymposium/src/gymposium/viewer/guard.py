@@ -47,8 +47,8 @@ class RequestGuard:
     """An ASGI application that checks requests before it passes them to another application."""
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), token: str | None = None) -> None:
-        """`names` are the hosts that it answers to, besides loopback. With a `token`, each request must carry it: in a
-        header (`Authorization: Bearer …`), or once as `?token=…`, after which a cookie holds it."""
+        """`names` are the allowed hosts besides loopback. With a `token`, each request must carry it: in a header
+        (`Authorization: Bearer …`), or once as `?token=…`, after which a cookie holds it."""
         self._app = app
         self._names = {*LOOPBACK, *(name.lower() for name in names)}
         self._token = token
@@ -63,9 +63,7 @@ class RequestGuard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
         refusal = self._refuse(scope)

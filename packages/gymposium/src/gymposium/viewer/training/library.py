@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,14 +69,11 @@ def lines_of(file: Path, ids: Collection[str]) -> dict[str, int]:
     twice. Only the beginning of each line is matched, as gymposium writes it."""
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
-    try:
-        with open(file, "rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if (begin := _ID.match(line)) and begin[1] in missing:
-                    missing.remove(begin[1])
-                    numbers[begin[1].decode()] = number
-                    if not missing:
-                        break
-    except FileNotFoundError:
-        pass
+    with suppress(FileNotFoundError), open(file, "rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if (begin := _ID.match(line)) and begin[1] in missing:
+                missing.remove(begin[1])
+                numbers[begin[1].decode()] = number
+                if not missing:
+                    break
     return numbers
