@@ -39,7 +39,7 @@ ScheduleOption = Annotated[
 ]
 
 
-def tell_where(record: Path) -> None:
+def note_record(record: Path) -> None:
     """Prints where a match that broke off is recorded."""
     note(f"The match so far is recorded in {record}:  gymposium replay {record}")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.matches import tell_where
+from gymposium.cli.matches import note_record
 from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
 from gymposium.driver import EngineError, MatchResult
@@ -74,7 +74,7 @@ def command(
                 for asked in table.asked:
                     table.answer(asked.seat, you.reply(asked.ask))
     except EngineError as error:
-        tell_where(write(error.played))
+        note_record(write(error.played))
         raise
     except KeyboardInterrupt as stop:
         print()

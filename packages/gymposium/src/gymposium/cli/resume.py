@@ -16,7 +16,7 @@ import typer
 from rich.progress import Progress
 
 from gymposium.allowed import is_allowed
-from gymposium.cli.matches import match_bar, tell_where
+from gymposium.cli.matches import match_bar, note_record
 from gymposium.cli.text import note
 from gymposium.driver import EngineError
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
@@ -70,7 +70,7 @@ def sigterm_raises() -> Iterator[None]:
 
 
 @contextmanager
-def told_how_to_go_on(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
+def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
     """Context that prints what is kept and the command to go on with if Ctrl-C, SIGTERM or an error ends the block.
 
     The command is gymposium with these arguments, and `--allow` for the names `allow`. `kept` returns None if nothing
@@ -79,11 +79,11 @@ def told_how_to_go_on(kept: Callable[[], str | None], *arguments: str, allow: Se
         with sigterm_raises():
             yield
     except KeyboardInterrupt as stop:
-        _tell(f"Stopped. {kept() or _NOTHING}", arguments, allow)
+        _note_command(f"Stopped. {kept() or _NOTHING}", arguments, allow)
         raise typer.Exit(exit_code(stop)) from None
     except Exception as error:
         if (recorded := kept()) or not isinstance(error, GymposiumError):
-            _tell(recorded or _NOTHING, arguments, allow)
+            _note_command(recorded or _NOTHING, arguments, allow)
         raise
 
 
@@ -93,17 +93,17 @@ def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) ->
     ends early, the command to go on with is printed."""
     with (
         RunMatches(folder.matches, plan) as log,
-        told_how_to_go_on(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
+        resumable(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
     ):
         try:
             with match_bar() as bar:
                 yield log, bar
         except EngineError:
-            tell_where(log.file)
+            note_record(log.file)
             raise
 
 
-def _tell(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
+def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
     note(f"{kept} Go on with:")
     note(f"  {command_line(*arguments, allow=allow)}")
 
@@ -147,7 +147,7 @@ def plugin_files() -> list[Path]:
 
 def given_options(ctx: typer.Context) -> dict[str, str]:
     """The spelling of each parameter that was given on the command line, by its name."""
-    given = [
+    typed = [
         parameter
         for parameter in ctx.command.params
         if (source := ctx.get_parameter_source(parameter.name or "")) is not None and source.name == "COMMANDLINE"
@@ -156,7 +156,7 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
         parameter.name or "": parameter.opts[0]
         if parameter.param_type_name == "option"
         else getattr(parameter, "metavar", "")
-        for parameter in given
+        for parameter in typed
     }
 
 

@@ -73,7 +73,7 @@ def command(
 
     def announce(address: str) -> None:
         print(address, flush=True)
-        note("Ctrl-C stops it.")
+        note("Press Ctrl-C to stop.")
         if browser and sys.stdout.isatty():
             webbrowser.open(address)
 

@@ -32,12 +32,12 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
     def __init__(self, game: str | Game, **keywords: Any) -> None:
         super().__init__(game, **keywords)
         self.metadata["is_parallelizable"] = False
-        self._given: dict[int, Reply] = {}
+        self._replies: dict[int, Reply] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins the match of `seed`, or of a seed drawn from the generator of the last one. There are no `options`."""
         self._begin(seed, options)
-        self._given = {}
+        self._replies = {}
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
@@ -64,10 +64,10 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._given[self._seats[agent]] = as_reply(action, self.game)
-        if len(self._given) == len(table.asks):  # every seat of the decision has replied
-            since, given, self._given = len(table.turns), self._given, {}
-            self.rewards = self._answer(given)
+        self._replies[self._seats[agent]] = as_reply(action, self.game)
+        if len(self._replies) == len(table.asks):  # every seat of the decision has replied
+            since, replies, self._replies = len(table.turns), self._replies, {}
+            self.rewards = self._answer(replies)
             self.infos = self._infos(since)
             self.terminations = dict.fromkeys(self.agents, table.over)
         self._select()
@@ -76,7 +76,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
             self.render()
 
     def _select(self) -> None:
-        waiting = [seat for seat in self._open_table().asks if seat not in self._given]
+        waiting = [seat for seat in self._open_table().asks if seat not in self._replies]
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
     def render(self) -> str | None:

@@ -11,7 +11,7 @@ import typer
 
 from gymposium.allowed import allow
 from gymposium.cli.matches import match_bar
-from gymposium.cli.resume import plugin_files, told_how_to_go_on
+from gymposium.cli.resume import plugin_files, resumable
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
@@ -111,7 +111,7 @@ def run_suite(
         return f"The matches ({0 if last is None else last.played} in this run) are in {opened.path}."
 
     go_on = ("leaderboard", "run", "--out", str(opened.path))
-    with told_how_to_go_on(kept, *go_on), match_bar() as bar:
+    with resumable(kept, *go_on), match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
 
         def watch(state: Tournament) -> None:

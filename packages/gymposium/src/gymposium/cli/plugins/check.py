@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import SeedOption, match_bar
-from gymposium.cli.plugins.list import tell_complaints
+from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption, PluginError
 from gymposium.visible import visible
@@ -92,11 +92,11 @@ def check_plugins(
     from gymposium.testing.parameters import needs_hypothesis
     from gymposium.testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
 
-    wanted = [check for check in CHECKS if only in (None, check.name, check.family)]
-    if not wanted:
+    selected = [check for check in CHECKS if only in (None, check.name, check.family)]
+    if not selected:
         raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
     needs_hypothesis()
-    tell_complaints()
+    note_complaints()
     register_envs()
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
@@ -110,7 +110,7 @@ def check_plugins(
             outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
     pairs: list[tuple[Subject, Check]] = []
     for subject in subjects:
-        checks = [check for check in subject.checks() if check in wanted]
+        checks = [check for check in subject.checks() if check in selected]
         if not checks:
             continue
         try:

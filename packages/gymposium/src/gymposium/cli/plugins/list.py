@@ -42,7 +42,7 @@ def list_plugins(
     if isolated:
         listed = _apart()
     else:
-        tell_complaints()
+        note_complaints()
         listed = [(plugin, plugin.adds()) for plugin in host().plugins]
     if as_json:
         print_json(
@@ -73,7 +73,7 @@ def list_plugins(
     out().print(table)
 
 
-def tell_complaints() -> None:
+def note_complaints() -> None:
     """Prints the complaints about environment variables and about crashes of earlier processes on stderr."""
     for complaint in host().complaints:
         note(f"warning: {complaint}")

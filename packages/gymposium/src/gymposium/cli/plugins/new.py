@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gymposium.cli.plugins.list import tell_complaints
+from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
@@ -74,7 +74,7 @@ def new_plugin(
     folder = directory.expanduser() / name
     if folder.exists():
         raise BadOption(f"{folder} exists already. Choose another name, or another place with --directory.")
-    tell_complaints()
+    note_complaints()
     words = fill_in(name, namespace, author, license_name)
     check_writable("--directory", folder)
     for path, text in render(words).items():

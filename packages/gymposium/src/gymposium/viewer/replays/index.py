@@ -28,7 +28,7 @@ class _File:
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     foreign: str | None = None
-    """Why the file is no record file; None if it is one."""
+    """The reason why the file is not a record file; None if it is one."""
     last: Row | Problem | None = None
     """The last line if it has no line break yet: it is complete, cut off, or still being written."""
 
