@@ -51,7 +51,7 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
     ]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(GZipMiddleware)],  # it leaves event streams as they are
+        middleware=[Middleware(GZipMiddleware)],  # event streams are not compressed
         exception_handlers={HTTPException: failed, GymposiumError: failed},
     )
     return RequestGuard(app, names=names, token=token)
