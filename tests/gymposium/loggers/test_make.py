@@ -96,7 +96,7 @@ def test_an_unknown_logger_is_refused_with_the_nearest_before_any_starts(
         make_loggers({"teller": {}, "teler": {}}, start)
     with pytest.raises(UnknownName, match=r"option of \[loggers.second\] called 'evry'. Did you mean 'every'"):
         make_loggers({"teller": {}, "second": {"evry": 2}}, start)
-    with pytest.raises(BadOption, match=r"loggers.second is 2; give a table of options"):
+    with pytest.raises(BadOption, match=r"\[loggers.second\] is 2; give a table of options"):
         make_loggers({"teller": {}, "second": 2}, start)  # type: ignore[dict-item]
     assert told == []
 

@@ -1,4 +1,4 @@
-"""Files of lines of JSON that are only appended to, each line whole: match records, metrics, samples."""
+"""Append-only files of JSON lines, such as match records, metrics and samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import stat
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from gymposium.errors import BadOption, GymposiumError
@@ -17,30 +16,33 @@ if sys.platform != "win32":
     import fcntl
 
 _SYNC = 1.0
-"""Seconds between two syncs, at most. A killed process loses no line; a machine that loses power loses the lines of the
-last second. A sync for every line would take longer than most matches."""
+"""Least number of seconds between two syncs. A killed process loses no line; a machine that loses power loses the lines
+of the last second. A sync for every line would take longer than most matches."""
 _CHUNK = 1 << 16
+"""Bytes that are read at a time to find the last line break."""
 
 
 class LineWriter:
-    """Appends lines of JSON to a file that nobody else writes meanwhile. A line is with the operating system when
-    `write` returns. What a killed writer left of a last line is cut off when the file is opened (`torn`); a last line
-    that only lacks its end is given one."""
+    """Appends lines of JSON to a file, which no other process can write meanwhile.
+
+    A line is with the operating system when `append` returns. If an earlier writer was killed in the middle of a line,
+    opening the file cuts that line off; a complete last line without a line break is kept."""
 
     def __init__(self, path: str | Path, *, wait: bool = False, sync: bool = True) -> None:
-        """With `wait` another writer of the file is waited for. Without `sync` it is the operating system's to say when
-        lines come to the disk.
+        """`wait`: wait for another writer of the file to close it. `sync=False` leaves it to the operating system when
+        lines reach the disk.
 
-        Raises `BadOption` where another one has it open, and `OSError` where the file cannot be opened."""
+        Raises `BadOption` if another writer has the file open, and `OSError` if the file cannot be opened."""
         self.path, self._syncs = Path(path), sync
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
         try:
             self._lock(wait=wait)
             self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
-            self.size, rest = _ended(self._file)
-            """Bytes so far, all of them whole lines."""
+            self.size, rest = _split_last_line(self._file)
+            """Size of the file in bytes."""
             self.torn = bool(rest) and not _is_object(rest)
+            """True if an incomplete last line was cut off."""
             if self.torn:
                 os.ftruncate(self._file, self.size)
             elif rest:
@@ -56,34 +58,34 @@ class LineWriter:
                 fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 raise BadOption(
-                    f"{self.path} is being written by another process. Wait until it has ended, or name another place."
+                    f"{self.path} is being written by another process. Wait until it has ended, or name another file."
                 ) from None
 
-    def write(self, *lines: str) -> None:
-        """Append these lines, all of them or none.
+    def append(self, *lines: str) -> None:
+        """Append all of these lines, or none if that fails.
 
-        Raises `GymposiumError` where the disk is full or fails; what was written before stands there whole."""
+        Raises `GymposiumError` if the disk is full or fails; earlier lines are then intact."""
         data = memoryview("".join(f"{line}\n" for line in lines).encode())
-        after = self.size + len(data)
+        size = self.size + len(data)
         try:
             while data:
                 data = data[os.write(self._file, data) :]
             if self._syncs and time.monotonic() - self._synced >= _SYNC:
                 self._sync()
         except OSError as error:
-            if self._regular:  # a device has no length
+            if self._regular:  # a device cannot be truncated
                 os.ftruncate(self._file, self.size)
             raise GymposiumError(
-                f"{self.path} cannot be written any further ({error.strerror}). All lines before stand there whole."
+                f"{self.path} cannot be written any further ({error.strerror}). All earlier lines are intact."
             ) from error
-        self.size = after
+        self.size = size
 
     def _sync(self) -> None:
         os.fsync(self._file)
         self._synced = time.monotonic()
 
     def close(self) -> None:
-        """Bring all of it to the disk."""
+        """Sync the file to the disk and close it."""
         try:
             if self._syncs and self._regular:
                 self._sync()
@@ -93,22 +95,20 @@ class LineWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _ended(file: int) -> tuple[int, bytes]:
-    """Where the last whole line ends, and what stands behind it."""
+def _split_last_line(file: int) -> tuple[int, bytes]:
+    """The offset behind the last line break, and the bytes after it."""
     start = size = os.fstat(file).st_size
     rest = b""
     while start:
         start = max(0, start - _CHUNK)
         os.lseek(file, start, os.SEEK_SET)
         rest = os.read(file, size - start - len(rest)) + rest
-        if (found := rest.rfind(b"\n")) >= 0:
-            return start + found + 1, rest[found + 1 :]
+        if (line_break := rest.rfind(b"\n")) >= 0:
+            return start + line_break + 1, rest[line_break + 1 :]
     return 0, rest
 
 

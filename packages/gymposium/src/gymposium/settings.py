@@ -1,7 +1,7 @@
-"""Options as a file has them, in the types of their settings: a logger's, a suite's.
+"""Settings classes, and reading them from the options in a file, such as those of a logger or a suite.
 
-Settings are plain frozen dataclasses: the core depends on no validation library, their authors need none, and
-pydantic, which others build their configs with, takes them as they are.
+Settings are plain frozen dataclasses, so that neither the core nor their authors need a validation library. Pydantic
+accepts them as they are.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from gymposium.errors import BadOption, GymposiumError, PluginError, UnknownName
 
 @dataclass(frozen=True, slots=True)
 class NoSettings:
-    """The settings of an implementation that has none."""
+    """The settings class of an implementation without settings."""
 
 
 def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
-    """The settings of class `kind` with what is given, the rest by default. `where` names the table, for errors.
+    """The settings of class `kind` with the given values, and defaults for the others. `where` names the table, for
+    errors.
 
     Fields may be `bool`, `int`, `float`, `str`, `Literal[...]`, `tuple[X, ...]` (a list in a file), and `X | None`.
-    Raises `UnknownName` with the nearest options, `BadOption` for a value of another type or one that is missing, and
-    `PluginError` where the class is no dataclass or has a field of any other type. What the class refuses itself, by a
-    `ValueError`, becomes `BadOption`."""
+    Raises `UnknownName` with the nearest options, `BadOption` if `given` is not a table or a value is missing or has
+    another type, and `PluginError` if the class is not a dataclass or has a field of any other type. A `ValueError`
+    that the class raises becomes `BadOption`."""
     if not (isinstance(kind, type) and is_dataclass(kind)):
         raise PluginError(f"{where}: the settings are {kind!r}; they must be a dataclass.")
+    if not isinstance(given, Mapping):
+        raise BadOption(f"{where} is {given!r}; give a table of options, which may be empty.")
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind) if field.init}
     for name in given:
@@ -36,7 +39,10 @@ def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
     for name, field in known.items():
         if name not in given and field.default is MISSING and field.default_factory is MISSING:
             raise BadOption(f"{where}: {name} is missing; give {_in_words(hints[name], where)}.")
-    values = {name: _read(f"{where}: {name}", hints[name], value) for name, value in given.items()}
+    values = {name: _fitting(f"{where}: {name}", hints[name], value) for name, value in given.items()}
+    for name, value in values.items():
+        if value is _UNFIT:
+            raise BadOption(f"{where}: {name} is {given[name]!r}; give {_in_words(hints[name], where)}.")
     try:
         return kind(**values)
     except GymposiumError:
@@ -49,16 +55,9 @@ _UNFIT = object()
 _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 
 
-def _read(where: str, hint: Any, value: Any) -> Any:
-    fitting = _fitting(where, hint, value)
-    if fitting is _UNFIT:
-        raise BadOption(f"{where} is {value!r}; give {_in_words(hint, where)}.")
-    return fitting
-
-
 def _fitting(where: str, hint: Any, value: Any) -> Any:
-    """`value` in the type that `hint` asks for, or `_UNFIT`. Whole numbers become floats and lists tuples, since files
-    do not tell them apart; nothing else is converted."""
+    """`value` in the type that `hint` asks for, or `_UNFIT`. Integers are converted to float and lists to tuples, since
+    files do not tell these apart; nothing else is converted."""
     if hint is float and type(value) is int:
         return float(value)
     if hint in _PLAIN:
@@ -66,11 +65,11 @@ def _fitting(where: str, hint: Any, value: Any) -> Any:
     if hint is type(None):
         return None if value is None else _UNFIT
     if get_origin(hint) is Literal:
-        same = (choice for choice in get_args(hint) if type(choice) is type(value) and choice == value)
-        return next(same, _UNFIT)
+        choices = (choice for choice in get_args(hint) if type(choice) is type(value) and choice == value)
+        return next(choices, _UNFIT)
     if get_origin(hint) in (Union, types.UnionType):
-        found = (_fitting(where, part, value) for part in get_args(hint))
-        return next((one for one in found if one is not _UNFIT), _UNFIT)
+        candidates = (_fitting(where, part, value) for part in get_args(hint))
+        return next((candidate for candidate in candidates if candidate is not _UNFIT), _UNFIT)
     if _is_list(hint):
         if not isinstance(value, list | tuple):
             return _UNFIT
@@ -85,7 +84,7 @@ def _in_words(hint: Any, where: str) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(repr(choice) for choice in get_args(hint))
     if get_origin(hint) in (Union, types.UnionType):
-        # files have no way to write None: it is what stands where nothing is given
+        # None cannot be written in a file: it is the value of an option that is not given
         return " or ".join(_in_words(part, where) for part in get_args(hint) if part is not type(None))
     if _is_list(hint):
         return f"a list, each item {_in_words(get_args(hint)[0], where)}"

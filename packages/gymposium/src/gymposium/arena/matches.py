@@ -24,7 +24,7 @@ class MatchesFile(LineWriter):
 
     def append(self, records: Iterable[Record]) -> None:
         """Append all of these records in one write."""
-        self.write(*(record.line() for record in records))
+        self.append_lines(*(record.line() for record in records))
 
 
 def _finished(path: Path) -> Iterable[str]:

@@ -99,7 +99,7 @@ def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) ->
             with match_bar() as bar:
                 yield log, bar
         except EngineError:
-            note_record(log.file)
+            note_record(log.path)
             raise
 
 

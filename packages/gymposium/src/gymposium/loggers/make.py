@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, GymposiumError, LoggerError, MissingExtra, UnknownName, describe
+from gymposium.errors import GymposiumError, LoggerError, MissingExtra, UnknownName, describe
 from gymposium.loggers.protocol import Logger, LoggerStart, Metrics
 from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
 from gymposium.plugins.host import host
@@ -74,8 +74,6 @@ def _check(name: str, given: Mapping[str, Any]) -> Any:
     if name not in known:
         check_first_party("logger", name)
         raise UnknownName("logger", name, {*known, *FIRST_PARTY["logger"]})
-    if not isinstance(given, Mapping):
-        raise BadOption(f"loggers.{name} is {given!r}; give a table of options, which may be empty: [loggers.{name}]")
     return read_settings(f"[loggers.{name}]", host().settings(known[name]), given)
 
 

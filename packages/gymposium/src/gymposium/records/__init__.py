@@ -1,7 +1,7 @@
-"""Match records: append-only JSONL, one finished match a line, enough to play it again on any machine.
+"""Match records: append-only JSONL files, one match a line, with all that is needed to play it again on any machine.
 
-A line holds the game's full name, the seeds, the players, every event (chance included), every reply
-with its reading, and the returns. `replay` shows them, `verify` plays them again.
+A line holds the game's full name, the seeds, the players, every event (chance included), every reply with its reading,
+and the returns. `gymposium replay` shows records, `gymposium verify` plays them again.
 """
 
 from gymposium.records.files import Problem, RecordWriter, ends_line, no_records, read_records, recorded

@@ -1,4 +1,4 @@
-"""Record files: appended to line by line, read back whatever state they are in."""
+"""Files of match records: a writer that appends lines, and a reader that reports every bad line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from gymposium.driver import EngineError, MatchResult
 from gymposium.errors import BadRecord
@@ -15,43 +13,20 @@ from gymposium.lines import LineWriter
 from gymposium.records.record import Record
 
 
-class RecordWriter:
-    """Appends records to a file that nobody else writes meanwhile. A record is in the file when `write` returns; what a
-    killed writer left of a last line is cut off when the file is opened."""
-
-    def __init__(self, path: str | Path, *, wait: bool = False) -> None:
-        """With `wait` another writer of the file is waited for. Raises as `gymposium.lines.LineWriter` does."""
-        self._lines = LineWriter(path, wait=wait)
-        self.path = self._lines.path
-        self.torn = self._lines.torn
-        """Whether there was such a rest of a line."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file so far."""
-        return self._lines.size
+class RecordWriter(LineWriter):
+    """Appends the records of matches to a file, which no other process can write meanwhile. A record is in the file
+    when `write` returns."""
 
     def write(self, played: MatchResult) -> Record:
-        """Append a record."""
+        """Append the record of a match and return it. Raises `GymposiumError` if the disk is full or fails."""
         record = Record.of(played)
-        self._lines.write(record.line())
+        self.append(record.line())
         return record
-
-    def close(self) -> None:
-        self._lines.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
-    """The matches, each written as it ends. Where one breaks off since its engine fails, what there is of it
-    is written before the error goes on."""
+    """The matches, each written as it ends. If a game's engine fails, the match so far is written before the error is
+    raised."""
     try:
         for played in matches:
             write(played)
@@ -62,7 +37,7 @@ def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], obje
 
 
 def ends_line(path: Path) -> bool:
-    """Whether a file's last line is whole."""
+    """True if the last line of a file is complete."""
     with open(path, "rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"
@@ -70,7 +45,7 @@ def ends_line(path: Path) -> bool:
 
 @dataclass(slots=True)
 class Problem:
-    """Something in a record file that is not as it should be."""
+    """Something wrong in a file, with its place."""
 
     where: str
     what: str
@@ -80,19 +55,18 @@ class Problem:
 
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
-    """Every line of a file with its number: a record, or what is wrong with the line. Nothing is skipped
-    silently; a half-written last line is a `Problem` like any other."""
+    """Each line of a file with its number, as a record or as the problem with the line. Empty lines are left out; an
+    incomplete last line is a `Problem`."""
     with open(path, encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield number, Record.parse(line)
-            except BadRecord as error:
-                yield number, Problem(f"{path}:{number}", str(error))
+            if line.strip():
+                try:
+                    yield number, Record.parse(line)
+                except BadRecord as error:
+                    yield number, Problem(f"{path}:{number}", str(error))
 
 
 def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:
-    """What is wrong with a file that holds no record; `problems` are those of its lines."""
+    """The problem of a file without any record; `problems` are those of its lines."""
     why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
     return Problem(str(path), f"holds no match record: {why}")

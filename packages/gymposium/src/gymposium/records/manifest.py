@@ -1,13 +1,13 @@
 """The manifest of a file of matches: the matches that were planned for it, and the digest of the finished file.
 
-It stands beside the file: `matches.manifest.json` beside `matches.jsonl`. Each line can be verified without it; with
-it, missing, repeated and exchanged matches are found too.
+It stands beside the file: `matches.manifest.json` beside `matches.jsonl`. Each line can be verified without it; the
+manifest also shows missing, repeated and exchanged matches.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import islice
@@ -24,7 +24,7 @@ from gymposium.strict_json import strict_json
 MANIFEST_FORMAT: Final = "gymposium-manifest-1"
 
 _NAMED = 3
-"""The number of missing matches that are named."""
+"""Number of missing matches that a problem names."""
 
 
 def manifest_of(file: Path) -> Path:
@@ -34,7 +34,7 @@ def manifest_of(file: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a file of matches must hold."""
+    """The matches that a file must hold, and the digest of the file once it is finished."""
 
     plan: MatchPlan
     digest: str | None = None
@@ -45,38 +45,34 @@ class Manifest:
         """The manifest of a file, or None if it has none. Raises `BadRecord` for one that cannot be read."""
         path = manifest_of(file)
         try:
-            text = path.read_text(encoding="utf-8")
+            data = strict_json(path.read_text(encoding="utf-8"))
+            if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
+                raise ValueError(f"it is not a manifest of format {MANIFEST_FORMAT!r}")
+            match data:
+                case {"count": count, "digest": str() | None as digest, "plan": list(series)} if len(data) == 4:
+                    plan = MatchPlan(tuple(read_settings("plan", Series, one) for one in series))
+                    if plan.count == count:
+                        return cls(plan, digest)
+                    raise ValueError(f"count is {count!r}, but {plan.count} matches are planned")
+            raise ValueError("fields are missing, unknown or not of the right form")
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise BadRecord(f"{path} cannot be read ({error}).") from error
-        try:
-            data = strict_json(text)
-            if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
-                raise BadRecord(f"{path} is not a manifest of format {MANIFEST_FORMAT!r}.")
-            if data.keys() != {"format", "count", "digest", "plan"} or not isinstance(data["plan"], list):
-                raise BadRecord(f"{path}: fields are missing or unknown.")
-            series = [read_settings(f"{path}: plan", Series, _table(path, part)) for part in data["plan"]]
-            manifest = cls(MatchPlan(tuple(series)), data["digest"])
-        except (ValueError, GymposiumError) as error:
-            raise BadRecord(str(error) if isinstance(error, GymposiumError) else f"{path}: {error}") from error
-        if data["count"] != manifest.plan.count or not isinstance(manifest.digest, str | None):
-            raise BadRecord(f"{path}: count or digest is not of the right form.")
-        return manifest
+        except (OSError, ValueError, GymposiumError) as error:
+            raise BadRecord(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
 
     def write(self, file: Path) -> None:
-        """Write it beside a file, whole or not at all."""
+        """Write the manifest beside a file, whole or not at all."""
         data = {
             "format": MANIFEST_FORMAT,
             "count": self.plan.count,
             "digest": self.digest,
-            "plan": [asdict(part) for part in self.plan.series],
+            "plan": [asdict(series) for series in self.plan.series],
         }
         replace_text(manifest_of(file), json.dumps(data, indent=2) + "\n")
 
     def differences(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
-        """What the plan has otherwise than a file's records, which come with their line numbers: each with the line, or
-        None for the file. A match that broke off may stand in the file besides."""
+        """The differences between the plan and a file's records, which come with their line numbers. Each difference
+        comes with its line, or None for the file. Matches that broke off are not compared."""
         lines: dict[int, int] = {}
         last = -1
         for line, record in records:
@@ -109,11 +105,5 @@ class Manifest:
 
 
 def digest_of(file: Path) -> str:
-    """The digest of a finished file of matches."""
+    """The digest of a file, as a manifest holds it."""
     return sha256(file.read_bytes()).hexdigest()
-
-
-def _table(path: Path, part: object) -> Mapping[str, object]:
-    if not isinstance(part, dict):
-        raise BadRecord(f"{path}: each part of the plan must be a table.")
-    return part

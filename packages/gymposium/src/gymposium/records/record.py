@@ -1,13 +1,13 @@
-"""One finished match as one line of JSON."""
+"""The record of a match, written as one line of JSON."""
 
 from __future__ import annotations
 
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,14 +20,10 @@ from gymposium.reading import KINDS
 
 FORMAT = "gymposium-match-4"
 
-_TURN = frozenset(["seat", "reading", "text", "action", "tokens", "seconds", "cost"])
-_PROMPT = frozenset(["style", "reader", "version", "hash"])
-"""The keys that may stand in a turn, and those that stand in a prompt."""
-
 
 @dataclass(slots=True)
 class Record:
-    """One finished match as it stands in a file."""
+    """A match that has ended or broken off, as it stands in a file."""
 
     id: str
     game: str
@@ -37,17 +33,17 @@ class Record:
     player_seed: int
     on_illegal: str
     opening: int
-    """Random plies with which it began; nobody was asked for those moves."""
+    """Number of random plies with which the match began; the players were not asked for these moves."""
     events: list[Event]
     turns: list[dict[str, Any]]
-    """Every reply: `seat`, `reading` and `text`; `action` where it was an index into the action space; where its
-    player counts them `tokens`, of the prompt and of the reply, `seconds`, and `cost`."""
+    """Every reply: `seat`, `reading` and `text`; `action` for an index into the action space; `tokens` (of the prompt
+    and of the reply), `seconds` and `cost` if the player reports them."""
     returns: list[float]
     results: list[str]
     ending: Ending
     """How the match ended. If it broke off, there are no returns and no results."""
     reports: list[dict[str, float]]
-    """What the match itself reports of each seat beside its return; [] where it reports nothing."""
+    """Values that the match reports of each seat beside its return; [] if it reports none."""
     penalties: dict[str, float]
     prompts: list[dict[str, Any]]
     """For each seat: prompt style, reader, prompt version and the digest of the prompt's fixed parts."""
@@ -91,7 +87,7 @@ class Record:
 
     @classmethod
     def parse(cls, line: str) -> Record:
-        """Read one line. Raises `BadRecord` with what is wrong with it."""
+        """The record that a line holds. Raises `BadRecord` with what is wrong with the line."""
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -100,86 +96,132 @@ class Record:
             raise BadRecord(f"not a match record of format {FORMAT!r}")
         try:
             record = cls(**data)
-            _check_types(data)
+            for name, fits in _FORMS.items():
+                if not fits(data[name]):
+                    raise ValueError(f"{name} is not of the right form")
             record.events = [Event(seat, move) for seat, move in record.events]
             record.ending = Ending.parse(data["ending"])
-        except (TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise BadRecord(f"fields are missing or wrong ({error})") from error
         return record
 
     def line(self) -> str:
-        # ASCII only: a reply may hold half a surrogate pair, which no file can
+        """The record as JSON, in ASCII: a reply may hold a lone surrogate, which UTF-8 cannot encode."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    said: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
+    data: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
     if turn.action is not None:
-        said["action"] = turn.action
+        data["action"] = turn.action
     if (usage := turn.usage) is not None:
         if usage.prompt_tokens is not None or usage.completion_tokens is not None:
-            said["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
-        said["seconds"] = round(usage.seconds, 6)
+            data["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
+        data["seconds"] = round(usage.seconds, 6)
         if usage.cost is not None:
-            said["cost"] = usage.cost
-    return said
+            data["cost"] = usage.cost
+    return data
 
 
-def _check_types(data: Mapping[str, Any]) -> None:
-    """TypeError or ValueError where a field that is relied on is not what a writer would have written."""
-    for name in ("id", "game", "on_illegal"):
-        _need(isinstance(data[name], str), name)
-    for name in ("seed", "player_seed"):
-        _need(type(data[name]) is int, name)
-    for name in ("game_version", "opening"):
-        _need(_is_count(data[name]), name)
-    for name in ("players", "events", "turns", "returns", "results", "prompts", "reports"):
-        _need(isinstance(data[name], list), name)
-    for name in ("players", "results"):
-        _need(all(isinstance(one, str) for one in data[name]), name)
-    for name in ("penalties", "versions"):
-        _need(isinstance(data[name], dict), name)
-    _need(all(isinstance(version, str) for version in data["versions"].values()), "versions")
-    _need(all(_is_number(cost) and cost >= 0 for cost in data["penalties"].values()), "penalties")
-    _need(data["number"] is None or _is_count(data["number"]), "number")
-    for report in data["reports"]:
-        _need(isinstance(report, dict) and all(map(_is_number, report.values())), "reports")
-    _need(all(type(seat) is int and isinstance(move, str) for seat, move in data["events"]), "events")
-    _need(all(_is_number(value) for value in data["returns"]), "returns")
-    for turn in data["turns"]:
-        _need(isinstance(turn, dict) and _is_count(turn.get("seat")) and turn.keys() <= _TURN, "turns")
-        _need(turn.get("reading") in KINDS and isinstance(turn.get("text"), str), "turns")
-        _need(type(turn.get("action", 0)) is int, "turns")
-        tokens = turn.get("tokens", [None, None])
-        _need(isinstance(tokens, list) and len(tokens) == 2, "turns")
-        _need(all(count is None or _is_count(count) for count in tokens), "turns")
-        for spent in (turn.get("seconds", 0.0), turn.get("cost", 0.0)):
-            _need(_is_number(spent) and 0 <= spent < math.inf, "turns")
-    for prompt in data["prompts"]:
-        _need(isinstance(prompt, dict) and _is_count(prompt.get("version")) and prompt.keys() == _PROMPT, "prompts")
-        _need(all(isinstance(prompt.get(name), str) for name in ("style", "reader", "hash")), "prompts")
+# -- the forms of the fields, as they are read from JSON
 
 
-def _is_count(value: object) -> bool:
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_integer(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def _is_number(value: object) -> bool:
+def _is_count_or_none(value: Any) -> bool:
+    return value is None or _is_count(value)
+
+
+def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def _need(holds: bool, name: str) -> None:
-    if not holds:
-        raise ValueError(f"{name} is not of the right form")
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+def _is_list(fits: Callable[[Any], bool], values: Any) -> bool:
+    return isinstance(values, list) and all(map(fits, values))
+
+
+def _is_table(fits: Callable[[Any], bool], values: Any) -> bool:
+    return isinstance(values, dict) and all(map(fits, values.values()))
+
+
+def _is_pair_of_counts(values: Any) -> bool:
+    return _is_list(_is_count_or_none, values) and len(values) == 2
+
+
+def _is_event(event: Any) -> bool:
+    return isinstance(event, list) and len(event) == 2 and type(event[0]) is int and isinstance(event[1], str)
+
+
+def _is_turn(turn: Any) -> bool:
+    return (
+        isinstance(turn, dict)
+        and turn.keys() <= _TURN
+        and _is_count(turn.get("seat"))
+        and turn.get("reading") in KINDS
+        and isinstance(turn.get("text"), str)
+        and type(turn.get("action", 0)) is int
+        and _is_pair_of_counts(turn.get("tokens", [None, None]))
+        and _is_amount(turn.get("seconds", 0.0))
+        and _is_amount(turn.get("cost", 0.0))
+    )
+
+
+def _is_prompt(prompt: Any) -> bool:
+    return (
+        isinstance(prompt, dict)
+        and prompt.keys() == _PROMPT
+        and _is_count(prompt["version"])
+        and all(isinstance(prompt[name], str) for name in ("style", "reader", "hash"))
+    )
+
+
+_TURN = frozenset(["seat", "reading", "text", "action", "tokens", "seconds", "cost"])
+_PROMPT = frozenset(["style", "reader", "version", "hash"])
+"""The keys of a turn, of which some may be missing, and those of a prompt."""
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    "id": _is_text,
+    "game": _is_text,
+    "game_version": _is_count,
+    "players": partial(_is_list, _is_text),
+    "seed": _is_integer,
+    "player_seed": _is_integer,
+    "on_illegal": _is_text,
+    "opening": _is_count,
+    "events": partial(_is_list, _is_event),
+    "turns": partial(_is_list, _is_turn),
+    "returns": partial(_is_list, _is_number),
+    "results": partial(_is_list, _is_text),
+    "reports": partial(_is_list, partial(_is_table, _is_number)),
+    "penalties": partial(_is_table, _is_amount),
+    "prompts": partial(_is_list, _is_prompt),
+    "versions": partial(_is_table, _is_text),
+    "number": _is_count_or_none,
+}
+"""A check of each field but `ending`, which `Ending.parse` checks."""
 
 
 @cache
 def versions() -> Mapping[str, str]:
-    """What plays here, by name."""
-    found = {"python": platform.python_version()}
+    """The versions of the software that plays matches here, by name."""
+    installed = {"python": platform.python_version()}
     for name in ("gymposium", "open_spiel"):
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:  # a source tree on the path, not installed
-            found[name] = "unknown"
-    return found
+            installed[name] = "unknown"
+    return installed

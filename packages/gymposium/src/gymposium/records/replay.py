@@ -1,7 +1,7 @@
 """Replaying records: the driver plays a recorded match again, and scripted players give the recorded replies.
 
-The rules of play are those of `gymposium.driver` and stand nowhere else. A record is right if it is the one that the
-driver writes of this replay.
+The rules of play are those of `gymposium.driver`. A record is correct if the driver writes the same record of this
+replay.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gymposium.reading import Reader, reader
 from gymposium.records.record import Record
 from gymposium.watchdog import Watchdog
 
-_MEASURED = frozenset(["versions", "format"])
-"""Fields that differ from machine to machine."""
+_NOT_COMPARED = frozenset(["events", "turns", "versions", "format"])
+"""Fields that are compared on their own, or that differ from machine to machine."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +41,7 @@ class ScriptedPlayer:
 
 
 class Script:
-    """The answers of one record, in order for each seat."""
+    """The recorded answers of one match, in order for each seat."""
 
     __slots__ = ("_answers", "_broken_off")
 
@@ -69,14 +69,14 @@ class Scripts(Guard):
     """A guard that gives the driver the recorded answers instead of asking the players."""
 
     scripts: Mapping[str, Script]
-    """By match id."""
+    """The script of each match, by match id."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         return [self.scripts[ask.key].next(ask.seat) for ask in asks]
 
 
 def silences(record: Record) -> list[tuple[int, Answer]]:
-    """The seats that gave no reply when they were asked last, each with the answer that the driver got instead."""
+    """The seats that gave no reply to their last ask, each with the answer that the driver got instead."""
     answers: list[tuple[int, Answer]] = []
     for failure in record.ending.failures:
         assert failure.seat is not None, "failures have a seat"
@@ -101,11 +101,11 @@ def replay_job(game: Game, record: Record) -> MatchJob:
 
     Raises `GymposiumError` if the record's players, prompts or failure policy do not fit the game."""
     ended = 0 if record.ending.broke_off else game.seats
-    for name, wanted in (("players", game.seats), ("prompts", game.seats), ("returns", ended), ("results", ended)):
-        if (count := len(getattr(record, name))) != wanted:
+    reported = ended if record.reports else 0
+    counts = {"players": game.seats, "prompts": game.seats, "returns": ended, "results": ended, "reports": reported}
+    for name, expected in counts.items():
+        if (count := len(getattr(record, name))) != expected:
             raise BadRecord(f"{game.name} has {game.seats} seats, but there are {count} {name}")
-    if len(record.reports) not in (0, ended):
-        raise BadRecord(f"{game.name} has {game.seats} seats, but there are {len(record.reports)} reports")
     players = [
         ScriptedPlayer(name, cast(Style, prompt["style"]), reader(prompt["reader"]))
         for name, prompt in zip(record.players, record.prompts)
@@ -123,10 +123,10 @@ def replay_job(game: Game, record: Record) -> MatchJob:
 
 
 def replay_difference(game: Game, record: Record) -> str | None:
-    """The first thing in a record that does not follow from its replies and seeds, or None.
+    """The first part of a record that does not follow from its replies and seeds, or None.
 
-    Two facts are checked: the events, loaded, make a legal match with these returns; and the driver, playing the
-    recorded replies from the recorded seeds, writes this record.
+    Two facts are checked: the driver, playing the recorded replies from the recorded seeds, writes this record; and the
+    game's `load` makes of the events a legal match with the same utilities.
 
     Raises `GymposiumError` if the match cannot be played with these fields, and any error of the game's engine."""
     loaded = game.load(record.events, record.seed)
@@ -142,23 +142,21 @@ def difference(record: Record, again: Record) -> str | None:
     software versions are not compared."""
     if why := _wrong_play(record, again, whole=True):
         return why
-    for one in fields(Record):
-        was, now = getattr(record, one.name), getattr(again, one.name)
-        if one.name in ("events", "turns", *_MEASURED):
-            continue  # compared above, or never
-        if one.name == "prompts":
+    for name in (field.name for field in fields(Record) if field.name not in _NOT_COMPARED):
+        was, now = getattr(record, name), getattr(again, name)
+        if name == "prompts":
             for seat, (mine, theirs) in enumerate(zip(now, was)):
                 if theirs["version"] == PROMPT_VERSION and mine != theirs:
                     return f"prompt differs: seat {seat} read {_prompt(theirs)}, but the game's is {_prompt(mine)}"
         elif was != now:
             if isinstance(now, Ending):
                 return wrong_ending(record, now)
-            return f"{one.name}: {was!r} is recorded, but the replay gives {now!r}"
+            return f"{name}: {was!r} is recorded, but the replay gives {now!r}"
     return None
 
 
 def wrong_ending(record: Record, now: Ending) -> str:
-    """How the recorded ending differs from that of the replay."""
+    """A message that the recorded ending differs from that of the replay."""
     return f"ending: {record.ending.in_words()!r} is recorded, but the replay gives {now.in_words()!r}"
 
 
@@ -175,7 +173,7 @@ def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
     if (number := next(differing, None)) is not None:
         event = wrong_event(record, number, again.events[number])
         if CHANCE in (record.events[number].seat, again.events[number].seat) or number < _opening_events(record):
-            return event  # no reply has led to it, and those that follow may not even be legal
+            return event  # no reply led to it, and the later events may not even be legal
     return (
         _wrong_turn(record, again)
         or event
@@ -185,12 +183,12 @@ def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
 
 
 def wrong_opening(record: Record, plies: int) -> str:
-    """How the record's opening differs from the one of so many plies that the match can have."""
+    """A message that the recorded opening is longer than the `plies` that the match can have."""
     return f"the opening has {record.opening} plies, but the match would be over by then: it can have {plies}"
 
 
 def wrong_event(record: Record, number: int, now: Event) -> str:
-    """How a recorded event differs from the one that the replay has in its place."""
+    """A message that the recorded event of this number differs from the event of the replay."""
     was = record.events[number]
     if CHANCE in (was.seat, now.seat):
         return f"event {number} is {was.move!r}, but seed {record.seed} gives {now.move!r}"
@@ -200,12 +198,12 @@ def wrong_event(record: Record, number: int, now: Event) -> str:
 
 
 def _opening_events(record: Record) -> int:
-    """The number of events up to the first one that a reply led to."""
+    """Number of events before the first reply."""
     return len(open_match(load_named_game(record.game), record.seed, record.opening)[0].events)
 
 
 def late_event(record: Record, number: int) -> str:
-    """That this event comes after the end of the replay."""
+    """A message that the recorded event of this number comes after the end of the replay."""
     return f"event {number} ({record.events[number].move!r}) comes after the end of the match"
 
 
@@ -222,7 +220,7 @@ def _wrong_turn(record: Record, again: Record) -> str | None:
 
 
 def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
-    """Events or replies after the end of the replay, or missing before it."""
+    """The first event or reply that is recorded after the end of the replay, or, if `whole`, missing before it."""
     if len(record.turns) > len(again.turns):
         return f"reply {len(again.turns)} comes after the end of the match"
     if len(record.events) > len(again.events):
@@ -237,7 +235,8 @@ def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
 
 
 def _wrong_load(loaded: Match, played: MatchResult) -> str | None:
-    """Whether the loaded match ends otherwise than the played one: then the game's `load` and `apply` disagree."""
+    """A message if the loaded match ends with other utilities than the played one: the game's `load` and `apply`
+    disagree."""
     utilities = tuple(loaded.returns())
     if played.ending.seat is not None:
         utilities = forfeit_returns(loaded.game, played.ending.seat, utilities)

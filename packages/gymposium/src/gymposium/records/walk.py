@@ -1,6 +1,6 @@
-"""A recorded match decision by decision: what was seen, who was asked, what was replied, and what came of it.
+"""Walking a recorded match decision by decision, with its replies, moves and chance outcomes.
 
-Whatever shows matches to people rests on this: `gymposium replay` and the pages of the viewer.
+`gymposium replay` and the pages of the viewer show matches this way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class RecordedReply:
-    """One recorded reply, with what its player had been told before it."""
+    """One recorded reply, with the reason that its prompt gave for asking again."""
 
     turn: Turn
     """The reply as the driver reads it."""
@@ -31,7 +31,8 @@ class RecordedReply:
 
 @dataclass(slots=True)
 class Decision(Generic[T]):
-    """One step of a match: the position in which seats are to move, and what they did; or the end."""
+    """One decision of a match: the position, the seats to move, and their replies and moves. The last one is the end of
+    the match."""
 
     seen: T
     """The value of `look` for the match before the moves were made."""
@@ -42,10 +43,9 @@ class Decision(Generic[T]):
     moves: dict[int, str] = field(default_factory=dict)
     """The move of each seat; {} if the match ended or broke off instead."""
     replies: dict[int, list[RecordedReply]] = field(default_factory=dict)
-    """The replies of each seat in order: the last one decided, those before it were not accepted. A seat that gave no
-    reply is not in it."""
+    """The replies of each seat in order; all but the last were not accepted. Seats that gave no reply are left out."""
     opening: bool = False
-    """True if the moves were drawn as the match's opening: nobody was asked."""
+    """True if the moves were drawn as part of the match's opening; no player was asked."""
 
 
 def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
@@ -55,8 +55,7 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
     Raises `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error
     of the game's engine."""
     game = load_named_game(record.game)
-    job = replay_job(game, record)
-    running = RunningMatch(job)
+    running = RunningMatch(replay_job(game, record))
     running.begin()
     if running.opening != record.opening:
         raise BadRecord(wrong_opening(record, running.opening))
@@ -80,7 +79,7 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
             for turn in running.turns[heard:]:
                 step.replies.setdefault(turn.seat, []).append(RecordedReply(turn, reasons[turn.seat]))
         if record.ending.broke_off and len(match.events) > len(record.events):
-            yield steps.break_off(step, match)  # the engine failed here in the recorded match, and does not fail now
+            yield steps.break_off(step, match)  # the engine failed here in the recorded match, but not in this one
             return
         yield steps.end(step, match)
     if not match.to_move():
@@ -94,25 +93,25 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
 
 
 class _Steps(Generic[T]):
-    """Makes the decisions of a match that is played again, and checks that its events are the recorded ones."""
+    """Builds the decisions of a replayed match, and checks that its events are the recorded ones."""
 
     def __init__(self, record: Record, look: Callable[[Match], T]) -> None:
         self._record, self._look = record, look
         self._shown = 0
-        """The number of events in earlier decisions."""
+        """Number of events in earlier decisions."""
         self.at = 0
-        """The number of events before the present decision."""
+        """Number of events before the current decision."""
         self._checked = 0
 
     def begin(self, match: Match) -> Decision[T]:
-        """The decision that the match has come to, without what is done in it."""
+        """The decision at which the match stands now, without replies and moves."""
         events = match.events
         self._check(events)
         self.at = len(events)
         return Decision(self._look(match), [event.move for event in events[self._shown :]], tuple(match.to_move()))
 
     def end(self, step: Decision[T], match: Match) -> Decision[T]:
-        """The decision with the moves that were made in it, if any were."""
+        """The decision with its moves, if the match did not end or break off in it."""
         moves = match.events[self.at : self.at + len(step.seats)]
         self._shown = self.at + len(moves)
         self._check(match.events[: self._shown])
@@ -120,7 +119,7 @@ class _Steps(Generic[T]):
         return step
 
     def break_off(self, step: Decision[T], match: Match) -> Decision[T]:
-        """The decision in which the recorded match broke off, with the moves that the record still has."""
+        """The decision in which the recorded match broke off, with those of its moves that are recorded."""
         recorded = match.events[: len(self._record.events)]
         self._check(recorded)
         step.moves = dict(recorded[self.at : self.at + len(step.seats)])

@@ -1,4 +1,4 @@
-"""The folder of a run: what a command was told to do, and all that came of it.
+"""The folder of a run of a command that plays matches: its settings, its matches and their manifest.
 
     gymposium-runs/2026-11-23-run-1/settings.json
     gymposium-runs/2026-11-23-run-1/matches.jsonl
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from gymposium.driver import MatchResult
 from gymposium.durable import replace_text, replaced
@@ -27,42 +27,38 @@ from gymposium.seating import MatchPlan
 from gymposium.writable import check_writable
 
 RUNS = Path("gymposium-runs")
-"""Where the folders of runs are made whose place nobody named."""
+"""The directory in which the folder of a run is made if the user names none."""
 FORMAT: Final = "gymposium-run-1"
 
 
 def new_folder(command: str) -> Path:
-    """Make the folder of a new run of a command: `gymposium-runs/2026-11-23-run-1`. Two processes never get the same.
+    """Make the folder of a new run of a command, such as `gymposium-runs/2026-11-23-run-1`. Two processes never get the
+    same folder.
 
-    Raises `BadOption` where none can be made."""
+    Raises `BadOption` if the folder cannot be made."""
     check_writable("--out", RUNS)
     RUNS.mkdir(exist_ok=True)
-    beginning = f"{datetime.now(UTC):%Y-%m-%d}-{command}-"
-    taken = [path.name.removeprefix(beginning) for path in RUNS.glob(f"{beginning}*")]
-    number = max((int(one) for one in taken if one.isdecimal()), default=0) + 1
-    while True:
-        path = RUNS / f"{beginning}{number}"
-        try:
+    prefix = f"{datetime.now(UTC):%Y-%m-%d}-{command}-"
+    taken = [path.name.removeprefix(prefix) for path in RUNS.glob(f"{prefix}*")]
+    for number in count(max((int(suffix) for suffix in taken if suffix.isdecimal()), default=0) + 1):
+        path = RUNS / f"{prefix}{number}"
+        with suppress(FileExistsError):  # another process has just made it
             path.mkdir()
-        except FileExistsError:
-            number += 1
-        else:
-            return path
+            break
+    return path
 
 
 def check_new(path: Path | None) -> None:
-    """Raises `BadOption` where a new run cannot be put into `path`, which must be an empty folder or one that can be
-    made; without a path, where no folder can be made for it."""
+    """Raises `BadOption` unless a new run can be put into `path`: an empty folder, or one that can be made. None stands
+    for a folder that `new_folder` makes."""
     check_writable("--out", path or RUNS)
-    if path is not None and path.exists() and (not path.is_dir() or _holds_something(path)):
+    if path is None or not path.exists():
+        return
+    # a killed process may leave a *.partial file
+    if not path.is_dir() or any(not entry.name.endswith(".partial") for entry in path.iterdir()):
         raise BadOption(
             f"--out {path} is not empty. Name another folder, or go on with the run in it:  --resume {path}"
         )
-
-
-def _holds_something(path: Path) -> bool:
-    """Whether there is more than what a killed process left of a file that it was about to write."""
-    return any(not one.name.endswith(".partial") for one in path.iterdir())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +68,16 @@ class RunFolder:
     path: Path
     command: str
     settings: Mapping[str, Any]
-    """What it was told to do."""
+    """The settings of the command."""
     is_new: bool = False
-    """Whether this process made the folder; one that goes on did not."""
+    """True if this process made the folder; False for a run that is resumed."""
 
     @classmethod
     def create(cls, path: Path | None, command: str, settings: Mapping[str, Any]) -> RunFolder:
-        """Make the folder: `path`, which must be empty or not there yet, or one of `new_folder`.
+        """Make the folder and write the settings. `path` must be empty or not exist; None stands for a folder that
+        `new_folder` makes.
 
-        Raises `BadOption` where it cannot be made, or is in use."""
+        Raises `BadOption` if the folder cannot be made or is not empty."""
         check_new(path)
         path = path or new_folder(command)
         path.mkdir(parents=True, exist_ok=True)
@@ -89,37 +86,39 @@ class RunFolder:
         return made
 
     def write_settings(self) -> None:
-        """Write the settings down, whole or not at all."""
+        """Write the settings to their file, whole or not at all."""
         data = {"format": FORMAT, "command": self.command, "settings": self.settings}
         replace_text(self.path / "settings.json", json.dumps(data, indent=2) + "\n")
 
     @classmethod
     def open(cls, path: Path, command: str) -> RunFolder:
-        """The folder of a run that goes on.
+        """The folder of a run that is resumed.
 
-        Raises `BadOption` where there is no run of this command."""
+        Raises `BadOption` if it holds no run of this command."""
         file = path / "settings.json"
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            data = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise BadOption(f"--resume {path}: there is no run of gymposium {command} (no {file}).") from None
         except (OSError, ValueError, RecursionError) as error:
             raise BadOption(f"--resume {path}: {file} cannot be read ({error}).") from error
-        whole = isinstance(found, dict) and isinstance(found.get("settings"), dict)
-        if not whole or found.get("format") != FORMAT:
-            raise BadOption(f"--resume {path}: {file} holds no settings of format {FORMAT!r}.")
-        if found.get("command") != command:
-            raise BadOption(f"--resume {path}: this is a run of another command:  gymposium {found.get('command')}")
-        return cls(check_writable("--resume", path), command, found["settings"])
+        match data:
+            case {"format": format, "settings": dict(settings)} if format == FORMAT:
+                if data.get("command") != command:
+                    raise BadOption(
+                        f"--resume {path}: this is a run of another command:  gymposium {data.get('command')}"
+                    )
+                return cls(check_writable("--resume", path), command, settings)
+        raise BadOption(f"--resume {path}: {file} holds no settings of format {FORMAT!r}.")
 
     @property
     def matches(self) -> Path:
-        """The file of its matches."""
+        """The file of the run's matches."""
         return self.path / "matches.jsonl"
 
     @contextmanager
     def removed_on_error(self) -> Iterator[None]:
-        """Remove a new folder if an error of ours ends the block before anything is recorded."""
+        """Remove a new folder if a `GymposiumError` ends the block before a match is recorded."""
         try:
             yield
         except GymposiumError:
@@ -130,88 +129,78 @@ class RunFolder:
             raise
 
 
-class RunMatches:
-    """The matches of a run, each in the file as soon as it is over, and in the end in the order in which they were
-    planned. One that broke off is played again and stays in the file."""
+class RunMatches(RecordWriter):
+    """The file of a run's matches: each is appended as soon as it is over, and in the end the file is put in the order
+    of the plan. A match that broke off stays in the file and is played again."""
 
     def __init__(self, file: Path, plan: MatchPlan) -> None:
-        """Writes the manifest of the file, which holds `plan`.
+        """Opens the file and writes its manifest, which holds `plan`.
 
-        Raises `BadOption` where the file holds something else, or another process writes it."""
-        self._writer = RecordWriter(file)
+        Raises `BadOption` if the file holds anything but matches of the plan, or another process is writing it."""
+        super().__init__(file)
         self._plan, self._planned = plan, plan.numbers()
         self._lines: list[tuple[int, int, int]] = []
-        """The place of each line's match, where the line begins, and its length."""
-        self._size = 0
+        """For each line: the number of its match in the plan, its byte offset, and its length in bytes."""
         self.finished: set[str] = set()
-        """Ids of the matches that have come to an end."""
+        """Ids of the matches that did not break off."""
         try:
             self._read()
             Manifest(plan).write(file)
         except BaseException:
-            self._writer.close()
+            self.close()
             raise
 
-    @property
-    def file(self) -> Path:
-        return self._writer.path
-
     def _read(self) -> None:
-        with open(self.file, "rb") as file:
+        start = 0
+        with open(self.path, "rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
                     record = Record.parse(line.decode("utf-8", "replace"))
                 except BadRecord as error:
                     raise BadOption(
-                        f"{self.file}:{number} is no record of this run ({error}). Remove that line, and its match is "
+                        f"{self.path}:{number} is no record of this run ({error}). Remove that line, and its match is "
                         f"played again."
                     ) from error
                 if record.id not in self._planned:
-                    raise BadOption(f"{self.file}:{number} is a match of another run, {record.id}. Remove that line.")
-                self._add(record, len(line))
+                    raise BadOption(f"{self.path}:{number} is a match of another run, {record.id}. Remove that line.")
+                self._add(record, start, len(line))
+                start += len(line)
 
-    def _add(self, record: Record, length: int) -> None:
-        self._lines.append((self._planned[record.id], self._size, length))
-        self._size += length
+    def _add(self, record: Record, start: int, length: int) -> None:
+        self._lines.append((self._planned[record.id], start, length))
         if not record.ending.broke_off:
             self.finished.add(record.id)
 
-    def write(self, played: MatchResult) -> None:
-        """Append a match that is over, or broke off."""
-        record = self._writer.write(played)
-        self._add(record, self._writer.size - self._size)
+    def write(self, played: MatchResult) -> Record:
+        """Append the record of a match that is over or broke off, and return it."""
+        start = self.size
+        record = super().write(played)
+        self._add(record, start, self.size - start)
+        return record
 
     def told(self, where: Path) -> str | None:
-        """How much of the run is recorded, in words; None where nothing is."""
-        found = f"{len(self.finished)} of {len(self._planned)} matches are recorded in {where}."
-        return found if self._lines else None
+        """A sentence that says how many matches are recorded in `where`; None if none is."""
+        recorded = f"{len(self.finished)} of {len(self._planned)} matches are recorded in {where}."
+        return recorded if self._lines else None
 
     def in_order(self) -> Iterator[Record]:
-        """Put the file in the order in which the matches were planned, write its digest into the manifest if none is
-        missing, and give the matches that came to an end. Nothing can be written after that."""
+        """Put the file in the order of the plan, write its digest into the manifest if no match is missing, and yield
+        the finished matches. Nothing can be written after that."""
         self._sort()
         if len(self.finished) == len(self._planned):
-            Manifest(self._plan, digest_of(self.file)).write(self.file)
-        with open(self.file, encoding="utf-8") as file:
+            Manifest(self._plan, digest_of(self.path)).write(self.path)
+        with open(self.path, encoding="utf-8") as file:
             for line in file:
                 record = Record.parse(line)
                 if not record.ending.broke_off:
                     yield record
 
     def _sort(self) -> None:
-        """The file is written anew, if it must be: killed meanwhile, it is as it was."""
+        """Write the file anew if its lines are out of order. A process that is killed meanwhile leaves it unchanged."""
         ordered = sorted(self._lines)
         if ordered == self._lines:
             return
-        with replaced(self.file) as staging, open(self.file, "rb") as old, open(staging, "wb") as new:
+        with replaced(self.path) as staging, open(self.path, "rb") as old, open(staging, "wb") as new:
             for _, start, length in ordered:
                 old.seek(start)
                 new.write(old.read(length))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._writer.close()
