@@ -1,15 +1,20 @@
-"""Files of lines that are read while another process appends to them."""
+"""Reading files of lines while another process appends to them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
+
+from gymposium.errors import BadRecord
+from gymposium.records import Problem
 
 
 @dataclass(frozen=True, slots=True)
 class GrowingLine:
-    """A whole line of a file, with its position."""
+    """A complete line of a file, with its position."""
 
     number: int
     """Line number, counted from 1."""
@@ -69,3 +74,37 @@ class Growing:
                 self.number, self.offset = line.number, line.stop
                 if text.strip():
                     yield line
+
+
+@dataclass(slots=True)
+class GrowingIndex(ABC):
+    """Base class of indexes of the lines of a growing file, which several threads may use."""
+
+    path: Path
+    problems: list[Problem] = field(default_factory=list)
+    """Lines that could not be read."""
+    _lock: Lock = field(default_factory=Lock)
+    _file: Growing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._file = Growing(self.path)
+
+    def refresh(self) -> None:
+        """Read what was added since the last call."""
+        with self._lock:
+            if self._file.renewed():
+                self.problems = []
+                self._clear()
+            for line in self._file.lines():
+                try:
+                    self._add(line)
+                except BadRecord as error:
+                    self.problems.append(Problem(f"{self.path.name}:{line.number}", str(error)))
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Forget all lines."""
+
+    @abstractmethod
+    def _add(self, line: GrowingLine) -> None:
+        """Enter a line. Raises `BadRecord` with what is wrong with it."""

@@ -27,7 +27,7 @@ class Metric:
 
     @property
     def pattern(self) -> str:
-        """A regular expression that matches the whole of each name of the metric, in Python and in JavaScript."""
+        """A regular expression for full names of the metric, in the syntax that Python and JavaScript share."""
         parts = _ANY.split(self.name)
         return "[^/]+".join(re.sub(r"[^\w/]", r"\\\g<0>", part) for part in parts)
 
@@ -35,19 +35,19 @@ class Metric:
 @cache
 def metrics() -> tuple[Metric, ...]:
     """All documented metrics, in the order of the page."""
-    found, section = [], ""
+    documented, section = [], ""
     for line in _PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             section = line.removeprefix("## ")
         elif row := _ROW.fullmatch(line):
             name, what, unit, also = row.groups()
-            found.append(Metric(name, _plain(what), _plain(unit), section, apart=False))
+            columns = what.replace("`", ""), unit.replace("`", ""), section
+            documented.append(Metric(name, *columns, apart=False))
             if "opponent" in also:
-                found.append(Metric(f"{name}/OPPONENT", _plain(what), _plain(unit), section, apart=True))
+                documented.append(Metric(f"{name}/OPPONENT", *columns, apart=True))
             if "game" in also:
-                in_game = name.replace("rollout/", "rollout/GAME/")
-                found.append(Metric(in_game, _plain(what), _plain(unit), section, apart=True))
-    return tuple(found)
+                documented.append(Metric(name.replace("rollout/", "rollout/GAME/"), *columns, apart=True))
+    return tuple(documented)
 
 
 @cache
@@ -56,8 +56,3 @@ def about(name: str) -> Metric | None:
     # exact names first: rollout/reward/kl is a part of the reward, and rollout/win/random is no game called win
     known = sorted(metrics(), key=lambda metric: len(_ANY.findall(metric.name)))
     return next((metric for metric in known if re.fullmatch(metric.pattern, name)), None)
-
-
-def _plain(text: str) -> str:
-    """The text without the marks of Markdown."""
-    return text.replace("`", "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.scores import rate
+from gymposium.scores import Estimate, rate
 
 BEFORE, AFTER, CONTROL, ANCHOR = "cold start", "trained", "control", "anchor "
 """Keys of the evaluations in `results.json`; the key of an anchor ends in the name of the player."""
@@ -42,19 +42,18 @@ class ResultRow:
 def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
     """All rows, game by game: before, after, control, then the anchors, then the exact optima. `config` is the content
     of the run's `config.json`."""
-    evaluations = results.get("evaluations", {})
-    games = dict.fromkeys(game for scores in evaluations.values() for game in scores)
+    games = dict.fromkeys(game for scores in results.get("evaluations", {}).values() for game in scores)
     return [line for game in games for line in _of_game(config, game, results)]
 
 
 def player_name(config: Mapping[str, Any], what: str) -> str:
-    """The player that a key of the evaluations names, in words."""
+    """The name of the player that a key of the evaluations stands for."""
     names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
     return names.get(what, what.removeprefix(ANCHOR))
 
 
 def spent(results: Mapping[str, Any]) -> dict[str, float]:
-    """CPU seconds by stage, with the stages in words."""
+    """CPU seconds of each stage of the run."""
     return {name: results[key] for key, name in SPENT.items() if key in results}
 
 
@@ -96,27 +95,22 @@ def learning_curves(
 def _learning_curve(
     config: Mapping[str, Any], game: str, results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
 ) -> LearningCurve:
-    """The points between the ends rest on fewer matches. Of a mean score no more is noted there than itself."""
+    """The points between the first and the last rest on fewer matches, and those of a mean score have no interval."""
     evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
     opponent = next(iter(evaluations[BEFORE]))
     alone = opponent == ALONE
     points = [Point(0, *_headline(evaluations[BEFORE][opponent]))]
     name, matches = f"eval/{game}/{opponent}/{'return' if alone else 'win'}", config["evaluation"]["curve_matches"]
-    for step, values in steps.items():
-        if (value := values.get(name)) is not None:
-            estimate = None if alone else rate(round(value * matches), matches)
-            points.append(
-                Point(step, value, value, value)
-                if estimate is None
-                else Point(step, value, estimate.low, estimate.high)
-            )
+    for step, value in ((step, values[name]) for step, values in steps.items() if name in values):
+        estimate = Estimate(value, value, value) if alone else rate(round(value * matches), matches)
+        points.append(Point(step, value, estimate.low, estimate.high))
     if opponent in evaluations.get(AFTER, {}):
         points.append(Point(config["steps"], *_headline(evaluations[AFTER][opponent])))
     levels = {}
-    for what in (what for what in evaluations if what == CONTROL or what.startswith(ANCHOR)):
-        if opponent in evaluations[what]:
+    for what, scores in evaluations.items():
+        if opponent in scores and (what == CONTROL or what.startswith(ANCHOR)):
             label = "control: more SFT" if what == CONTROL else player_name(config, what)
-            levels[label] = _headline(evaluations[what][opponent])[0]
+            levels[label] = _headline(scores[opponent])[0]
     optima = results.get("optima", {}).get(game, {})
     if "most wins" in optima and opponent == "random":
         levels[OPTIMUM] = optima["most wins"]["win"]
@@ -150,11 +144,7 @@ def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -
 
 
 def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
-    def cell(part: str, key: str) -> str:
-        estimate = score[part].get(key)  # a game that is played alone has no wins
-        return "" if estimate is None else _interval(estimate, "{:.3f}")
-
-    readings = score["counts"]["readings"]
+    readings, results = score["counts"]["readings"], score["results"]
     total = sum(readings.values())
     failed = total - readings.get("move", 0)
     return ResultRow(
@@ -162,14 +152,14 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Re
         player,
         opponent,
         str(score["matches"]),
-        cell("results", "win"),
-        cell("results", "draw"),
-        cell("results", "loss"),
+        # a game with one seat has no wins, draws and losses
+        *(_interval(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss")),
         _interval(score["return"], "{:+.3f}"),
         f"{failed / total:.4f}" if total else "",
     )
 
 
 def _interval(estimate: Sequence[float | None], form: str) -> str:
-    value, low, high = ("–" if x is None else form.format(x) for x in estimate)  # too few matches for an interval
+    """An estimate as text; too few matches give no interval."""
+    value, low, high = ("–" if number is None else form.format(number) for number in estimate)
     return f"{value} [{low}, {high}]"

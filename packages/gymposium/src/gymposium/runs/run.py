@@ -26,7 +26,7 @@ class Run:
 
     @property
     def samples(self) -> Path:
-        """The file of sampled groups that were kept for people to read."""
+        """The file of sampled groups that the run keeps for people to read."""
         return self.path / "samples.jsonl"
 
     @property

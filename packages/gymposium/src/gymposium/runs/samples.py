@@ -1,44 +1,39 @@
-"""The rollouts that a run kept to be looked at: samples.jsonl, a group of trajectories a line."""
+"""The sampled rollouts of a run, which it keeps for people to read: samples.jsonl, one group of trajectories a line."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from gymposium.errors import BadRecord
-from gymposium.records import Problem
-from gymposium.runs.growing import Growing
+from gymposium.runs.growing import GrowingIndex, GrowingLine
 
 FORMAT = "gymposium-samples-1"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """The sampled tokens of one turn in a row, `start` to `stop`, and what is known of each."""
+    """The sampled tokens of one turn: those of its row from `start` up to `stop`. Lists have an entry for each."""
 
     start: int
     stop: int
     engine: list[float]
-    """Log-probabilities as the engine reported them."""
+    """Log-probabilities that the engine reported."""
     old: list[float]
-    """As the learner did before the update; empty where the engine's stand for it."""
+    """Log-probabilities of the learner before the update; empty if those of the engine were used instead."""
     reference: list[float]
-    """Of the reference policy; empty without one."""
+    """Log-probabilities of the reference policy; empty without one."""
     weight: float
-    """Of each token in the loss."""
+    """Weight of each of the tokens in the loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRow:
-    """A stream of tokens. What is in none of its turns was given, and masked."""
+    """A sequence of tokens. Those outside of its turns were given to the model, and are masked in the loss."""
 
     ids: list[int]
     pieces: list[str]
@@ -47,7 +42,7 @@ class KeptRow:
 
 @dataclass(frozen=True, slots=True)
 class KeptTrajectory:
-    """One seat's turns in one match, and what they got and deserved. Lists have an entry for each turn."""
+    """One seat's turns in one match, with its rewards and advantages. Lists have an entry for each turn."""
 
     match: str | None
     policy: int
@@ -62,17 +57,17 @@ class KeptTrajectory:
     values: list[float]
     targets: list[float]
     rows: list[KeptRow] | None
-    """None where its tokens were not kept."""
+    """The tokens; None if they were not kept."""
 
     @property
     def failures(self) -> int:
-        """Replies that were no legal move."""
+        """Number of replies that were not a legal move."""
         return sum(reading != "move" for reading in self.readings)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptGroup:
-    """Trajectories that one baseline ranged over."""
+    """A group of trajectories, which share a baseline."""
 
     step: int
     number: int
@@ -86,24 +81,23 @@ class KeptGroup:
 
     @property
     def best_first(self) -> list[KeptTrajectory]:
-        """By reward; of equal ones those with tokens before the others."""
-        return sorted(self.trajectories, key=lambda one: (-one.reward, one.rows is None))
+        """The trajectories by falling reward; of equal ones those with tokens first."""
+        return sorted(self.trajectories, key=lambda trajectory: (-trajectory.reward, trajectory.rows is None))
 
     @property
     def spread(self) -> float:
         """The standard deviation of the rewards."""
-        rewards = [one.reward for one in self.trajectories]
-        mean = math.fsum(rewards) / len(rewards)
-        return math.sqrt(math.fsum((reward - mean) ** 2 for reward in rewards) / len(rewards))
+        mean = self.mean
+        return math.sqrt(math.fsum((t.reward - mean) ** 2 for t in self.trajectories) / len(self.trajectories))
 
     @property
     def mean(self) -> float:
         """The mean reward."""
-        return math.fsum(one.reward for one in self.trajectories) / len(self.trajectories)
+        return math.fsum(trajectory.reward for trajectory in self.trajectories) / len(self.trajectories)
 
 
 def parse(line: bytes) -> KeptGroup:
-    """Read one line. Raises `BadRecord` with what is wrong with it."""
+    """The group in one line. Raises `BadRecord` with what is wrong with the line."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -117,46 +111,34 @@ def parse(line: bytes) -> KeptGroup:
 
 
 _PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d+),"group":(\d+),')
-"""How a line of our own writer begins: to find a group, its thousands of tokens need not be read."""
+"""The beginning of a line as training writes it. It tells the group without parsing thousands of tokens."""
 
 
 @dataclass(slots=True)
-class SamplesIndex:
-    """Where each group stands in the file. Of a step that was done again, the last lines count."""
+class SamplesIndex(GrowingIndex):
+    """The place of each group in the file. If a step was repeated, its last lines count."""
 
-    path: Path
-    problems: list[Problem] = field(default_factory=list)
-    """Lines that hold no samples."""
     _places: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    """Where a line begins and ends, by step and group."""
-    _file: Growing | None = None
-    _lock: Lock = field(default_factory=Lock)
+    """Byte offsets of the beginning and the end of a line, by step and group."""
 
-    def refresh(self) -> None:
-        """Read what was added since the last time."""
-        with self._lock:
-            self._file = self._file or Growing(self.path)
-            if self._file.renewed():
-                self._places, self.problems = {}, []
-            for line in self._file.lines():
-                try:
-                    if (place := _PLACE.match(line.text)) and line.text.rstrip().endswith(b"]}"):
-                        key = int(place[1]), int(place[2])
-                    else:
-                        group = parse(line.text)
-                        key = group.step, group.number
-                except BadRecord as error:
-                    self.problems.append(Problem(f"{self.path.name}:{line.number}", str(error)))
-                else:
-                    self._places[key] = line.start, line.stop
+    def _clear(self) -> None:
+        self._places = {}
+
+    def _add(self, line: GrowingLine) -> None:
+        if (place := _PLACE.match(line.text)) and line.text.rstrip().endswith(b"]}"):
+            key = int(place[1]), int(place[2])
+        else:
+            group = parse(line.text)
+            key = group.step, group.number
+        self._places[key] = line.start, line.stop
 
     def places(self) -> list[tuple[int, int]]:
-        """Step and number of every group, in order."""
+        """The step and the number of every group, in order."""
         with self._lock:
             return sorted(self._places)
 
     def group(self, step: int, number: int) -> KeptGroup | None:
-        """A group with all that was kept of it; None where there is none. Raises `BadRecord`."""
+        """The group of this step and number, or None. Raises `BadRecord` if its line cannot be read."""
         place = self._places.get((step, number))
         if place is None:
             return None
@@ -166,7 +148,7 @@ class SamplesIndex:
 
 
 def _group(data: dict[str, Any]) -> KeptGroup:
-    trajectories = [_trajectory(one) for one in data["trajectories"]]
+    trajectories = [_trajectory(trajectory) for trajectory in data["trajectories"]]
     if not trajectories:
         raise ValueError("no trajectory")
     return KeptGroup(
@@ -175,7 +157,7 @@ def _group(data: dict[str, Any]) -> KeptGroup:
         game=_text(data["game"]),
         seat=_count(data["seat"]),
         opponent=_text(data["opponent"]),
-        version=_maybe(_text, data["version"]),
+        version=_text_or_none(data["version"]),
         stage=_count(data["stage"]),
         tied=bool(data["tied"]),
         trajectories=trajectories,
@@ -183,72 +165,72 @@ def _group(data: dict[str, Any]) -> KeptGroup:
 
 
 def _trajectory(data: dict[str, Any]) -> KeptTrajectory:
-    found = KeptTrajectory(
-        match=_maybe(_text, data["match"]),
+    trajectory = KeptTrajectory(
+        match=_text_or_none(data["match"]),
         policy=_count(data["policy"]),
         result=_text(data["result"]),
-        end=_maybe(_text, data["end"]),
+        end=_text_or_none(data["end"]),
         returned=_number(data["return"]),
         reward=_number(data["reward"]),
         parts={_text(name): _number(value) for name, value in data["parts"].items()},
-        readings=[_text(one) for one in data["readings"]],
+        readings=[_text(reading) for reading in data["readings"]],
         rewards=_numbers(data["rewards"]),
         advantages=_numbers(data["advantages"]),
         values=_numbers(data["values"]),
         targets=_numbers(data["targets"]),
         rows=[_row(row) for row in data["rows"]] if "rows" in data else None,
     )
-    turns = len(found.readings)
+    turns = len(trajectory.readings)
     for name in ("rewards", "advantages", "values", "targets"):
-        if len(getattr(found, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
-            raise ValueError(f"{name} are not one a turn")
-    if found.rows is not None and sum(len(row.turns) for row in found.rows) != turns:
-        raise ValueError("the rows have not all turns")
-    return found
+        if len(getattr(trajectory, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
+            raise ValueError(f"{name} does not have an entry for each turn")
+    if trajectory.rows is not None and sum(len(row.turns) for row in trajectory.rows) != turns:
+        raise ValueError("the rows do not hold all turns")
+    return trajectory
 
 
 def _row(data: dict[str, Any]) -> KeptRow:
-    row = KeptRow([_count(one) for one in data["ids"]], [_text(one) for one in data["pieces"]], [])
+    row = KeptRow([_count(token) for token in data["ids"]], [_text(piece) for piece in data["pieces"]], [])
     if len(row.ids) != len(row.pieces):
-        raise ValueError("not a piece of text for each token")
-    at = 0
-    for turn in data["turns"]:
-        found = KeptTurn(
-            _count(turn["start"]),
-            _count(turn["stop"]),
-            _numbers(turn["engine"]),
-            _numbers(turn["old"]),
-            _numbers(turn["reference"]),
-            _number(turn["weight"]),
+        raise ValueError("there is not a piece of text for each token")
+    stop = 0
+    for fields in data["turns"]:
+        turn = KeptTurn(
+            _count(fields["start"]),
+            _count(fields["stop"]),
+            _numbers(fields["engine"]),
+            _numbers(fields["old"]),
+            _numbers(fields["reference"]),
+            _number(fields["weight"]),
         )
-        if not at <= found.start <= found.stop <= len(row.ids):
-            raise ValueError("turns are not one behind the other")
-        at, tokens = found.stop, found.stop - found.start
-        if len(found.engine) != tokens or not {len(found.old), len(found.reference)} <= {0, tokens}:
-            raise ValueError("not a log-probability for each token")
-        row.turns.append(found)
+        if not stop <= turn.start <= turn.stop <= len(row.ids):
+            raise ValueError("the turns overlap or are out of order")
+        stop, tokens = turn.stop, turn.stop - turn.start
+        if len(turn.engine) != tokens or not {len(turn.old), len(turn.reference)} <= {0, tokens}:
+            raise ValueError("there is not a log-probability for each token")
+        row.turns.append(turn)
     return row
-
-
-def _maybe(read: Callable[[Any], T], value: Any) -> T | None:
-    return None if value is None else read(value)
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
+        raise TypeError(f"{value!r:.40} is not text")
     return value
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text(value)
 
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise TypeError(f"{value!r:.40} is no count")
+        raise TypeError(f"{value!r:.40} is not a count")
     return value
 
 
 def _number(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
-        raise TypeError(f"{value!r:.40} is no number")
+        raise TypeError(f"{value!r:.40} is not a number")
     return float(value)
 
 
