@@ -1,5 +1,7 @@
-"""Runs what a plugin brings, so that no more is lost than the plugin: whatever it raises comes back, Ctrl-C stops the
-process whatever the plugin makes of it, and stdout belongs to the process's results."""
+"""Running code of a plugin so that its faults cost the plugin alone.
+
+Everything that it raises is returned, Ctrl-C stops the process even if the plugin catches `KeyboardInterrupt`, and the
+plugin cannot write to stdout, which is for results."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import TextIOWrapper
 from types import FrameType
 from typing import IO, Any
@@ -16,18 +19,19 @@ from typing import IO, Any
 from gymposium.errors import PluginError
 
 _SHOWN = 60
-"""Characters of what a plugin wrote that its error repeats."""
+"""Number of characters of a plugin's output that its error shows."""
 
 
 def contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseException | None:
-    """What `action` raised, a `PluginError` where it wrote to stdout or closed an output, or None.
+    """Calls `action`. Returns the exception that it raised, a `PluginError` if it wrote to stdout or closed an output,
+    or None.
 
-    Raises `KeyboardInterrupt` where the user pressed Ctrl-C in the meantime."""
+    Raises `KeyboardInterrupt` if the user pressed Ctrl-C meanwhile."""
     failed: BaseException | None = None
-    # Other threads may print, and where an output is closed there is none to keep.
+    # not if another thread may print, or an output is closed already
     guarded = guard_stdout and threading.active_count() == 1 and _is_open(1) and _is_open(2)
     outputs = _Outputs() if guarded else None
-    with _ctrl_c() as ctrl_c:
+    with _watched_ctrl_c() as ctrl_c:
         try:
             action()
         except BaseException as error:  # noqa: BLE001 (CancelledError, GeneratorExit, one of the plugin's own)
@@ -38,28 +42,27 @@ def contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseExceptio
     return PluginError(offence) if failed is None and offence else failed
 
 
+@dataclass
 class _CtrlC:
-    """Tells the user's Ctrl-C from a `KeyboardInterrupt` that somebody raised."""
+    """A signal handler that notes Ctrl-C, to tell it from a `KeyboardInterrupt` that the plugin raised itself."""
 
-    def __init__(self, handler: Callable[[int, FrameType | None], Any] | None) -> None:
-        self._handler = handler
-        self.pressed = False
+    handler: Callable[[int, FrameType | None], Any]
+    pressed: bool = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        assert self._handler is not None
         try:
-            self._handler(number, frame)
+            self.handler(number, frame)
         except KeyboardInterrupt:
             self.pressed = True
             raise
 
 
 @contextmanager
-def _ctrl_c() -> Iterator[_CtrlC]:
-    """Watches for it. Only the main thread is told of signals; elsewhere it is never pressed."""
+def _watched_ctrl_c() -> Iterator[_CtrlC]:
+    """Installs the handler. Only the main thread receives signals; in others nothing is installed."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield _CtrlC(None)
+        yield _CtrlC(signal.default_int_handler)
         return
     watch = _CtrlC(handler)
     signal.signal(signal.SIGINT, watch)
@@ -70,8 +73,8 @@ def _ctrl_c() -> Iterator[_CtrlC]:
 
 
 class _Outputs:
-    """The process's stdout and stderr. From the making of one until `restore`, what is written to stdout, by C code and
-    child processes too, goes to a file."""
+    """The stdout and stderr of the process. From the creation of the object until `restore`, everything that is written
+    to stdout goes to a file, also from C code and child processes."""
 
     def __init__(self) -> None:
         self._out, self._err = sys.stdout, sys.stderr
@@ -83,42 +86,43 @@ class _Outputs:
         os.dup2(self._file, 1)
 
     def restore(self) -> str:
-        """Both as they were. What was done to them, in words, or nothing; what was written is on stderr."""
-        offences = [self._restore_stream("stdout", self._out), self._restore_stream("stderr", self._err)]
-        if not _same(1, self._file):
-            offences.append("it closed or redirected file descriptor 1, which is stdout")
-        if not _same(2, self._kept[2]):
-            offences.append("it closed or redirected file descriptor 2, which is stderr")
+        """Restores both, and copies what was written to stdout to stderr. Returns what the plugin did to them, in
+        words; "" if it did nothing."""
+        offences = [self._restore_stream(1, "stdout", self._out), self._restore_stream(2, "stderr", self._err)]
+        for number, name, expected in ((1, "stdout", self._file), (2, "stderr", self._kept[2])):
+            if not _same(number, expected):
+                offences.append(f"it closed or redirected file descriptor {number}, which is {name}")
         for number, kept in self._kept.items():
             os.dup2(kept, number)
             os.close(kept)
-        written = _all_of(self._file)
-        os.close(self._file)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        with open(self._file, "rb") as file:
+            written = file.read()
         if written:
             os.write(2, written if written.endswith(b"\n") else written + b"\n")
-            said = written.decode(errors="backslashreplace").strip()
-            said = said[:_SHOWN] + ("…" if len(said) > _SHOWN else "")
-            offences.append(f"it wrote {said!r} to stdout, which is for results (its output went to stderr)")
+            text = written.decode(errors="backslashreplace").strip()
+            shown = text[:_SHOWN] + ("…" if len(text) > _SHOWN else "")
+            offences.append(f"it wrote {shown!r} to stdout, which is for results (its output went to stderr)")
         return "; ".join(filter(None, offences))
 
-    def _restore_stream(self, name: str, before: IO[str] | None) -> str:
-        now = getattr(sys, name, None)
+    def _restore_stream(self, number: int, name: str, before: IO[str] | None) -> str:
         if before is None:
             return ""
         if before.closed:
-            # as Python made it, but that this one is not closed with the old one
-            number = 1 if name == "stdout" else 2
-            encoding, errors = getattr(before, "encoding", "utf-8"), getattr(before, "errors", "strict")
-            lines = bool(getattr(before, "line_buffering", False))
-            binary = open(number, "wb", closefd=False)  # noqa: SIM115 (for the rest of the process)
-            fresh = TextIOWrapper(binary, encoding=encoding, errors=errors, line_buffering=lines)
+            # a stream with the settings of the old one; its descriptor stays open if the old one is deleted
+            fresh = TextIOWrapper(
+                open(number, "wb", closefd=False),  # noqa: SIM115 (for the rest of the process)
+                encoding=getattr(before, "encoding", "utf-8"),
+                errors=getattr(before, "errors", "strict"),
+                line_buffering=bool(getattr(before, "line_buffering", False)),
+            )
             setattr(sys, name, fresh)
             if getattr(sys, f"__{name}__") is before:
                 setattr(sys, f"__{name}__", fresh)
             return f"it closed sys.{name}"
-        with suppress(OSError):  # the plugin may have closed what is behind it
+        with suppress(OSError):  # the plugin may have closed the descriptor
             before.flush()
-        if now is before:
+        if getattr(sys, name, None) is before:
             return ""
         setattr(sys, name, before)
         return f"it replaced sys.{name}"
@@ -133,7 +137,7 @@ def _is_open(number: int) -> bool:
 
 
 def _same(number: int, other: int) -> bool:
-    """Whether two descriptors are of one file."""
+    """True if two descriptors refer to the same file."""
     try:
         return os.path.sameopenfile(number, other)
     except OSError:
@@ -141,16 +145,10 @@ def _same(number: int, other: int) -> bool:
 
 
 def _nameless_file() -> int:
-    """A descriptor of a new file that no directory knows, and no child process inherits."""
+    """A descriptor of a new file without a name, which child processes do not inherit."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("gymposium")
-    import tempfile  # slow to import, and not needed on Linux
+    import tempfile  # slow to import, and not used on Linux
 
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
-
-
-def _all_of(file: int) -> bytes:
-    os.lseek(file, 0, os.SEEK_SET)
-    with open(file, "rb", closefd=False) as reader:
-        return reader.read()

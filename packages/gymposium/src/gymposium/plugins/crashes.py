@@ -1,12 +1,14 @@
-"""Finds the plugin that ended an earlier process while it was loaded: by `os._exit`, a segmentation fault, a signal.
+"""Detection of plugins that ended an earlier process while they were loaded, by `os._exit`, a segmentation fault or a
+signal.
 
-A process notes in a marker, a locked file of its own in the user's cache directory, which plugin it is about to load,
-and removes the file when all are loaded. The lock goes with the process, however that ends: a marker that nobody holds
-is of a process that ended while it loaded the plugin named in it. Somebody may have killed it, so the next process
-tries the plugin in a child process first. Only where that ends as well is the plugin left out, and a verdict is written
-that holds until the plugin changes or loads in `gymposium plugins list --isolated`.
+Each process has a marker, a locked file in the user's cache directory. It writes there which plugin it is about to
+load, and removes the file when all plugins are loaded. The operating system releases the lock when the process ends, so
+an unlocked marker belongs to a process that ended while it loaded the plugin named there. The user may have killed that
+process, so the next process first tries the plugin in a child process. If the child process ends too, the plugin is
+left out, and a verdict is written, which holds until the plugin changes or loads in
+`gymposium plugins list --isolated`.
 
-Where the cache directory cannot be written, or files cannot be locked, nothing is noted and nothing found."""
+If the cache directory cannot be written, or files cannot be locked, crashes are not detected."""
 
 from __future__ import annotations
 
@@ -15,7 +17,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 from gymposium.plugins.offers import Offer
 
@@ -27,27 +28,30 @@ except ModuleNotFoundError:  # not on Windows
 _MARKER, _VERDICT = "loading-", "ended-"
 _AN_HOUR = 3_600_000_000_000
 _CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
-_AGAIN = "To try it again:  gymposium plugins list --isolated"
+_Key = tuple[str, str, str]
+"""Name, source and place of an offer, which identify a plugin of one Python environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What a marker or a verdict says."""
+    """The content of a marker or a verdict."""
 
-    key: tuple[str, str, str]
+    key: _Key
     version: str
     reason: str
+    """How the plugin ended a child process; empty in a marker."""
     file: Path
     when: int
-    """When the plugin ended a process, in nanoseconds since 1970."""
+    """Time at which the plugin ended a process, in nanoseconds since 1970."""
 
 
 @dataclass(slots=True)
 class Crashes:
-    """What this process notes while it loads plugins, and what others left. A context: on leaving it all are loaded."""
+    """The marker of this process, and the notes that earlier ones left. It is a context manager; leaving the context
+    means that all plugins are loaded."""
 
     directory: Path | None = field(default_factory=lambda: _cache_directory())
-    _left: dict[tuple[str, str, str], list[_Note]] = field(default_factory=dict)
+    _left: dict[_Key, list[_Note]] = field(default_factory=dict)
     _marker: Path | None = None
     _file: int = -1
 
@@ -56,15 +60,15 @@ class Crashes:
             self._left = _left_behind(self.directory)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._marker is not None:
-            os.ftruncate(self._file, 0)  # for whoever looks at it between the next two lines
+            os.ftruncate(self._file, 0)  # in case another process reads it before it is removed
             self._marker.unlink(missing_ok=True)
             os.close(self._file)
             self._marker = None
 
     def reason(self, offer: Offer) -> tuple[str, str]:
-        """Why the plugin is to be left out, and what else to tell of it; either may be nothing."""
+        """Why the plugin must be left out, and a remark about it; either may be empty."""
         notes = self._left.get(_key(offer), [])
         if not notes:
             return "", ""
@@ -74,19 +78,18 @@ class Crashes:
         verdict = next((note for note in notes if note.reason), None)
         if verdict is not None:
             return _in_words(verdict.reason), ""
-        from gymposium.plugins.trial import try_apart  # hardly ever needed
+        from gymposium.plugins.trial import try_apart  # rarely needed
 
-        ending = try_apart(offer).ending
-        if not ending:
-            self.forget(offer)
-            return "", (
-                f"An earlier process ended while it loaded the plugin {offer.name!r}. A child process has loaded it "
-                f"now, so it is loaded. If this process ends too, leave it out: GYMPOSIUM_DISABLE_PLUGINS={offer.name}"
-            )
-        return self.judge(offer, ending), ""
+        if ending := try_apart(offer).ending:
+            return self.judge(offer, ending), ""
+        self.forget(offer)
+        return "", (
+            f"An earlier process ended while it loaded the plugin {offer.name!r}. A child process has loaded it "
+            f"now, so it is loaded. If this process ends too, leave it out: GYMPOSIUM_DISABLE_PLUGINS={offer.name}"
+        )
 
     def note(self, offer: Offer) -> None:
-        """The plugin is about to be loaded."""
+        """Note that the plugin is about to be loaded."""
         if self.directory is None or fcntl is None:
             return
         if self._marker is None:
@@ -94,33 +97,32 @@ class Crashes:
                 self.directory.mkdir(parents=True, exist_ok=True)
                 marker = self.directory / f"{_MARKER}{os.getpid()}-{os.urandom(4).hex()}"
                 self._file = os.open(marker, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-                fcntl.flock(self._file, fcntl.LOCK_EX)  # it is empty: whoever looks at it lets go at once
+                fcntl.flock(self._file, fcntl.LOCK_EX)  # a process that reads it while it is empty unlocks it at once
             except OSError:
                 self.directory = None
                 return
             self._marker = marker
-        text = repr((*_key(offer), offer.version, "")).encode()
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, text, 0)
+        os.pwrite(self._file, _note_text(offer).encode(), 0)
 
     def judge(self, offer: Offer, ending: str) -> str:
-        """Write down that the plugin ended a process, and how. The same in words."""
+        """Write a verdict that the plugin ended a process, and return it in words. `ending` says how."""
         self.forget(offer)
         if self.directory is not None:
             with suppress(OSError):
                 self.directory.mkdir(parents=True, exist_ok=True)
-                text = repr((*_key(offer), offer.version, ending))
-                (self.directory / f"{_VERDICT}{os.urandom(8).hex()}").write_text(text, encoding="utf-8")
+                verdict = self.directory / f"{_VERDICT}{os.urandom(8).hex()}"
+                verdict.write_text(_note_text(offer, ending), encoding="utf-8")
         return _in_words(ending)
 
     def forget(self, offer: Offer) -> None:
-        """Remove what earlier processes left of it."""
+        """Remove the notes of earlier processes about the plugin."""
         for note in self._left.pop(_key(offer), []):
             note.file.unlink(missing_ok=True)
 
 
 def _cache_directory() -> Path | None:
-    """gymposium/plugins in the user's cache directory ($XDG_CACHE_HOME, ~/.cache); None where there is no home."""
+    """gymposium/plugins in the user's cache directory ($XDG_CACHE_HOME, ~/.cache); None without a home directory."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gymposium" / "plugins"
     except RuntimeError:
@@ -128,39 +130,40 @@ def _cache_directory() -> Path | None:
 
 
 def _in_words(ending: str) -> str:
-    return f"it ended the process that loaded it ({ending}), and is not loaded until it changes. {_AGAIN}"
+    return (
+        f"it ended the process that loaded it ({ending}), and is not loaded until it changes. To try it again:  "
+        f"gymposium plugins list --isolated"
+    )
 
 
-def _key(offer: Offer) -> tuple[str, str, str]:
-    """A plugin of this environment: `place` is a directory in it."""
+def _key(offer: Offer) -> _Key:
     return offer.name, offer.source, offer.place
 
 
-def _left_behind(directory: Path) -> dict[tuple[str, str, str], list[_Note]]:
-    """Markers that nobody holds, and verdicts."""
-    found: dict[tuple[str, str, str], list[_Note]] = {}
-    try:
-        files = list(directory.iterdir())
-    except OSError:
-        return found
-    for file in files:
-        if file.name.startswith((_MARKER, _VERDICT)):
-            note = _read(file)
-            if note is not None:
-                found.setdefault(note.key, []).append(note)
-    return found
+def _note_text(offer: Offer, ending: str = "") -> str:
+    return repr((*_key(offer), offer.version, ending))
+
+
+def _left_behind(directory: Path) -> dict[_Key, list[_Note]]:
+    """The verdicts, and the markers that no process holds."""
+    notes: dict[_Key, list[_Note]] = {}
+    with suppress(OSError):  # there is no such directory, or it cannot be read
+        for file in list(directory.iterdir()):
+            if file.name.startswith((_MARKER, _VERDICT)) and (note := _read(file)):
+                notes.setdefault(note.key, []).append(note)
+    return notes
 
 
 def _read(file: Path) -> _Note | None:
-    """What it says. None where a living process holds it, or it says nothing."""
-    import ast  # hardly ever is anything left behind
+    """The note in a file; None if a running process holds the file, or it is empty."""
+    import ast  # rarely needed
 
     try:
         descriptor = os.open(file, os.O_RDONLY)
     except OSError:
-        return None  # removed in the meantime
+        return None  # removed meanwhile
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two that look do not take each other for it
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two readers do not exclude each other
         when = os.fstat(descriptor).st_mtime_ns
         text = os.pread(descriptor, 65_536, 0).decode()
         if not text and time.time_ns() - when > _AN_HOUR:  # its process ended before it wrote anything
@@ -169,22 +172,25 @@ def _read(file: Path) -> _Note | None:
     except OSError:
         return None  # held
     except (ValueError, SyntaxError, TypeError):
-        return None  # empty, or cut off by the end of the machine
+        return None  # empty, or incomplete after a power failure
     finally:
         os.close(descriptor)
     return _Note((name, source, place), version, reason, file, when)
 
 
 def _has_changed(offer: Offer, note: _Note) -> bool:
-    """Another version, or code or metadata that is newer than the end of that process."""
+    """True if the plugin has another version, or code or metadata that is newer than the end of that process."""
     if offer.version != note.version:
         return True
-    files = [Path(offer.place), *_code_of(offer.source)]
-    return any(_modified(file) > note.when for file in files)
+    for file in (Path(offer.place), *_code_of(offer.source)):
+        with suppress(OSError):
+            if file.stat().st_mtime_ns > note.when:
+                return True
+    return False
 
 
 def _code_of(source: str) -> list[Path]:
-    """The files of the package, or of the one module, that is named first in an entry point."""
+    """The files of the package or module that an entry point names first."""
     import importlib.util
 
     try:
@@ -197,10 +203,3 @@ def _code_of(source: str) -> list[Path]:
         return [Path(spec.origin)] if spec.origin else []
     folders = [Path(folder) for folder in spec.submodule_search_locations]
     return [file for folder in folders for file in folder.rglob("*") if file.suffix in _CODE]
-
-
-def _modified(file: Path) -> int:
-    try:
-        return file.stat().st_mtime_ns
-    except OSError:
-        return 0

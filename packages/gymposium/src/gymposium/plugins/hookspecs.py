@@ -1,4 +1,4 @@
-"""The hooks that a plugin can implement. Each yields frozen specs; nothing heavy is imported here.
+"""The hooks that a plugin can implement. Each yields frozen specs.
 
 A plugin is a module (or object) named by an entry point of the group `gymposium`:
 
@@ -34,7 +34,7 @@ from gymposium.plugins.specs import (
 
 PROJECT = "gymposium"
 API_VERSION = 1
-"""A plugin may set `GYMPOSIUM_API = 1`; another number is refused with the reason."""
+"""The version of the plugin API. A plugin may set `GYMPOSIUM_API = 1`; it is refused if its number is another one."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -61,8 +61,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
 
 @hookspec
 def gymposium_rewards() -> Iterable[RewardSpec]:
-    """Offer rewards, which are functions from a group of trajectories to a reward for each, by the form in which they
-    are written.
+    """Offer rewards, which are functions from a group of trajectories to a reward for each trajectory, each by the form
+    in which it is written.
 
     Example: `yield RewardSpec(name="brief", form="brief", pattern="brief", summary="Wins, the shorter the better.",
     entry_point="nim.rewards:Brief")`
@@ -82,7 +82,8 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
 
 @hookspec
 def gymposium_engines() -> Iterable[EngineSpec]:
-    """Engines on offer: what samples the replies of a language model, in training runs and for `lm:` players.
+    """Offer engines, which sample the replies of a language model in training runs and for `lm:` players, each by the
+    name that `engine.kind` gives in a config.
 
     Example: `yield EngineSpec(name="sglang", summary="An SGLang server.", entry_point="my_package.engine:make",
     settings="my_package.settings:Settings")`
@@ -92,7 +93,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
 
 @hookspec
 def gymposium_credits() -> Iterable[CreditSpec]:
-    """Credit assignments for training, by the name that `credit.kind` gives in a config.
+    """Offer credit assignments for training runs, each by the name that `credit.kind` gives in a config.
 
     Example: `yield CreditSpec(name="rank", summary="Ranks within a group.", entry_point="nim.credit:Rank",
     settings="nim.credit:RankSettings")`
@@ -102,7 +103,7 @@ def gymposium_credits() -> Iterable[CreditSpec]:
 
 @hookspec
 def gymposium_objectives() -> Iterable[ObjectiveSpec]:
-    """Policy losses for training, by the name that `objective.kind` gives in a config.
+    """Offer policy losses for training runs, each by the name that `objective.kind` gives in a config.
 
     Example: `yield ObjectiveSpec(name="awr", summary="Exponential weights.", entry_point="nim.awr:Awr",
     settings="nim.awr:AwrSettings")`
@@ -112,7 +113,7 @@ def gymposium_objectives() -> Iterable[ObjectiveSpec]:
 
 @hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
-    """Offer commands of `gymposium`.
+    """Offer commands of `gymposium`, each by its name on the command line.
 
     Example: `yield CommandSpec(name="nimber", summary="Print nimbers.", entry_point="nim.cli:nimber")`
     """

@@ -1,8 +1,7 @@
-"""The plugin host: finds plugins, keeps all or none of each one's specs, and lists the broken ones.
+"""The plugin host: it finds plugins, keeps all or none of each one's specs, and lists the broken ones.
 
-Pluggy checks the hooks; the loop around it is ours, because pluggy's own loader stops at the first plugin
-that fails. Switches, read from the environment so that they act before anything is imported and reach worker
-processes too:
+Pluggy checks the hooks. The host loads the plugins itself, because pluggy's own loader stops at the first plugin that
+fails. Switches are environment variables, so that they act before anything is imported and reach worker processes:
 
 - `GYMPOSIUM_PLUGINS=a,b`           load only these (entry-point or distribution names; empty: none)
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
@@ -35,6 +34,7 @@ from gymposium.plugins.specs import (
     ConfiguredSpec,
     CreditSpec,
     EngineSpec,
+    FormSpec,
     GameSpec,
     LoggerSpec,
     ObjectiveSpec,
@@ -48,57 +48,57 @@ ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
 BUILTIN = "gymposium.builtin"
-"""gymposium's own plugin. The host loads it by name, as it loads any other, since it stands above what it offers."""
+"""The module of gymposium's own plugin. The host imports it by name, since it stands above the parts that it offers."""
 
 
 class PluginWarning(UserWarning):
-    """A plugin is broken and was left out, or a switch names one that is not installed."""
+    """A plugin is broken and was left out, or a switch names a plugin that is not installed."""
 
 
 @dataclass(eq=False)
 class Plugin:
-    """What became of one plugin."""
+    """A plugin that was found, with its status and its specs."""
 
     name: str
     source: str
-    """The entry point or file it came from."""
+    """The entry point or the file of the plugin."""
     distribution: str = ""
     version: str = ""
     status: Literal["active", "disabled", "broken"] = "active"
     error: str = ""
+    """Why the plugin is broken; empty if it is not."""
     specs: list[Spec] = field(default_factory=list)
 
     def adds(self) -> dict[str, list[str]]:
-        """The names that it adds, by kind; players and rewards by the form in which they are written."""
+        """The names that the plugin adds, by kind; players and rewards by the form in which they are written."""
         return {
-            label: [
-                spec.form if isinstance(spec, OpponentSpec | RewardSpec) else spec.name
-                for spec in self.specs
-                if isinstance(spec, kind)
+            f"{kind.kind}s": [
+                spec.form if isinstance(spec, FormSpec) else spec.name for spec in self.specs if isinstance(spec, kind)
             ]
-            for kind, label in _LABELS.items()
+            for kind in HOOKS.values()
         }
 
 
 class Host:
-    """All plugins of a process and what they add. `plugins` lists every one, broken ones too."""
+    """All plugins of a process and the specs that they add. `plugins` lists broken ones too."""
 
     def __init__(self, *, autoload: bool = True, strict: bool | None = None) -> None:
         self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
         self.plugins: list[Plugin] = []
         self.complaints: list[str] = []
-        """What is wrong with the switches, and what earlier processes left. What is wrong with a plugin stands with the
-        plugin."""
-        self.games: dict[str, GameSpec] = {}
-        self.opponents: dict[str, OpponentSpec] = {}
-        self.rewards: dict[str, RewardSpec] = {}
-        self.loggers: dict[str, LoggerSpec] = {}
-        self.engines: dict[str, EngineSpec] = {}
-        self.credits: dict[str, CreditSpec] = {}
-        self.objectives: dict[str, ObjectiveSpec] = {}
-        self.commands: dict[str, CommandSpec] = {}
+        """Warnings about the switches and about plugins that ended an earlier process. The error of a broken plugin
+        stands in `Plugin.error`."""
+        self._specs: dict[type[Spec], dict[str, Any]] = {kind: {} for kind in HOOKS.values()}
+        self.games: dict[str, GameSpec] = self._specs[GameSpec]
+        self.opponents: dict[str, OpponentSpec] = self._specs[OpponentSpec]
+        self.rewards: dict[str, RewardSpec] = self._specs[RewardSpec]
+        self.loggers: dict[str, LoggerSpec] = self._specs[LoggerSpec]
+        self.engines: dict[str, EngineSpec] = self._specs[EngineSpec]
+        self.credits: dict[str, CreditSpec] = self._specs[CreditSpec]
+        self.objectives: dict[str, ObjectiveSpec] = self._specs[ObjectiveSpec]
+        self.commands: dict[str, CommandSpec] = self._specs[CommandSpec]
         self._claims: dict[_Claim, str] = {}
-        """What is taken, and by whom."""
+        """The owner of each name and environment id."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
         self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
@@ -106,9 +106,10 @@ class Host:
             self._add_installed()
 
     def load_file(self, path: str | Path) -> Plugin:
-        """Load a one-file plugin, as `--plugin my_game.py` does. The file's own folder is not searched
-        for other modules; its entry points name the file's stem as their module. Raises `PluginError`
-        and keeps nothing where the file is broken."""
+        """Load a one-file plugin, as `--plugin my_game.py` does. The file's folder is not searched for other modules;
+        its entry points name the file's stem as their module.
+
+        Raises `PluginError` and keeps nothing if the file is broken."""
         path = Path(path).resolve()
         plugin = Plugin(path.stem, str(path))
         before = sys.modules.get(path.stem)
@@ -116,57 +117,59 @@ class Host:
         if error is not None:
             self._remove(plugin)
             if before is None:
-                sys.modules.pop(path.stem, None)  # so that it can be loaded again when it is mended
+                sys.modules.pop(path.stem, None)  # so that it can be loaded again after a correction
             raise PluginError(f"{path}: {_in_words(error)}") from error
         self.plugins.append(plugin)
         return plugin
 
     def load_offer(self, offer: Offer) -> Plugin:
-        """Load what a distribution offers, whatever the switches say."""
+        """Load the plugin that a distribution offers, even if the switches leave it out."""
         plugin = _plugin_of(offer)
         self._add(plugin, partial(_import_offer, offer))
         return plugin
 
     def game(self, name: str) -> GameSpec:
-        """The game's spec, or `UnknownName` with the nearest names."""
+        """The spec of a game. Raises `UnknownName` with the nearest names."""
         try:
             return self.games[name]
         except KeyError:
             raise UnknownName("game", name, self.games) from None
 
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:
-        """The `Game` of this name with these parameters. Raises `UnknownName`, `BadParameter`, and
-        `PluginError` where its implementation cannot be imported."""
+        """The `Game` of this name with these parameters. Raises `UnknownName`, `BadParameter`, and `PluginError` if its
+        implementation cannot be imported."""
         spec = self.game(name)
         return self.implementation(spec)(spec, spec.check_params(params))
 
     def implementation(self, spec: Spec) -> Any:
-        """What a spec's entry point names, imported. Raises `PluginError` with the plugin and the reason."""
+        """The object that a spec's entry point names. Raises `PluginError` with the plugin and the reason if it cannot
+        be imported."""
         return self._imported(spec, spec.entry_point)
 
     def owner(self, spec: Spec) -> Plugin:
-        """The plugin that a spec came from; one called unknown where no plugin has yielded it."""
-        found = (plugin for plugin in self.plugins if any(one is spec for one in plugin.specs))
-        return next(found, Plugin("unknown", "unknown"))
+        """The plugin that yielded a spec, or a plugin named `unknown`."""
+        owners = (plugin for plugin in self.plugins if spec in plugin.specs)
+        return next(owners, Plugin("unknown", "unknown"))
 
     def settings(self, spec: ConfiguredSpec) -> Any:
-        """The settings class that a spec names, imported. Raises `PluginError` with the plugin and the reason."""
+        """The settings class that a spec names. Raises `PluginError` with the plugin and the reason if it cannot be
+        imported."""
         return self._imported(spec, spec.settings)
 
     def _imported(self, spec: Spec, entry_point: str) -> Any:
-        found: list[Any] = []
-        error = contained(lambda: found.append(resolve(entry_point)), guard_stdout=False)
-        if isinstance(error, GymposiumError):  # a missing extra, for one, says itself what to do
+        imported: list[Any] = []
+        error = contained(lambda: imported.append(resolve(entry_point)), guard_stdout=False)
+        if isinstance(error, GymposiumError):  # such as a missing extra, which tells the user what to do
             raise error
         if error is not None:
             raise PluginError(
-                f"Plugin {self.owner(spec).name!r}: its {_KINDS[type(spec)]} {spec.name!r} could not be loaded from "
+                f"Plugin {self.owner(spec).name!r}: its {spec.kind} {spec.name!r} could not be loaded from "
                 f"{entry_point}: {_in_words(error)}"
             ) from error
-        return found[0]
+        return imported[0]
 
     def all_complaints(self) -> list[str]:
-        """One line for each broken plugin and for each switch that names nobody."""
+        """One line for each broken plugin, and each entry of `complaints`."""
         broken = [_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"]
         return [*broken, *self.complaints]
 
@@ -187,7 +190,7 @@ class Host:
                 self.complaints.append(complaint)
 
     def _import_unless_refused(self, offer: Offer, crashes: Crashes) -> Any:
-        """Import what is offered, unless it is switched off, or ended an earlier process."""
+        """Import the plugin, unless it is switched off, cannot be loaded, or ended an earlier process."""
         if is_switched_off(offer):
             raise _SwitchedOff
         if offer.error:
@@ -201,7 +204,7 @@ class Host:
         return _import_offer(offer)
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
-        """Register one plugin whole, or note why not and keep nothing of it."""
+        """Register all of a plugin, or note why not and keep nothing of it."""
         error = contained(lambda: self._load(plugin, load), guard_stdout=plugin.distribution != PROJECT)
         if isinstance(error, _SwitchedOff):
             plugin.status = "disabled"
@@ -213,9 +216,9 @@ class Host:
         self.plugins.append(plugin)
 
     def _remove(self, plugin: Plugin) -> None:
-        """Take back what was registered of a plugin that turned out to be broken when all of it was there."""
+        """Take back the specs of a plugin that turned out to be broken after they were registered."""
         for spec in plugin.specs:
-            del self._table(spec)[spec.name]
+            del self._specs[type(spec)][spec.name]
             for claim, _ in _claimed(spec):
                 del self._claims[claim]
         if plugin.specs:
@@ -237,10 +240,10 @@ class Host:
             raise
         self._claims |= claims
         for spec in plugin.specs:
-            self._table(spec)[spec.name] = spec
+            self._specs[type(spec)][spec.name] = spec
 
     def _collect(self, module: Any, owner: str) -> tuple[list[Spec], dict[_Claim, str]]:
-        """All specs of a plugin, each checked, and what they claim; none is entered anywhere yet."""
+        """All specs of a plugin, checked, and the names that they claim. Nothing is registered yet."""
         specs: list[Spec] = []
         claims: dict[_Claim, str] = {}
         implemented = False
@@ -265,7 +268,7 @@ class Host:
 
     def _hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         """The hooks that a plugin implements, by their names in `HOOKS`."""
-        for caller in self._manager.get_hookcallers(module) or ():  # pluggy has looked the module through already
+        for caller in self._manager.get_hookcallers(module) or ():
             for hook in caller.get_hookimpls():
                 if hook.plugin is not module:
                     continue
@@ -273,55 +276,19 @@ class Host:
                     raise PluginError(f"{caller.name} is a wrapper; gymposium's hooks only yield specs")
                 if caller.name in HOOKS:
                     yield caller.name, hook.function
-                elif not hook.optionalhook:  # pluggy's own mark for "where the host has it"
+                elif not hook.optionalhook:  # pluggy's mark for a hook that the host may lack
                     raise UnknownName("hook", caller.name, HOOKS)
-
-    def _table(self, spec: Spec) -> dict[str, Any]:
-        tables: dict[type[Spec], dict[str, Any]] = {
-            GameSpec: self.games,
-            OpponentSpec: self.opponents,
-            RewardSpec: self.rewards,
-            LoggerSpec: self.loggers,
-            EngineSpec: self.engines,
-            CreditSpec: self.credits,
-            ObjectiveSpec: self.objectives,
-            CommandSpec: self.commands,
-        }
-        return tables[type(spec)]
 
 
 _Claim = tuple[type[Spec] | None, str]
 
 
 def _claimed(spec: Spec) -> Iterator[tuple[_Claim, str]]:
-    """What only one spec may have, with words for it: its name among its kind, and a game's env id."""
+    """The claims of a spec, which no other spec may share, each with words for it: its name among the specs of its
+    kind, and the environment id of a game."""
     yield (type(spec), spec.name), repr(spec.name)
     if isinstance(spec, GameSpec):
         yield (None, spec.env_id), f"{spec.name!r} with the id {spec.env_id}"
-
-
-_KINDS: dict[type[Spec], str] = {
-    GameSpec: "game",
-    OpponentSpec: "player",
-    RewardSpec: "reward",
-    LoggerSpec: "logger",
-    EngineSpec: "engine",
-    CreditSpec: "credit",
-    ObjectiveSpec: "objective",
-    CommandSpec: "command",
-}
-
-
-_LABELS: dict[type[Spec], str] = {
-    GameSpec: "games",
-    OpponentSpec: "players",
-    RewardSpec: "rewards",
-    LoggerSpec: "loggers",
-    EngineSpec: "engines",
-    CreditSpec: "credits",
-    ObjectiveSpec: "objectives",
-    CommandSpec: "commands",
-}
 
 
 def _complaint(plugin: Plugin) -> str:
@@ -332,15 +299,14 @@ def _complaint(plugin: Plugin) -> str:
 
 
 class _SwitchedOff(Exception):
-    """The environment says that this plugin is not to be loaded."""
+    """The switches leave this plugin out."""
 
 
 def is_switched_off(offer: Offer) -> bool:
-    """Whether the switches say that it is not to be loaded."""
+    """True if the switches leave the plugin out."""
     only, without = _listed(ONLY), _listed(WITHOUT) or []
-    return (only is not None and offer.names.isdisjoint(map(canonical, only))) or not offer.names.isdisjoint(
-        map(canonical, without)
-    )
+    chosen = only is None or not offer.names.isdisjoint(map(canonical, only))
+    return not chosen or not offer.names.isdisjoint(map(canonical, without))
 
 
 def _plugin_of(offer: Offer) -> Plugin:
@@ -348,24 +314,25 @@ def _plugin_of(offer: Offer) -> Plugin:
 
 
 def _import_offer(offer: Offer) -> Any:
-    """Import what an entry point names. A distribution whose metadata cannot be read counts as broken, like one whose
-    module cannot be imported."""
+    """Import the object that the entry point names. Raises `PluginError` if the distribution's metadata cannot be
+    read."""
     if offer.error or offer.entry_point is None:
         raise PluginError(offer.error)
     return offer.entry_point.load()
 
 
 def _listed(variable: str) -> list[str] | None:
-    """The names in an environment variable; None where it is not set."""
+    """The names in an environment variable; None if it is not set."""
     value = os.environ.get(variable)
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
 def _in_words(error: BaseException) -> str:
-    """One line; our own errors speak for themselves."""
-    said: list[str] = []
-    failed = contained(lambda: said.append(str(error)), guard_stdout=False)
-    text = f"(its text could not be made: {type(failed).__name__})" if failed else " ".join(said[0].split())
+    """The error on one line, with its type unless it is a `GymposiumError`. Its text is a plugin's, so making it may
+    fail too."""
+    texts: list[str] = []
+    failed = contained(lambda: texts.append(str(error)), guard_stdout=False)
+    text = f"(its text could not be made: {type(failed).__name__})" if failed else " ".join(texts[0].split())
     if isinstance(error, SystemExit):
         return f"it ended the program (SystemExit: {text})"
     return text if isinstance(error, GymposiumError) else f"{type(error).__name__}{text and f': {text}'}"
@@ -385,7 +352,7 @@ def _import_file(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None, "a .py file has a loader"
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # entry points such as "my_game:MyGame" are looked up there
+    sys.modules[name] = module  # where entry points such as "my_game:MyGame" are looked up
     spec.loader.exec_module(module)
     return module
 
@@ -397,17 +364,17 @@ def _installed_elsewhere(name: str, path: Path) -> bool:
 
 @cache
 def host() -> Host:
-    """The process's host, made on first use."""
+    """The host of this process, made on first use."""
     return Host()
 
 
 def is_loaded() -> bool:
-    """Whether the process's host has been made."""
+    """True if the host of this process has been made."""
     return host.cache_info().currsize > 0
 
 
 def without_plugins() -> Host:
-    """Make the process's host again with nothing but what is built in; worker processes do the same."""
+    """Make the host of this process again with the built-in plugin alone. Worker processes do the same."""
     os.environ[ONLY] = ""
     host.cache_clear()
     return host()

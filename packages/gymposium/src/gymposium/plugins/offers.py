@@ -1,6 +1,6 @@
-"""What the installed distributions offer as plugins, by their metadata alone: nothing is imported.
+"""The plugins that the installed distributions offer, read from their metadata without importing anything.
 
-Metadata that cannot be read makes a broken plugin of its own distribution, and of no other."""
+A distribution whose metadata cannot be read is listed as a broken plugin and does not affect others."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ _FILE = "entry_points.txt"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A plugin that a distribution offers by an entry point of our group."""
+    """A plugin that a distribution offers by an entry point of the group `gymposium`."""
 
     name: str
-    """The entry point's, or the distribution's where its entry points cannot be read."""
+    """The name of the entry point, or that of the distribution if its entry points cannot be read."""
     source: str
-    """What the entry point names: a module, or an object in one."""
+    """The module, or the object in a module, that the entry point names."""
     place: str
-    """The distribution's directory of metadata."""
+    """The directory of the distribution's metadata."""
     distribution: str
-    """As the metadata names it, or the name of `place` where it cannot be read."""
+    """The name of the distribution in its metadata, or in the name of `place` if that cannot be read."""
     version: str = ""
     error: str = ""
-    """Why it cannot be loaded, where the metadata already says so."""
+    """A fault of the metadata, because of which the plugin cannot be loaded; empty if there is none."""
     entry_point: EntryPoint | None = None
 
     @property
     def names(self) -> set[str]:
-        """What it goes by in the switches."""
+        """The names by which switches may call it."""
         return {canonical(self.name), canonical(self.distribution)}
 
 
 def offers() -> list[Offer]:
-    """All that is offered, by name; of a distribution that is there twice, what comes first on the path."""
-    seen: set[str] = set()
-    found: list[Offer] = []
+    """All offers, sorted by name. Of a distribution that is installed twice, the first on the path counts."""
+    names: set[str] = set()
+    offered: list[Offer] = []
     for distribution in distributions():
-        # `importlib.metadata.entry_points()` parses what every distribution has to offer, at half as much time again,
-        # and every `import gymposium` would spend it.
+        # `importlib.metadata.entry_points()` parses the entry points of every distribution, which takes half as much
+        # time again in every `import gymposium`
         text, error = _entry_points_of(distribution)
         if not error and f"[{PROJECT}]" not in text:
             continue
         name, version, unreadable = _about(distribution)
-        if canonical(name) not in seen:
-            seen.add(canonical(name))
-            found += _offered(distribution, name, version, error or unreadable)
-    return sorted(found, key=lambda offer: (offer.name, offer.source))
+        if canonical(name) not in names:
+            names.add(canonical(name))
+            offered += _offers_of(distribution, name, version, error or unreadable)
+    return sorted(offered, key=lambda offer: (offer.name, offer.source))
 
 
 def canonical(name: str) -> str:
-    """Distribution names compare as pip compares them: `gymposium_2048` is `gymposium-2048`."""
+    """The name in the form in which pip compares names: `gymposium_2048` is `gymposium-2048`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _entry_points_of(distribution: Distribution) -> tuple[str, str]:
-    """The text of its entry points, or why it cannot be read, where it may hold one of ours."""
+    """The text of a distribution's entry points; if it cannot be read and may hold a plugin, the reason."""
     try:
         return distribution.read_text(_FILE) or "", ""
     except UnicodeDecodeError as error:
-        # in any encoding that has ASCII's letters, two bytes or four to each included
+        # true for every encoding of ASCII letters, also with two or four bytes for each
         ours = PROJECT.encode() in error.object.replace(b"\0", b"")
         return "", f"its {_FILE} is not UTF-8" if ours else ""
 
 
 def _about(distribution: Distribution) -> tuple[str, str, str]:
-    """Its name and version, and why its metadata cannot be used."""
+    """Name and version of a distribution, and why its metadata cannot be used."""
     folder = _place(distribution)
     by_folder = Path(folder).name.partition("-")[0] or "unknown"
     try:
@@ -87,7 +87,7 @@ def _about(distribution: Distribution) -> tuple[str, str, str]:
     return name, version, ""
 
 
-def _offered(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
+def _offers_of(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
     place = _place(distribution)
     try:
         points = list(distribution.entry_points.select(group=PROJECT))
@@ -103,6 +103,5 @@ def _offered(distribution: Distribution, name: str, version: str, unreadable: st
 
 
 def _place(distribution: Distribution) -> str:
-    """The directory of its metadata, where it has one."""
-    # there is no public way to ask
+    """The directory of a distribution's metadata, if it has one, for which there is no public attribute."""
     return str(distribution._path) if isinstance(distribution, PathDistribution) else str(distribution.locate_file(""))

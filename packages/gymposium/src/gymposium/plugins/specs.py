@@ -1,7 +1,7 @@
-"""Specs: the frozen descriptions that plugins yield. Implementations are imported on use.
+"""Specs: the frozen descriptions that plugins yield. Their implementations are imported on use.
 
-An entry point is written `"package.module:attribute"`. Nothing here imports an engine or a model. Specs compare by
-identity: there is one of each in a process, and generated methods would slow down every import.
+An entry point is written `"package.module:attribute"`. Specs compare by identity: a process has one of each, and
+generated methods would slow down every import.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from gymposium.errors import BadParameter, UnknownName
 from gymposium.plugins.names import format_name
@@ -29,12 +29,6 @@ def resolve(entry_point: str) -> Any:
 def _check_entry_point(owner: str, entry_point: str) -> None:
     if not _ENTRY_POINT.fullmatch(entry_point):
         raise ValueError(f"{owner}: entry_point {entry_point!r} is not of the form 'package.module:attribute'")
-
-
-def _groups(pattern: str, text: str) -> dict[str, str | None] | None:
-    """The named groups if the pattern matches the whole text, otherwise None."""
-    found = re.fullmatch(pattern, text)
-    return None if found is None else found.groupdict()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,20 +90,35 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GameSpec:
-    """A game that a plugin offers. `entry_point` resolves to `(spec, params) -> Game`."""
+class Spec:
+    """Base class of all specs."""
 
+    kind: ClassVar[str]
+    """The kind of thing that the spec describes, as errors and lists name it: `game`, `player`."""
     name: str
-    """Lower-case identifier; the name in OpenSpiel if it has the game: `tic_tac_toe`."""
-    title: str
+    """The name of the thing, which no other of its kind may have."""
     summary: str
     """One line for lists."""
     entry_point: str
+    """`"package.module:attribute"`, the implementation, which is imported on use."""
+
+    def __post_init__(self) -> None:
+        _check_entry_point(f"{self.kind} {self.name}", self.entry_point)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GameSpec(Spec):
+    """A game that a plugin offers. `entry_point` resolves to `(spec, params) -> Game`. `name` is a lower-case
+    identifier, and the name in OpenSpiel if it has the game: `tic_tac_toe`."""
+
+    kind = "game"
+    title: str
+    """The name of the game for people: `Tic-tac-toe`."""
     seats: int = 2
     """Number of seats. If the game has a parameter named `players`, that parameter decides, and this is its default."""
     seat_names: tuple[str, ...] = ()
-    """What the rules call the seats, one name for each: `("Black", "White")`, `("x", "o")`. Pages show them, and a seat
-    whose name begins with Black or White has that colour there. None where the rules have no names for them."""
+    """The names of the seats in the rules, one for each: `("Black", "White")`, `("x", "o")`. Pages show them, and give
+    a seat whose name begins with Black or White that colour. Empty if the rules have no names for the seats."""
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets with which the game is tested, the defaults first."""
@@ -119,14 +128,14 @@ class GameSpec:
     utility: Literal["zero_sum", "general_sum", "cooperative", "score"] = "zero_sum"
     free_text: bool = False
     unsearchable: str = ""
-    """Why search must not play it, where that is so, as the end of a sentence: `its deals are too large …`. Players
-    that search refuse with this reason."""
+    """Why players that search must not play the game, as the end of a sentence: `its deals are too large …`. They
+    refuse with this reason. Empty if they may."""
     best_play: str = ""
     """Known facts about best play, in sentences, with sources. For people: no prompt shows it."""
     version: int = 0
     """Increased when rules or rewards change. Changes of wording increase the prompt version instead."""
     namespace: str = ""
-    """Third parties put their name here: `theirname/TextFoo-v0`."""
+    """The namespace of the environment id, which third parties set to their name: `theirname/TextFoo-v0`."""
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.name):
@@ -135,7 +144,7 @@ class GameSpec:
             raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
         if len(self.seat_names) not in (0, self.seats):
             raise ValueError(f"game {self.name}: seat_names must name all {self.seats} seats, or none")
-        _check_entry_point(f"game {self.name}", self.entry_point)
+        super().__post_init__()
         for example in self.examples:
             self.check_params(example)
 
@@ -168,114 +177,108 @@ class GameSpec:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OpponentSpec:
-    """A kind of player that a plugin offers. `entry_point` resolves to a callable that takes the named groups of
-    `pattern` as keywords (text, or None for a group that did not take part) and returns a `Player`."""
+class FormSpec(Spec):
+    """Base class of the specs of things that are written as text of a certain form."""
 
-    name: str
     form: str
-    """How to write it: `mcts-N`."""
+    """The form, with placeholders in capitals: `mcts-N`, `weighted(CRITERION=WEIGHT,...)`."""
     pattern: str
-    summary: str
-    entry_point: str
+    """A regular expression that matches the whole of each text of the form. The implementation is called with its named
+    groups as keywords: text, or None for a group that did not take part."""
+    examples: tuple[str, ...] = ()
+    """Texts of the form that `gymposium plugins check` tries. A form without placeholders needs none."""
+
+    def __post_init__(self) -> None:
+        re.compile(self.pattern)
+        super().__post_init__()
+
+    def parse(self, text: str) -> dict[str, str | None] | None:
+        """The named groups of `text`, or None if it is not of this form."""
+        groups = re.fullmatch(self.pattern, text)
+        return None if groups is None else groups.groupdict()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OpponentSpec(FormSpec):
+    """A kind of player that a plugin offers. `entry_point` resolves to a callable that takes the named groups of
+    `pattern` as keywords and returns a `Player`."""
+
+    kind = "player"
     placeholders: str = ""
     """What the capital letters of the form stand for, as the end of a sentence: `with N from 1 to 1000`. It ends the
     error for a text that begins like the form and does not match."""
     opens: str = ""
-    """What the player opens, as a noun: `a file`, `the terminal`. Suites and entries, which may come from anybody, may
+    """What the player opens, as a noun: `a file`, `the terminal`. Suites and entries, which may come from anyone, may
     name such a player only if the user allows it (`gymposium --allow`)."""
     opens_where: str = ""
-    """A pattern that occurs in the texts for which this is so; by default, all texts."""
-    examples: tuple[str, ...] = ()
-    """Texts of such players that `gymposium plugins check` tries. A form without placeholders needs none."""
+    """A regular expression that occurs in the texts to which `opens` applies; by default, it applies to all texts."""
 
     def __post_init__(self) -> None:
-        re.compile(self.pattern)
         re.compile(self.opens_where)
-        _check_entry_point(f"opponent {self.name}", self.entry_point)
+        super().__post_init__()
 
     @property
     def fixed_part(self) -> str:
         """The form up to its first placeholder: `mcts-`. Empty if it has no placeholder."""
-        found = re.match(r"([^A-Z]+)[A-Z]", self.form)
-        return "" if found is None else found[1]
-
-    def parse(self, text: str) -> dict[str, str | None] | None:
-        """The named groups of `text`, or None if it names another kind of player."""
-        return _groups(self.pattern, text)
+        prefix = re.match(r"([^A-Z]+)[A-Z]", self.form)
+        return "" if prefix is None else prefix[1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RewardSpec:
-    """A reward that a plugin offers. `entry_point` resolves to a callable that takes the named groups of `pattern` as
-    keywords (text, or None for a group that did not take part) and returns a function from a group of
-    trajectories to their rewards (`gymposium.rewards.protocol.RewardFunction`)."""
+class RewardSpec(FormSpec):
+    """A reward that a plugin offers. `name` is its form without the brackets. `entry_point` resolves to a callable that
+    takes the named groups of `pattern` as keywords and returns a function from a group of trajectories to their rewards
+    (`gymposium.rewards.protocol.RewardFunction`)."""
 
-    name: str
-    """The form without its brackets: `weighted`."""
-    form: str
-    """How to write it: `weighted(CRITERION=WEIGHT,...)`."""
-    pattern: str
-    summary: str
-    entry_point: str
-    examples: tuple[str, ...] = ()
-    """Texts of such rewards that `gymposium plugins check` tries. A form without placeholders needs none."""
-
-    def __post_init__(self) -> None:
-        re.compile(self.pattern)
-        _check_entry_point(f"reward {self.name}", self.entry_point)
-
-    def parse(self, text: str) -> dict[str, str | None] | None:
-        """The named groups of `text`, or None if it names another reward."""
-        return _groups(self.pattern, text)
+    kind = "reward"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ConfiguredSpec:
-    """Base of what a training config chooses by name and configures by a settings class of its own."""
+class ConfiguredSpec(Spec):
+    """Base class of the specs of things that a training config chooses by name and configures by a settings class."""
 
-    name: str
-    """How a training config names it."""
-    summary: str
-    entry_point: str
     settings: str
-    """`"package.module:Class"`, the class of its settings. It is imported when a config is checked, so it stands where
-    nothing heavy is imported."""
+    """`"package.module:Class"`, the settings class. It is imported when a config is checked, so its module must import
+    nothing heavy."""
 
     def __post_init__(self) -> None:
-        kind = type(self).__name__.removesuffix("Spec").lower()
         if not _IDENTIFIER.fullmatch(self.name):
-            raise ValueError(f"{kind} name {self.name!r} must be lower-case letters, digits and underscores")
-        _check_entry_point(f"{kind} {self.name}", self.entry_point)
-        _check_entry_point(f"settings of {kind} {self.name}", self.settings)
+            raise ValueError(f"{self.kind} name {self.name!r} must be lower-case letters, digits and underscores")
+        super().__post_init__()
+        _check_entry_point(f"settings of {self.kind} {self.name}", self.settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoggerSpec(ConfiguredSpec):
-    """A place on offer where a run's metrics go: the table `[loggers.NAME]` of a training config. `entry_point`
-    resolves to a callable that takes a `gymposium.loggers.protocol.LoggerStart` and the settings, a frozen dataclass
-    whose fields are the options of that table, and returns a `gymposium.loggers.protocol.Logger`."""
+    """A logger that a plugin offers: the table `[loggers.NAME]` of a training config. `entry_point` resolves to a
+    callable that takes a `gymposium.loggers.protocol.LoggerStart` and the settings, a frozen dataclass whose fields are
+    the options of that table, and returns a `gymposium.loggers.protocol.Logger`."""
 
+    kind = "logger"
     needs: str = ""
-    """The package of its service that it imports when it is made, where that is no dependency: a config that names the
-    logger is refused where it is not installed."""
+    """An optional package that the logger imports when it is made. A config that names the logger is refused if the
+    package is not installed."""
     install: str = ""
-    """What to give `pip install` for it; `needs` unless said."""
+    """What to give to `pip install` for that package; `needs` by default."""
     examples: tuple[Mapping[str, Any], ...] = ()
     """Settings with which `gymposium plugins check` starts it, in a temporary directory and without a network."""
 
 
 class CreditSpec(ConfiguredSpec):
-    """A credit assignment on offer, rewards to an advantage for each turn: `credit.kind = NAME` in a training config.
-    `entry_point` resolves to a callable that takes the settings, a subclass of
+    """A credit assignment that a plugin offers, from rewards to an advantage for each turn: `credit.kind = NAME` in a
+    training config. `entry_point` resolves to a callable that takes the settings, a subclass of
     `gymposium_train.credit.protocol.CreditSettings` whose `kind` is the name, and returns a
     `gymposium_train.credit.protocol.Credit`."""
 
+    kind = "credit"
+
 
 class ObjectiveSpec(ConfiguredSpec):
-    """A policy loss on offer: `objective.kind = NAME` in a training config. `entry_point` resolves to a callable that
-    takes the settings, a subclass of `gymposium_train.objective.protocol.ObjectiveSettings` whose `kind` is the name,
-    and returns a `gymposium_train.objective.protocol.Objective`."""
+    """A policy loss that a plugin offers: `objective.kind = NAME` in a training config. `entry_point` resolves to a
+    callable that takes the settings, a subclass of `gymposium_train.objective.protocol.ObjectiveSettings` whose `kind`
+    is the name, and returns a `gymposium_train.objective.protocol.Objective`."""
+
+    kind = "objective"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -286,6 +289,7 @@ class EngineSpec(ConfiguredSpec):
     and returns a `gymposium_agents.engines.protocol.HostingEngine`. Its name stands in a training config (`[engine]`
     with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
 
+    kind = "engine"
     settings: str = "gymposium.settings:NoSettings"
     """`"package.module:Class"`, a frozen dataclass: each field is a setting of `[engine]` and an option of the player.
     It is imported when a config is checked, so its module must import nothing heavy."""
@@ -300,17 +304,9 @@ class EngineSpec(ConfiguredSpec):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CommandSpec:
+class CommandSpec(Spec):
     """A command of `gymposium` that a plugin offers. `entry_point` resolves to a Typer app or a plain function."""
 
-    name: str
-    summary: str
-    entry_point: str
-    order: int = field(default=100)
+    kind = "command"
+    order: int = 100
     """Position in `gymposium --help`, smallest first."""
-
-    def __post_init__(self) -> None:
-        _check_entry_point(f"command {self.name}", self.entry_point)
-
-
-Spec = GameSpec | OpponentSpec | RewardSpec | ConfiguredSpec | CommandSpec

@@ -25,7 +25,7 @@ class Trial:
     """The outcome of loading a plugin in a process of its own."""
 
     ending: str = ""
-    """How the plugin ended the process, in words; empty if it did not."""
+    """How the plugin ended the process, as text; empty if it did not."""
     error: str = ""
     """Why the plugin is broken; empty if it is not."""
     adds: dict[str, list[str]] = field(default_factory=dict)
