@@ -42,7 +42,7 @@ class PlayerFailure:
 
 
 Answer = Reply | PlayerFailure | None
-"""What a match is given for one ask; None if the watchdog fired."""
+"""The answer to one ask; None if the watchdog fired."""
 
 
 class Guard:
@@ -85,7 +85,7 @@ def _wrong(reply: Any) -> str | None:
     if not isinstance(text, str):
         return f"a Reply whose text is {_kind(text)}"
     if reply.finish_reason not in get_args(FinishReason):
-        return f"a Reply that ended by {str(reply.finish_reason)!r}, which is none of {get_args(FinishReason)}"
+        return f"a Reply with finish_reason {str(reply.finish_reason)!r}, which is not one of {get_args(FinishReason)}"
     if reply.action is not None and type(reply.action) is not int:
         return f"a Reply whose action is {_kind(reply.action)}, not an int"
     usage: Any = reply.usage
@@ -94,11 +94,10 @@ def _wrong(reply: Any) -> str | None:
             return f"a Reply whose usage is {_kind(usage)}"
         counts = [count for count in (usage.prompt_tokens, usage.completion_tokens) if count is not None]
         if any(type(count) is not int or count < 0 for count in counts):
-            return "a Reply whose tokens are no counts"
-        if type(usage.seconds) not in (int, float) or not 0 <= usage.seconds < math.inf:
-            return "a Reply whose seconds are no time"
-        if usage.cost is not None and (type(usage.cost) not in (int, float) or not 0 <= usage.cost < math.inf):
-            return "a Reply whose cost is no amount"
+            return "a Reply whose token counts are not counts"
+        for name, amount in (("seconds", usage.seconds), ("cost", 0 if usage.cost is None else usage.cost)):
+            if type(amount) not in (int, float) or not 0 <= amount < math.inf:
+                return f"a Reply with {name}={amount!r} in its usage, which is not a number of 0 or more"
     return None
 
 

@@ -1,8 +1,7 @@
 """One match as the driver plays it.
 
-This is where the rules of play stand: who is asked, what a failed reply costs, how a match may end. When and how
-players are asked is up to a schedule (`gymposium.driver.rounds`, `gymposium.driver.streaming`) or to a
-`gymposium.Table`.
+This module has the rules of play: which seats are asked, what a failed reply costs, and how a match may end. A schedule
+(`gymposium.driver.rounds`, `gymposium.driver.streaming`) or a `gymposium.Table` decides when and how players are asked.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from gymposium.streams import stream
 class RunningMatch:
     """A match that is being played.
 
-    `begin` opens it. From then on `asks` holds what its players are asked now: put an answer for each of them, in
-    order, into `answers`, and `go_on` plays these. Looking at it changes nothing; `match` and `turns` are not to be
-    changed.
+    `begin` opens it. From then on `asks` holds the current asks: put an answer to each of them, in order, into
+    `answers`, and call `go_on` to play these. `match` and `turns` must not be changed.
     """
 
     __slots__ = (
@@ -55,7 +53,7 @@ class RunningMatch:
             raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
         self.job = job
         self.turns: list[Turn] = []
-        """Every reply so far."""
+        """The replies so far, of all seats."""
         self.asks: list[Ask] = []
         self.answers: list[Answer] = []
         """One place for each ask: None until its player has answered, and after the watchdog fired."""
@@ -63,7 +61,7 @@ class RunningMatch:
         """Number of random plies with which the match began."""
         self._tally = Tally(job.on_illegal)
         self.penalties = self._tally.penalties
-        """What each seat has paid so far for failed replies."""
+        """Sum of each seat's penalties so far, for seats that have any."""
         self._moves: dict[int, str] = {}
         self._paid: tuple[float, ...] | None = None
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
@@ -73,7 +71,7 @@ class RunningMatch:
         job = self.job
         try:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
-            # functions of what it holds, not of the match itself: a cycle would outlive the match
+            # functions of its parts, not of `self`: a reference cycle would outlive the match
             self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
             fail = partial(_engine_error, self._so_far)
             self._context = MatchContext(self.match, job.id, job.seed_for_players, fail)
@@ -126,7 +124,7 @@ class RunningMatch:
                     continue
                 outcome = self._tally.failed(seat, can_draw=bool(legal))
                 if outcome == "random" and legal:
-                    # a stream of its own: a replay does not know what the player drew from its stream
+                    # not from the player's stream: a replay cannot know how much the player drew from that
                     rng = stream(ask.seed, "random move", seat, ask.turn)
                     moves[seat] = legal[int(rng.random() * len(legal))]
                 elif outcome == "again":
@@ -144,7 +142,7 @@ class RunningMatch:
         except Exception as error:
             if tells_what_to_do(error):
                 raise
-            # what a player raises does not pass through here: this is the game's own
+            # players' exceptions do not pass through here, so it is the engine's
             raise self.broken_off(error) from error
 
     def _ask(self, asks: list[Ask]) -> None:
@@ -166,7 +164,7 @@ class RunningMatch:
         match, job = self.match, self.job
         reports: tuple[dict[str, float], ...] = ()
         if ending is OVER:
-            # not isinstance(match, Reports): asked of a protocol, that takes longer than a game of tic-tac-toe
+            # isinstance(match, Reports) takes longer than a game of tic-tac-toe
             report = getattr(match, "report", None)
             reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
         paid = match.returns()
@@ -188,6 +186,6 @@ def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> Eng
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:
-    """The digest of the prompt that this seat's player reads."""
+    """The digest of the prompt of this seat."""
     player = job.players[seat]
     return prompt_for(job.game, player.style, player.reader).hash

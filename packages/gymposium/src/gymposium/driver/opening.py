@@ -1,7 +1,7 @@
-"""Openings: the random moves with which a match may begin, before anybody is asked.
+"""Openings: random moves with which a match may begin, before its players are asked.
 
-Two players who draw nothing by lot play one match again and again. Random first moves make different ones of it, and
-as they follow from the match seed alone, the matches of a group, in which the seats are swapped, all begin alike.
+Two deterministic players repeat the same match. Random first moves make the matches differ. They follow from the match
+seed alone, so the matches of a group, in which the seats are swapped, all begin alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from gymposium.streams import stream
 
 
 def open_match(game: Game, seed: int, plies: int) -> tuple[Match, int]:
-    """A new match after so many random plies, and their number: fewer where the next one would end the match. In a ply
-    all seats to move do, each by any legal move, each as likely.
+    """A new match after a number of random plies, and that number, which is less than `plies` if the next ply would end
+    the match. In a ply every seat to move makes a legal move, drawn uniformly.
 
-    Raises `BadOption` for a game that takes free text, where there is nothing to draw from."""
+    Raises `BadOption` for a game that takes free text, which has no moves to draw from."""
     match = game.new(seed)
     if plies == 0:
         return match, 0
@@ -31,14 +31,10 @@ def open_match(game: Game, seed: int, plies: int) -> tuple[Match, int]:
                 )
             moves[seat] = legal[int(rng.random() * len(legal))]
         match.apply(moves)
-        if not match.to_move():
-            return _played(game, seed, drawn), len(drawn)
+        if not match.to_move():  # this ply ended the match: play those before it again
+            match = game.new(seed)
+            for moves in drawn:
+                match.apply(moves)
+            break
         drawn.append(moves)
-    return match, plies
-
-
-def _played(game: Game, seed: int, plies: list[dict[int, str]]) -> Match:
-    match = game.new(seed)
-    for moves in plies:
-        match.apply(moves)
-    return match
+    return match, len(drawn)

@@ -1,4 +1,4 @@
-"""What the driver is given and what it returns: the job of a match, its turns, and its result."""
+"""The driver's input and output: the job of a match, its turns, and its result."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ FORFEIT = FailurePolicy("forfeit")
 
 @dataclass(slots=True)
 class MatchJob:
-    """A match to be played: who sits where, and from which seeds."""
+    """A match to be played: its game, players and seeds."""
 
     id: str
     game: Game
     players: Sequence[Player]
-    """One for each seat."""
+    """The players, one for each seat."""
     seed: int
     """Seed of the match's own chance."""
     player_seed: int | None = None
-    """Seed of the players' streams. Players are shown it, so it must not be the match's seed, from which the deal
-    follows; where none is given, one is derived from that. Groups for learning share the match seed and differ here."""
+    """Seed of the players' streams. Players can see it, so it must not be the match's seed, from which the deal
+    follows. By default it is derived from the match's seed. Groups for learning share the match seed and differ
+    here."""
     on_illegal: FailurePolicy = FORFEIT
     opening: int = 0
     """Random plies with which the match begins, drawn from its seed (`gymposium.driver.opening`)."""
     note_pay: bool = False
-    """Whether each turn is to say what the match had paid its seat before it (`Turn.before`), for rewards by turn."""
+    """True to note in each turn what the match had paid its seat before (`Turn.before`), for rewards by turn."""
     number: int | None = None
     """The match's place in the plan of its run, from 0; None if it is not planned with others."""
 
     def __post_init__(self) -> None:
-        """Raises `WrongType` where names stand in the place of what they name."""
+        """Raises `WrongType` for names in place of a game or of players."""
         if not hasattr(self.game, "new"):
             raise WrongType("MatchJob: game", "a game, as load_game('tic_tac_toe') returns one", self.game)
         players: object = self.players
@@ -57,59 +58,60 @@ class MatchJob:
 
 @dataclass(slots=True)
 class Turn:
-    """One reply and what became of it."""
+    """One reply and its reading."""
 
     seat: int
     reading: Kind
     text: str
     trace: Any = None
     action: int | None = None
-    """Set where the reply was an index into the game's action space."""
+    """The reply, if it was an index into the game's action space."""
     usage: Usage | None = None
-    """What the reply took, where its player says so."""
+    """Time, tokens and cost of the reply, if its player reports them."""
     before: float | None = None
-    """What the match had paid this seat when it was asked, where the job wanted that noted."""
+    """The return that the match had paid this seat when it was asked; None without `MatchJob.note_pay`."""
     penalty: float = 0.0
-    """What this reply cost, 0 or more: a failed one under `penalty(x)`. A forfeit is no penalty."""
+    """Penalty for a failed reply under `penalty(x)`, 0 or more. A forfeit is not a penalty."""
 
 
 @dataclass(slots=True)
 class MatchResult:
-    """A finished match."""
+    """The result of a match that has ended or broken off."""
 
     job: MatchJob
     events: list[Event]
     turns: list[Turn]
     paid: tuple[float, ...]
-    """What the game itself paid each seat, without regard to a forfeit; () if the match broke off."""
+    """The utility that the game paid each seat before a forfeit changed it; () if the match broke off."""
     ending: Ending
     penalties: dict[int, float] = field(default_factory=dict)
+    """Sum of the penalties for failed replies, by seat; seats without penalties are left out."""
     unanswered: dict[int, Any] = field(default_factory=dict)
-    """By seat, the trace (`Reply.trace`) of a prompt that left its player no room to reply."""
+    """The trace (`Reply.trace`) of a prompt that left its player no room to reply, by seat."""
     opening: int = 0
-    """Random plies with which the match began; fewer than the job's where the next would have ended it."""
+    """Number of random plies with which the match began; less than the job's if the next ply would have ended it."""
     reports: tuple[dict[str, float], ...] = ()
-    """For each seat what the match itself reports beside the return, where it does (`Reports`)."""
+    """Values that the match reports of each seat beside its return (`Reports`); () if it reports none."""
 
     @property
     def utilities(self) -> tuple[float, ...]:
-        """What each seat gets: what the game paid, or what a forfeit makes of it; () if the match broke off."""
+        """The utility of each seat, after a forfeit if there was one; () if the match broke off."""
         seat = self.ending.seat
         return self.paid if seat is None else forfeit_returns(self.job.game, seat, self.paid)
 
     @property
     def returns(self) -> tuple[float, ...]:
-        """Utilities less penalties: what learning and scores count."""
+        """Utility less penalties of each seat, which learning and scores count."""
         return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
 
     def result(self, seat: int) -> str:
-        """Win, draw or loss by the game's own utilities: a penalty costs reward, it turns no draw into a loss."""
+        """`win`, `draw`, `loss` or `score` by the utilities. Penalties do not change the result."""
         return seat_result(self.utilities, seat, self.ending.seat)
 
 
 class EngineError(GymposiumError):
-    """A game's engine raised in the middle of a match. `played` is the match so far, as a record writer takes it;
-    the engine's own exception is the cause."""
+    """A game's engine raised during a match. `played` is the match so far, as a record writer takes it; the cause is
+    the engine's exception."""
 
     def __init__(self, played: MatchResult, error: Exception) -> None:
         events = played.events
@@ -118,6 +120,6 @@ class EngineError(GymposiumError):
             f"The engine of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
             f"{len(events)} events{last}: {played.ending.detail}."
         )
-        self.add_note("The match so far stands in this error's `played`.")
+        self.add_note("The attribute `played` of this error holds the match so far.")
         self.played = played
         self.__cause__ = error

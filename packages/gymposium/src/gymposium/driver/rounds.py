@@ -1,5 +1,5 @@
-"""The schedule `rounds`: lock-step. In each round every live match asks once, and each player is asked in one call
-for all of them."""
+"""The schedule `rounds`, which plays matches in lock-step: in each round every running match asks once, and each player
+is asked for all of them in one call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rounds(
 
 
 def result_or_raise(error: EngineError, guard: Guard | None) -> MatchResult:
-    """With a guard, the match so far, which says what broke it off. Raises the error without one."""
+    """The match so far, which says why it broke off. Raises the error if there is no guard."""
     if guard is None:
         raise error
     return error.played
@@ -70,17 +70,17 @@ def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = Non
 
 
 def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
-    """What one player gives to its asks, in order; None where the watchdog fired."""
-    given = player.act(asks) if watchdog is None else watchdog.act(player, asks)
-    if given is None:
+    """One player's replies to its asks, in order; None for each of them if the watchdog fired."""
+    replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
+    if replies is None:
         return [None] * len(asks)
-    if len(given) != len(asks):
-        raise ValueError(f"player {player.name} gave {len(given)} replies to {len(asks)} asks.")
-    return given
+    if len(replies) != len(asks):
+        raise ValueError(f"player {player.name} gave {len(replies)} replies to {len(asks)} asks.")
+    return replies
 
 
 def answers_of(
     player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None, guard: Guard | None = None
 ) -> Sequence[Answer]:
-    """The same under a guard, where there is one."""
+    """One player's answers to its asks, in order; with a guard, exceptions become answers."""
     return replies_of(player, asks, watchdog) if guard is None else guard.answers(player, asks, watchdog)

@@ -1,3 +1,3 @@
-"""Rewards: functions from a group of trajectories to a number for each. `protocol` defines them, `grammar` makes one
-from its name, `match` holds the game's returns and the score, `clipped` bounds what each turn is paid, and `weighted`
-sums the criteria of `criteria`."""
+"""Rewards: functions from a group of trajectories to a reward for each. `protocol` defines them, `grammar` makes them
+from their names, `match` has the game's returns and the match score, `clipped` clips the pay of each turn, and
+`weighted` sums the criteria of `criteria`."""

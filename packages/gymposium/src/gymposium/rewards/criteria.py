@@ -1,7 +1,7 @@
-"""The built-in criteria of `weighted`: each says one thing of a trajectory, from 0 (worst) to 1 (best).
+"""The built-in criteria of `weighted`, each a measure of a trajectory from 0 (worst) to 1 (best).
 
-None of them can be had for nothing. Efficiency alone would reward whoever gives up first, so it is a share of the
-accuracy; completeness alone is full for any legal moves, so it is a help to a model that cannot answer yet, and no aim.
+Brevity alone would reward giving up early, so efficiency is accuracy times brevity. Completeness alone is 1 for any
+legal moves: use it to help a model that cannot answer yet, not as the only criterion.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from gymposium.rewards.match import score_of
 from gymposium.trajectories import Trajectory
 
 Criterion = Callable[[Sequence[Trajectory]], Sequence[float]]
-"""One figure for each trajectory of a group, in order."""
+"""A function that returns one value for each trajectory of a group, in order."""
 
 
 def accuracy(group: Sequence[Trajectory]) -> list[float]:
-    """What the match reports as `exact`, where it does; otherwise its score: 1 for a win, 0.5 for a draw, 0 for a loss,
-    the share of the others beaten where there are more seats. 0 where the seat forfeited."""
+    """The value that the match reports as `exact`, if it does. Otherwise the match score: 1 for a win, 0.5 for a draw,
+    0 for a loss, and with more than two seats the share of the other seats that did worse. 0 if the seat forfeited."""
     return [_accuracy(trajectory) for trajectory in group]
 
 
 def efficiency(group: Sequence[Trajectory]) -> list[float]:
-    """Accuracy in few decisions: accuracy × (1 - (d - 1) / (D - 1)), with d the decisions of the match and D the most
-    that the game can have (`Game.max_decisions`). 1 for a win by the first decision, 0 for one by the very last, and
-    0 for a loss however short. It does not depend on the rest of the group, so it can be compared over a run; what is
-    more than others got is for the group's baseline to say."""
+    """Accuracy in few decisions: accuracy × (1 - (d - 1) / (D - 1)), where d is the number of decisions in the match
+    and D the greatest number in the game (`Game.max_decisions`). It is 1 for a win by the first decision, 0 for a win
+    by the last possible one, and 0 for any loss. It does not depend on the rest of the group, so it can be compared
+    over a run."""
     return [_accuracy(trajectory) * _brevity(trajectory) for trajectory in group]
 
 
 def completeness(group: Sequence[Trajectory]) -> list[float]:
-    """The share of the seat's replies that were read as moves; 0 where it forfeited, so that a match played to its end
-    is always worth more than one that was not."""
+    """The share of the seat's replies that were read as moves. 0 if the seat forfeited, so that a finished match is
+    worth more than a forfeited one."""
     return [_completeness(trajectory) for trajectory in group]
 
 
@@ -53,6 +53,6 @@ def _brevity(trajectory: Trajectory) -> float:
 def _completeness(trajectory: Trajectory) -> float:
     if trajectory.forfeited:
         return 0.0
-    if not trajectory.turns:  # it was never asked, so it left nothing out
+    if not trajectory.turns:  # the seat was never asked
         return 1.0
     return sum(turn.reading == "move" for turn in trajectory.turns) / len(trajectory.turns)

@@ -1,4 +1,4 @@
-"""Rewards by name: one grammar for configs and commands, like that of players."""
+"""Making rewards from their names, which have one grammar in configs and commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gymposium.rewards.protocol import CheckedReward
 
 def make_reward(text: str) -> CheckedReward:
     """The reward written as `text`: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or any other that a
-    plugin offers. Raises `UnknownName` with the nearest names, `BadOption` for what is wrong within the brackets, and
-    `WrongType` where `text` is not text."""
+    plugin offers. Raises `UnknownName` with the nearest names, `BadOption` if the text in the brackets is wrong, and
+    `WrongType` if `text` is not text."""
     if not isinstance(text, str):
         raise WrongType("A reward", "written as text such as 'returns' or 'clipped(1)'", text)
     text = text.strip()

@@ -38,8 +38,8 @@ class MatchScoreReward:
 
 
 def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
-    """The reward of a match of this worth: less penalties, each at the turn whose reply it was for, and with the
-    penalties as one of its parts."""
+    """The reward of a match that is worth `worth` before penalties. The penalties are subtracted, each at the turn
+    whose reply it was for, and reported as one of the parts."""
     total = worth - trajectory.penalty
     return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, penalties_by_turn(trajectory, total))
 

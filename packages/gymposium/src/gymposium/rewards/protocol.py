@@ -1,4 +1,4 @@
-"""What a reward is: a group of trajectories in, a reward for each of them out."""
+"""The protocol of rewards: functions from a group of trajectories to a reward for each of them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _CLOSE = 1e-9
-"""How far the sum of the turns may be from the total, relative to the greatest of them or to 1: rounding, no more."""
+"""Tolerance between the sum of the turns' rewards and the total, relative to the largest of them or to 1. It covers
+rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What one trajectory gets. `total` is what is learned from; `parts` are named figures that are reported beside
-    it, each apart, whatever share they have in it."""
+    """The reward of one trajectory."""
 
     total: float
+    """The value that is learned from."""
     parts: Mapping[str, float] = field(default_factory=dict)
+    """Named values that are reported beside the total; they need not add up to it."""
     turns: tuple[float, ...] | None = None
-    """The total's split over the seat's turns, in order, adding up to it; None: all of it on the last one."""
+    """The split of the total over the seat's turns, in order; the values add up to the total. None if the last turn
+    gets all of it."""
     cut: float = 0.0
-    """What of the total is there only because the trajectory was truncated: the forfeit that stands for all that would
-    have come. Where a critic says what that was worth, it takes this part's place."""
+    """The part of the total that comes from truncation: the forfeit that stands for the rest of the match. A critic's
+    estimate of the rest replaces it."""
 
 
 class HasTurns(Protocol):
-    """Anything with turns, such as a trajectory."""
+    """Protocol of objects with turns, such as trajectories."""
 
     @property
     def turns(self) -> Sequence[object]:
@@ -50,33 +53,36 @@ def turn_rewards(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
 
 
 RewardFunction = Callable[[Sequence[Trajectory]], Sequence[Reward]]
-"""One reward for each trajectory of one group, in the group's order. A group is what one baseline ranges over: the
-same game, seat, deal and opponents. It is handed over whole, so that a reward may compare its members."""
+"""A function that returns one reward for each trajectory of a group, in order. The trajectories of a group share a
+baseline: the same game, seat, deal and opponents. A reward may compare them."""
 
 
 class Rater(Protocol):
-    """What a reward function may add: it rates any number of groups at once, as one that asks a server does."""
+    """Optional protocol: a reward function that rates several groups at once, such as one that asks a server."""
 
     def submit(self, group: Sequence[Trajectory], /) -> Future[Sequence[Reward]]:
-        """Begin the rewards of one group. The future raises what the function would."""
+        """Start to rate one group. The future raises the exceptions that the function would raise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedReward:
-    """A reward function that is held to its promise, under the name that it is written by."""
+    """A reward function with its name, whose results are checked."""
 
     name: str
+    """The text by which the reward was made."""
     function: RewardFunction
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """Raises `BadReward` where there are not as many rewards as trajectories, one is no `Reward` or not finite,
-        its turns do not add up, or their parts are not all of the same names; `Unrated` where the function does."""
+        """The rewards of one group.
+
+        Raises `BadReward` unless there is a `Reward` for each trajectory, all values are finite, the turns add up to
+        the total and the parts of all rewards have the same names; `Unrated` if the function raises it."""
         return self._checked(group, self.function(tuple(group)))
 
     def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | Unrated]:
-        """The rewards of each group, or why it has none; several at once where the function can (`Rater`). Raises
-        `BadReward` as a call does."""
+        """The rewards of each group, or the `Unrated` that the function raised for it. A `Rater` rates all groups at
+        once. Raises `BadReward` as a call does."""
         submit: Callable[[Sequence[Trajectory]], Future[Sequence[Reward]]] | None
         submit = getattr(self.function, "submit", None)
         begun: list[Future[Sequence[Reward]]] = []
@@ -90,7 +96,7 @@ class CheckedReward:
                 future.cancel()
 
     def remarks(self) -> list[str]:
-        """What the function has to say of its work so far, where it has `remarks` as a player may."""
+        """The remarks of the function on its work so far, if it has the method `remarks`, as players may."""
         remarks = getattr(self.function, "remarks", None)
         return [] if remarks is None else list(remarks())
 
@@ -100,8 +106,8 @@ class CheckedReward:
         except Unrated as why:
             return why
 
-    def _checked(self, group: Sequence[Trajectory], found: Sequence[Reward]) -> list[Reward]:
-        rewards = list(found)
+    def _checked(self, group: Sequence[Trajectory], rewards: Sequence[Reward]) -> list[Reward]:
+        rewards = list(rewards)
         if len(rewards) != len(group):
             raise BadReward(f"Reward {self.name}: {len(rewards)} rewards for a group of {len(group)} trajectories.")
         for number, reward in enumerate(rewards):
@@ -124,12 +130,12 @@ class CheckedReward:
 
 
 def _wrong_split(reward: Reward, trajectory: Trajectory) -> str | None:
-    """What is wrong with a reward's split over its trajectory's turns, and what to give; None where all is well."""
+    """The fault of a reward's split over its trajectory's turns, with what to do; None if there is no fault."""
     if reward.turns is None:
         return None
     if len(reward.turns) != len(trajectory.turns):
         return f"has {len(trajectory.turns)} turns, but {len(reward.turns)} rewards for them; give one each, or None."
-    together = math.fsum(reward.turns)
-    if not math.isclose(together, reward.total, abs_tol=_CLOSE * max([1.0, *map(abs, reward.turns)])):
-        return f"has the total {reward.total}, but its turns add up to {together}; let them add up to the total."
+    total = math.fsum(reward.turns)
+    if not math.isclose(total, reward.total, abs_tol=_CLOSE * max([1.0, *map(abs, reward.turns)])):
+        return f"has the total {reward.total}, but its turns add up to {total}; let them add up to the total."
     return None

@@ -13,15 +13,15 @@ from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
-_HELP = f"Write {FORM} with {', '.join(CRITERIA)}, or MODULE:FUNCTION for one of your own."
+_HELP = f"Write {FORM} with {', '.join(CRITERIA)}, or MODULE:FUNCTION for a function of your own."
 
 
 class Weighted:
-    """Criteria times their weights, summed, less penalties. Each criterion is reported as it is, before its weight; one
-    with the weight 0 is only reported."""
+    """The weighted sum of criteria, less penalties. Each criterion is reported without its weight; a criterion of
+    weight 0 is only reported."""
 
     def __init__(self, weights: str | None) -> None:
-        """`weights` is what stands in the brackets. Raises `BadOption` and `UnknownName`."""
+        """`weights` is the text in the brackets. Raises `BadOption` and `UnknownName`."""
         self.weights: Mapping[str, float] = parse_weights(weights or "")
         self._criteria = {name: find_criterion(name) for name in self.weights}
 
@@ -29,8 +29,9 @@ class Weighted:
         columns = {name: self._column(name, group) for name in self._criteria}
         return [self._reward(t, {name: column[n] for name, column in columns.items()}) for n, t in enumerate(group)]
 
-    def _reward(self, trajectory: Trajectory, found: dict[str, float]) -> Reward:
-        return less_penalties(trajectory, math.fsum(self.weights[name] * value for name, value in found.items()), found)
+    def _reward(self, trajectory: Trajectory, values: dict[str, float]) -> Reward:
+        total = math.fsum(self.weights[name] * value for name, value in values.items())
+        return less_penalties(trajectory, total, values)
 
     def _column(self, name: str, group: Sequence[Trajectory]) -> list[float]:
         values = [float(value) for value in self._criteria[name](group)]
@@ -40,7 +41,7 @@ class Weighted:
 
 
 def parse_weights(text: str) -> dict[str, float]:
-    """`accuracy=1,efficiency=0.2` as numbers. Raises `BadOption`."""
+    """The weights in a text such as `accuracy=1,efficiency=0.2`, by criterion. Raises `BadOption`."""
     weights: dict[str, float] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
@@ -61,27 +62,26 @@ def _weight(name: str, text: str) -> float:
         weight = math.nan
     if not 0.0 <= weight < math.inf:
         raise BadOption(
-            f"reward: {name}={text}: a weight is a number, 0 or more. For what should cost something, write a "
-            f"criterion whose values are negative."
+            f"reward: {name}={text}: a weight is a number, 0 or more. To lower the reward, write a criterion with "
+            f"negative values."
         )
     return weight
 
 
 def find_criterion(name: str) -> Criterion:
-    """A built-in criterion, or the user's own function that `module:function` names. Raises `UnknownName` and
+    """The built-in criterion of this name, or the function that `module:function` names. Raises `UnknownName` and
     `BadOption`."""
     if name in CRITERIA:
         return CRITERIA[name]
     if ":" not in name:
         raise UnknownName("criterion", name, CRITERIA)
     try:
-        found = resolve(name)
+        criterion: Criterion = resolve(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise BadOption(
             f"reward: the criterion {name!r} could not be loaded: {error}. Its module must be installed, or in a "
             f"folder that PYTHONPATH names."
         ) from error
-    if not callable(found):
-        raise BadOption(f"reward: the criterion {name!r} is {found!r}, not a function of a group of trajectories.")
-    criterion: Criterion = found
+    if not callable(criterion):
+        raise BadOption(f"reward: the criterion {name!r} is {criterion!r}, not a function of a group of trajectories.")
     return criterion
