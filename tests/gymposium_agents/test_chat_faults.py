@@ -38,9 +38,9 @@ TWICE = b'{"choices": [{"message": {"content": "a1"}}], "choices": [{"message": 
 
 FAULTS: dict[str, tuple[Answer, str]] = {
     "nested": (Answer(body=NESTED), "nested too deeply"),
-    "key twice": (Answer(body=TWICE), "'choices' stands there twice"),
+    "key twice": (Answer(body=TWICE), "the key 'choices' is repeated"),
     "cut short": (Answer(body=body()[:-9]), "not with a chat completion"),
-    "no number": (Answer(body=body().replace(b"10,", b"NaN,")), "NaN is no JSON number"),
+    "no number": (Answer(body=body().replace(b"10,", b"NaN,")), "NaN is not a JSON number"),
     "utf-16": (Answer(body=body().decode().encode("utf-16")), "utf-8"),
     "latin-1": (Answer(body=body().replace(b"b2", "né".encode("latin-1"))), "utf-8"),
     "surrogate": (Answer(body=body().replace(b"b2", rb"\ud800")), "lone surrogate"),

@@ -27,7 +27,7 @@ NOWHERE = "/dev/null/below"
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(arguments: list[str], option: str) -> None:
     done = CliRunner().invoke(app, arguments, prog_name="gymposium")
     assert done.exit_code == 2, done.output
-    assert done.stderr == f"error: {option} {NOWHERE}: cannot be written (/dev/null is no folder).\n"
+    assert done.stderr == f"error: {option} {NOWHERE}: cannot be written (/dev/null is not a folder).\n"
     assert done.stdout == ""
 
 

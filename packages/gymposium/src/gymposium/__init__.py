@@ -1,17 +1,18 @@
-"""gymposium: games played in words.
+"""gymposium: text games as environments for learning and for language models.
 
-Importing it registers every game, built in or from a plugin, with Gymnasium and PettingZoo:
+Importing the package registers every game, built in or from a plugin, with Gymnasium and PettingZoo:
 
     import gymnasium, gymposium
     env = gymnasium.make("TextGoofspiel-v0", opponent="random")
 
-Engines and models are imported on first use only.
+Engines and models are imported on first use.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,23 +56,18 @@ __all__ = [
 ]
 
 
+_ON_USE = {
+    "Table": "gymposium.table",
+    "load_game": "gymposium.games.registry",
+    "make_player": "gymposium.players.grammar",
+    "make_reward": "gymposium.rewards.grammar",
+}
+"""Names that are imported on first use, with their modules."""
+
+
 def __getattr__(name: str) -> Any:
-    if name == "load_game":
-        from gymposium.games.registry import load_game
-
-        return load_game
-    if name == "make_player":
-        from gymposium.players.grammar import make_player
-
-        return make_player
-    if name == "make_reward":
-        from gymposium.rewards.grammar import make_reward
-
-        return make_reward
-    if name == "Table":
-        from gymposium.table import Table
-
-        return Table
+    if name in _ON_USE:
+        return getattr(import_module(_ON_USE[name]), name)
     if name == "__version__":
         from importlib.metadata import version
 
@@ -84,36 +80,36 @@ def __dir__() -> list[str]:
 
 
 def _register() -> None:
-    """Register all games with Gymnasium and PettingZoo, and warn of broken plugins."""
+    """Register all games with Gymnasium and PettingZoo, and warn about broken plugins."""
     from gymposium.envs.registration import register_envs
     from gymposium.plugins.host import PluginWarning, host
 
     register_envs()
     if _named_as_command():
-        return  # a worker process of the command, which has told of them already
+        return  # a worker process of the command, which has shown the complaints
     for complaint in host().all_complaints():
         try:
             warnings.warn(complaint, PluginWarning, stacklevel=3)  # the line that imports gymposium
         except PluginWarning:
-            # Warnings are errors here (-W error). A stranger's plugin must not stop this import all the
-            # same: the switch for that is GYMPOSIUM_PLUGINS_STRICT.
+            # With -W error a warning is an error. A broken plugin must not stop this import even then: the switch for
+            # that is GYMPOSIUM_PLUGINS_STRICT.
             print(complaint, file=sys.stderr)
 
 
 def _is_command() -> bool:
-    """Whether this process was started as the `gymposium` command, by its script or with -m, or as one of the trials
-    in which plugins are tried. They load plugins and register games when, and if, they need them; --version, --help
-    and `list` import neither Gymnasium nor PettingZoo."""
+    """Whether this process was started as the `gymposium` command, by its script or with -m, or as the trial of a
+    plugin. Such processes load plugins and register games only when they need them; --version, --help and `list`
+    import neither Gymnasium nor PettingZoo."""
     modules = ("gymposium.cli.main", "gymposium.plugins.trial_process")
     return any(module in sys.orig_argv for module in modules) or (
-        # a worker process has its parent's sys.argv, and a command line of its own
+        # a worker process has the sys.argv of its parent, but its own sys.orig_argv
         _named_as_command() and sys.argv[0] in sys.orig_argv
     )
 
 
 def _named_as_command() -> bool:
-    """Whether `sys.argv` names the command's script or its module. No other script can be called `gymposium`, since it
-    would be what `import gymposium` finds."""
+    """Whether `sys.argv` names the command's script or its module. Another script named `gymposium` cannot get here:
+    `import gymposium` would import that script instead of this package."""
     started = Path(sys.argv[0]) if sys.argv else Path()
     return started.stem == "gymposium" or started.parts[-3:] == ("gymposium", "cli", "main.py")
 

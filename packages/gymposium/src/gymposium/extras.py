@@ -1,5 +1,4 @@
-"""What an extra brings is imported only where it is used; where it is missing, the error is the line that installs
-it."""
+"""Importing the libraries of an extra where they are used, with an error that says how to install the extra."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from gymposium.errors import MissingExtra
 
 @contextmanager
 def needs_extra(what: str, extra: str, *modules: str) -> Iterator[None]:
-    """Inside it, an import that fails for want of one of `modules` is a `MissingExtra`:
+    """In the block, an import that fails because one of `modules` is not installed raises `MissingExtra`:
 
     with needs_extra("The viewer", "viewer", "jinja2", "starlette", "uvicorn"):
         from gymposium.viewer.app import make_app

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,7 @@ from gymposium.streams import stream
 if TYPE_CHECKING:
     from gymposium.games.protocol import Game
 
-_FORM = re.compile(r"(forfeit|random|retry|penalty)(?:\(([^)]*)\))?")
+_FORM = re.compile(r"(forfeit|random)|retry\(([^,)]*)\)|penalty\(([^,)]*)(?:,([^,)]*))?\)")
 _HELP = "Write forfeit, random, retry(n), penalty(x) or penalty(x,k), with n and k from 1 and x above 0."
 
 
@@ -33,25 +34,19 @@ class FailurePolicy:
 
     @classmethod
     def parse(cls, text: str) -> FailurePolicy:
-        """Read `forfeit`, `random`, `retry(2)`, `penalty(0.1)` or `penalty(0.1,5)` (k is 3 by default)."""
-        if not isinstance(text, str):
-            raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")
-        found = _FORM.fullmatch(text.strip())
-        if found is None:
-            raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")
-        kind, arguments = found[1], found[2]
-        given = [a.strip() for a in arguments.split(",")] if arguments is not None else []
-        try:
-            if kind in ("forfeit", "random") and not given:
-                return cls(kind)  # type: ignore[arg-type]
-            if kind == "retry" and len(given) == 1 and int(given[0]) >= 1:
-                return cls("retry", int(given[0]))
-            if kind == "penalty" and len(given) in (1, 2) and 0 < float(given[0]) < math.inf:
-                tries = int(given[1]) if len(given) == 2 else 3
-                if tries >= 1:
-                    return cls("penalty", tries, float(given[0]))
-        except ValueError:
-            pass
+        """The policy written as `forfeit`, `random`, `retry(2)`, `penalty(0.1)` or `penalty(0.1,5)` (k is 3 by
+        default). Raises `BadOption` for anything else."""
+        if isinstance(text, str) and (form := _FORM.fullmatch(text.strip())):
+            with suppress(ValueError):  # a count or a cost is not a number
+                match form.groups():
+                    case (str(kind), *_):
+                        return cls(kind)  # type: ignore[arg-type]
+                    case (_, str(tries), *_) if int(tries) >= 1:
+                        return cls("retry", int(tries))
+                    case (*_, str(cost), None) if 0 < float(cost) < math.inf:
+                        return cls("penalty", 3, float(cost))
+                    case (*_, str(cost), str(tries)) if 0 < float(cost) < math.inf and int(tries) >= 1:
+                        return cls("penalty", int(tries), float(cost))
         raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")
 
     def __str__(self) -> str:
@@ -65,33 +60,32 @@ class FailurePolicy:
 class Tally:
     """Counts the failed replies of one match and applies a policy to them."""
 
-    __slots__ = ("_policy", "_retries", "_used", "penalties")
+    __slots__ = ("_policy", "_used", "penalties")
 
     def __init__(self, policy: FailurePolicy) -> None:
         self._policy = policy
-        self._retries: dict[int, int] = {}
         self._used: dict[int, int] = {}
+        """Number of tries that each seat has used: in this decision under `retry`, in this match under `penalty`."""
         self.penalties: dict[int, float] = {}
         """Sum of each seat's penalties so far, for seats that have any."""
 
     def next_decision(self) -> None:
         """Begin a new decision, in which retries are counted from zero."""
-        self._retries.clear()
+        if self._policy.kind == "retry":
+            self._used.clear()
 
     def failed(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
         """Count one more failed reply of `seat` and return its consequence. `can_draw`: True if the game lists legal
         moves to draw from."""
-        policy = self._policy
+        policy, used = self._policy, self._used.get(seat, 0)
         if policy.kind == "random" and can_draw:
             return "random"
-        if policy.kind == "retry" and self._retries.get(seat, 0) < policy.tries:
-            self._retries[seat] = self._retries.get(seat, 0) + 1
-            return "again"
-        if policy.kind == "penalty" and self._used.get(seat, 0) < policy.tries:
-            self._used[seat] = self._used.get(seat, 0) + 1
+        if policy.kind not in ("retry", "penalty") or used >= policy.tries:
+            return "forfeit"
+        self._used[seat] = used + 1
+        if policy.kind == "penalty":
             self.penalties[seat] = self.penalties.get(seat, 0.0) + policy.cost
-            return "again"
-        return "forfeit"
+        return "again"
 
 
 def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:

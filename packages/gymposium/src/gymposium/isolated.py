@@ -1,4 +1,4 @@
-"""Calls in a process of their own, for engines that can end their process when a stranger's record is played."""
+"""Calls in another process, for game engines that an untrusted record can make crash their process."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import subprocess
 import sys
 from collections.abc import Callable
 from threading import Lock, Timer
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import GymposiumError, describe
 
 SECONDS = 120.0
-"""How long one call may take."""
+"""Time limit of one call, in seconds."""
 MEMORY = 4 << 30
-"""How many bytes of addresses the process may use."""
+"""Limit on the address space of the process, in bytes."""
 
 T = TypeVar("T")
 
 
 class CallFailed(GymposiumError):
-    """What was called in a process of its own raised, took too long, or ended the process."""
+    """A call in another process raised, took too long, or ended the process."""
 
 
 class _Child:
-    """The process, started when it is needed and replaced where it has ended."""
+    """The process that answers calls. It is started on the first call, and again if it has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -43,12 +43,13 @@ class _Child:
             timer.daemon = True
             timer.start()
             try:
-                pickle.dump((_switches(), function, arguments), process.stdin)
+                # the switches may have changed since the process was started
+                switches = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
+                pickle.dump((switches, function, arguments), process.stdin)
                 process.stdin.flush()
                 returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
-                late = timer.finished.is_set()
-                raise CallFailed(f"The game's engine {self._ended(late)}.") from error
+                raise CallFailed(f"The game's engine {self._ended(late=timer.finished.is_set())}.") from error
             finally:
                 timer.cancel()
         if not returned:
@@ -66,10 +67,10 @@ class _Child:
         return self._process
 
     def end(self) -> None:
-        """Let it go."""
+        """End the process."""
         if self._process is not None:
             assert self._process.stdin is not None
-            self._process.stdin.close()  # it ends when nobody can ask it any more
+            self._process.stdin.close()  # the process ends at the end of its input
             self._ended(late=False)
 
     def _ended(self, late: bool) -> str:
@@ -77,7 +78,7 @@ class _Child:
         process, self._process = self._process, None
         assert process is not None
         try:
-            code = process.wait(5)  # it has closed its pipe, so it is about to end by itself
+            code = process.wait(5)  # its pipe is closed, so it is about to end
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
@@ -92,52 +93,42 @@ class _Child:
 _CHILD = _Child()
 atexit.register(_CHILD.end)
 _inside = False
-"""Whether this is the process of a call."""
+"""True in a process that answers calls."""
 
 
 def isolated(function: Callable[..., T], *arguments: Any) -> T:
-    """`function(*arguments)`, called in a process of its own, which later calls use again. The function must be one of
-    a module, and what is given and returned can be pickled. Within such a process it is simply called.
+    """Returns `function(*arguments)`, called in another process, which serves later calls too. The function must be
+    defined in a module, and its arguments and result can be pickled. Within such a process the function is called
+    directly.
 
-    Raises `CallFailed` where it raises, takes too long, or ends the process."""
+    Raises `CallFailed` if the function raises, takes too long, or ends the process."""
     return function(*arguments) if _inside else _CHILD.call(function, *arguments)
 
 
-def _switches() -> dict[str, str]:
-    """What the environment says of gymposium now: it may have changed since the process was started."""
-    return {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
-
-
 def is_isolated() -> bool:
-    """Whether this runs in such a process already."""
+    """True in a process that answers the calls of `isolated`."""
     return _inside
 
 
 def _serve() -> None:
-    """Answer one call after the other until nobody asks any more."""
+    """Answers calls until stdin is closed."""
     global _inside
     _inside = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it goes to whoever waits as well
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the calling process as well
     for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(limit)
         resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an engine prints must not stand between the answers
-    _answer(sys.stdin.buffer, answers)
-
-
-def _answer(calls: IO[bytes], answers: IO[bytes]) -> None:
+    os.dup2(2, 1)  # an engine's output must not mix with the answers
     while True:
         try:
-            switches, function, arguments = pickle.load(calls)  # noqa: S301 - whoever started this process wrote it
+            switches, function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started us
         except EOFError:
             return
         os.environ.update(switches)
         try:
             answer = True, function(*arguments)
-        except GymposiumError as error:
-            answer = False, str(error)
-        except Exception as error:  # noqa: BLE001 - whatever an engine may raise; told as text
-            answer = False, f"{type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            answer = False, describe(error)
         pickle.dump(answer, answers)
         answers.flush()

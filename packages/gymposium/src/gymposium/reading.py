@@ -1,6 +1,6 @@
 """Readers of replies, which classify the text of a reply as *move*, *illegal*, *unparsable* or *cut off*.
 
-A reader also writes the instructions for the answer in the prompt. Readers are strict: the whole reply must have the
+A reader also writes the part of the prompt that says how to answer. Readers are strict: the whole reply must have the
 form that the prompt asks for, and prose is never searched for a move. *Cut off* follows from the player's finish
 reason, never from the text. A reply of more than `MAX_REPLY` characters is *unparsable* without being read.
 """
@@ -17,7 +17,7 @@ from gymposium.errors import BadOption, UnknownName
 from gymposium.strict_json import strict_json
 
 MAX_REPLY = 1_000_000
-"""Longest reply that is read, in characters, thoughts included."""
+"""Length of the longest reply that is read, in characters, thoughts included."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -27,13 +27,13 @@ KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
 
 @dataclass(slots=True)
 class Reading:
-    """The reading of a reply. `move` is the legal move, or the text that was offered as one."""
+    """The reading of a reply. `move` is the legal move, or the illegal one; None for the other kinds."""
 
     kind: Kind
     move: str | None = None
 
     def reason(self, legal: Sequence[str] | None) -> str:
-        """Why the reply was not accepted, as a message to the player."""
+        """A message to the player that says why the reply was not accepted."""
         allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
         if self.kind == "illegal":
             return f"{self.move!r} is not legal now.{allowed}"
@@ -43,27 +43,27 @@ class Reading:
 
 
 class Reader(Protocol):
-    """Protocol of a reader: the form of replies, its instructions, and how a move is extracted."""
+    """Protocol of readers, which define a form of replies and extract the move from it."""
 
     name: str
 
     def __hash__(self) -> int: ...
 
     def instructions(self, style: str, *, free_text: bool = False) -> str:
-        """The lines of the prompt that say how to answer. `free_text`: True for a game that lists no legal moves."""
+        """The lines of the prompt that say how to answer. `free_text` is True for a game that lists no legal moves."""
         ...
 
     def submission(self, reply: str) -> str | None:
-        """The text offered as a move, with its white space, or None if the reply does not have the required form."""
+        """The text of the move, with its white space; None if the reply does not have the required form."""
         ...
 
     def answer(self, move: str) -> str:
-        """The canonical reply that offers `move`."""
+        """The canonical reply with this move."""
         ...
 
 
 class MoveReader:
-    """The reply is the move and nothing else."""
+    """A reader of replies that consist of the move alone."""
 
     name = "move"
 
@@ -80,7 +80,7 @@ class MoveReader:
 
 
 class TagsReader:
-    """`<think>…</think><move>…</move>`; the thoughts may be left out, and stay with the player."""
+    """A reader of replies such as `<think>…</think><move>…</move>`. The thoughts may be left out, and are ignored."""
 
     name = "tags"
 
@@ -106,7 +106,7 @@ class TagsReader:
 
 
 class JsonReader:
-    """A JSON object with one key, which stands there once: `{"move": "…"}`."""
+    """A reader of replies that are a JSON object with one key: `{"move": "…"}`."""
 
     name = "json"
 
@@ -119,9 +119,10 @@ class JsonReader:
             value = strict_json(reply)
         except ValueError:
             return None
-        if not isinstance(value, dict) or set(value) != {"move"} or not isinstance(value["move"], str):
-            return None
-        return str(value["move"])
+        match value:
+            case {"move": str(move)} if len(value) == 1:
+                return move
+        return None
 
     def answer(self, move: str) -> str:
         return json.dumps({"move": move}, ensure_ascii=False)
@@ -131,7 +132,7 @@ READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), Js
 
 
 def reader(name: str) -> Reader:
-    """The reader called `name`. Raises `UnknownName`, or `BadOption` for what is no name at all."""
+    """The reader called `name`. Raises `UnknownName`, or `BadOption` for anything but text."""
     if not isinstance(name, str):
         raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
     try:
@@ -143,13 +144,11 @@ def reader(name: str) -> Reader:
 def read(
     text: str, legal: Sequence[str] | None, how: Reader, pattern: re.Pattern[str] | None, *, cut_off: bool = False
 ) -> Reading:
-    """Read a reply against the legal moves, or as free text (`legal` is None), where any submission that is
-    not blank is a move. White space around a listed move is ignored; in free text it counts. Free text with a lone
-    surrogate, which cannot be encoded, is *unparsable*.
+    """Reads a reply. With a list of legal moves, white space around the move is ignored; a text that is not legal is
+    *illegal* if it has the shape of a move of this game (`pattern`, None for any shape), otherwise *unparsable*.
 
-    What has the shape of a move of this game (`pattern`) but is not legal now is *illegal*; what has
-    not is *unparsable*.
-    """
+    In free text (`legal` is None) white space counts, and every text that is not blank is a move, unless it has a lone
+    surrogate, which cannot be encoded and is *unparsable*."""
     if cut_off:
         return Reading("cut off")
     submission = how.submission(text) if len(text) <= MAX_REPLY else None
@@ -165,13 +164,13 @@ def read(
 
 
 def is_encodable(text: str) -> bool:
-    """Whether UTF-8 can hold the text: it has no lone surrogate."""
+    """True if UTF-8 can encode the text, which then has no lone surrogate."""
     return text.isascii() or _SURROGATE.search(text) is None
 
 
 def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:
-    """Read a reply that is an index into the game's action space. `actions` are the indices of the legal
-    moves, in the same order."""
+    """Reads a reply that is an index into the game's action space. `actions` holds the indices of the legal moves, in
+    the order of `legal`."""
     if legal is not None and action in actions:
         return Reading("move", legal[actions.index(action)])
     return Reading("illegal", f"action {action}")

@@ -47,11 +47,11 @@ Bounds = tuple[float, float]
 
 
 def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
-    """A mean with Student's t interval (SciPy's); no interval from fewer than two values.
+    """A mean with Student's t interval (SciPy's); fewer than two values give no interval.
 
-    With `bounds` the interval stays within them, and holds 95 % for small samples and rare values too: each end is
-    computed as if there were one more value, as far beyond those seen as they lie apart, and where all values are
-    equal the interval is `constant_interval`."""
+    With `bounds` the interval stays within them, and covers 95 % for small samples and rare values too: each end is
+    computed as if there were one more value, as far beyond the others as these lie apart. If all values are equal the
+    interval is `constant_interval`."""
     import numpy as np
 
     if not values:
@@ -64,9 +64,9 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
         return Estimate(centre, centre - half, centre + half)
     least, most = bounds
     low, high = constant_interval(centre, len(values), bounds)
-    one, other = min(values), max(values)
-    if one < other:
-        below, above = [*values, max(least, 2 * one - other)], [*values, min(most, 2 * other - one)]
+    lowest, highest = min(values), max(values)
+    if lowest < highest:
+        below, above = [*values, max(least, 2 * lowest - highest)], [*values, min(most, 2 * highest - lowest)]
         low = max(least, float(np.mean(below)) - _half(below))
         high = min(most, float(np.mean(above)) + _half(above))
     return Estimate(centre, min(low, centre), max(high, centre))
@@ -82,9 +82,9 @@ def _half(values: Sequence[float]) -> float:
 
 
 def constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
-    """The interval of a mean of which `count` values are known, all equal to `value`. Of a share p of other values
-    none is seen with probability (1 - p)^count, which is 2.5 % at the greatest share that is held possible; all of
-    those may lie at a bound."""
+    """The interval of a mean of which `count` values are known, all equal to `value`. If a share p of all values
+    differs, a sample has none of them with probability (1 - p)^count. The interval assumes the share for which this is
+    2.5 %, with all of these values at a bound."""
     least, most = bounds
     share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
     return value - share * (value - least), value + share * (most - value)
@@ -101,7 +101,7 @@ class Score:
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
     failures: dict[EndingKind, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
-    """Matches that ended in a step in which this player failed, by how it did."""
+    """Number of matches that ended in a step in which this player failed, by kind of failure."""
     prompt_tokens: int = 0
     """Sum over all replies whose tokens were counted."""
     completion_tokens: list[int] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Score:
     seconds: list[float] = field(default_factory=list)
     """Wall time of each reply whose player reports it."""
     reports: dict[str, list[float]] = field(default_factory=dict)
-    """By name, the values that the matches report beside the returns (`Reports`)."""
+    """Values that the matches report beside the returns (`Reports`), by name."""
 
     def add(self, played: MatchResult, seat: int) -> None:
         """Count a finished match in which the player had `seat`."""
@@ -178,7 +178,7 @@ class Score:
         return mean(self.seconds)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain data. Estimates are `[value, low, high]`; `usage` is there if replies report theirs."""
+        """The score as plain data. Estimates are `[value, low, high]`; `usage` is left out if no reply reports any."""
 
         def plain(estimate: Estimate) -> list[float]:
             return [estimate.value, estimate.low, estimate.high]
@@ -186,12 +186,13 @@ class Score:
         kinds = ("score",) if set(self.results) == {"score"} else ("win", "draw", "loss")
         usage: dict[str, Any] = {}
         if self.completion_tokens:
-            usage["prompt_tokens"] = self.prompt_tokens
-            usage["completion_tokens"] = sum(self.completion_tokens)
-            usage["tokens_per_move"] = plain(self.tokens_per_move())
+            usage |= {
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": sum(self.completion_tokens),
+                "tokens_per_move": plain(self.tokens_per_move()),
+            }
         if self.seconds:
-            usage["seconds"] = sum(self.seconds)
-            usage["seconds_per_move"] = plain(self.seconds_per_move())
+            usage |= {"seconds": sum(self.seconds), "seconds_per_move": plain(self.seconds_per_move())}
         return {
             "matches": self.matches,
             "return": plain(self.mean_return()),

@@ -1,4 +1,4 @@
-"""Seats and seeds of a comparison between players: a series of matches, and the plan of a run."""
+"""The plan of a comparison between players: the seats and seeds of each match."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def seated_jobs(
     on_illegal: FailurePolicy,
     first: int = 0,
 ) -> Iterator[tuple[MatchJob, list[int]]]:
-    """Jobs, each with the index of the player in each seat. With `swap` the players move one seat on from
-    match to match, and the matches of one round over the seats share a match seed, so that every player
-    gets every deal. The players' own streams differ from match to match. Ids begin with `tag`; `first` is the number
-    of the first match in the plan of the run."""
+    """The jobs of a series, each with the index of the player in each seat. With `swap` the players move one seat on
+    from match to match, and the matches of one round over the seats share a match seed, so that every player gets every
+    deal. The players' own streams differ from match to match. Ids begin with `tag`; `first` is the number of the first
+    match in the plan of the run."""
     for number in range(matches):
         order = seats_of(number, game.seats, swap=swap)
         match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
@@ -46,13 +46,13 @@ def seated_jobs(
 
 
 def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:
-    """The index of the player in each seat, in the match of this number."""
+    """The index of the player in each seat of a match."""
     shift = number % seats if swap else 0
     return [(seat - shift) % seats for seat in range(seats)]
 
 
 def seeds_of(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, int]:
-    """The seed of the match of this number, and the seed of its players' streams."""
+    """The seed of a match, and the seed of its players' streams."""
     deal = number // seats if swap else number
     return stream(seed, "deal", deal).getrandbits(48), stream(seed, "players", number).getrandbits(48)
 
@@ -65,7 +65,7 @@ class Series:
     """Beginning of the match ids."""
     game: str
     players: tuple[str, ...]
-    """One for each seat of the first match."""
+    """Names of the players, one for each seat of the first match."""
     matches: int
     seed: int
     swap: bool
@@ -74,10 +74,10 @@ class Series:
     def __post_init__(self) -> None:
         """Raises `ValueError` for a series without players or with a negative number of matches."""
         if not self.players or self.matches < 0:
-            raise ValueError("a series has at least one player and no negative number of matches")
+            raise ValueError("a series needs at least one player and 0 or more matches")
 
     def match(self, number: int) -> dict[str, object]:
-        """The fields of the record of the match of this number that are known before it is played."""
+        """The fields of the record of this match that are known before it is played."""
         seats = len(self.players)
         match_seed, player_seed = seeds_of(number, seats, seed=self.seed, swap=self.swap)
         return {
@@ -99,17 +99,17 @@ class MatchPlan:
     @property
     def count(self) -> int:
         """The number of matches."""
-        return sum(one.matches for one in self.series)
+        return sum(series.matches for series in self.series)
 
     def numbers(self) -> dict[str, int]:
         """The number of each match by its id."""
-        ids = (f"{one.tag}-{number}" for one in self.series for number in range(one.matches))
+        ids = (f"{series.tag}-{number}" for series in self.series for number in range(series.matches))
         return {match_id: number for number, match_id in enumerate(ids)}
 
     def match(self, number: int) -> dict[str, object]:
         """The fields of the record of this match that are known before it is played. Raises `IndexError` for a number
         that is not in the plan."""
-        for one, end in zip(self.series, accumulate(one.matches for one in self.series)):
+        for series, end in zip(self.series, accumulate(series.matches for series in self.series)):
             if 0 <= number < end:
-                return one.match(number - end + one.matches)
+                return series.match(number - end + series.matches)
         raise IndexError(f"the plan has {self.count} matches")

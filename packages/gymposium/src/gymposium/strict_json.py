@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote, read strictly: what could be read in two ways is refused."""
+"""Strict reading of JSON from untrusted sources: ambiguous text is refused."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 def strict_json(text: str) -> Any:
     """The value of a JSON text.
 
-    Raises `ValueError` for what is not JSON, an object that has a key twice, `NaN` and `Infinity`, and for a text that
-    is nested too deeply to be read."""
+    Raises `ValueError` for text that is not JSON, an object with a repeated key, `NaN` and `Infinity`, and text that is
+    nested too deeply to be read."""
     try:
-        return json.loads(text, object_pairs_hook=each_key_once, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=each_key_once, parse_constant=_refuse)
     except RecursionError:  # from thousands of nested brackets
         raise ValueError("it is nested too deeply") from None
 
 
 def each_key_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these keys and values. Raises `ValueError` where a key stands there twice."""
-    found: dict[str, Any] = {}
+    """The object of these keys and values. Raises `ValueError` for a repeated key."""
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise ValueError(f"{key[:80]!r} stands there twice")
-        found[key] = value
-    return found
+        if key in values:
+            raise ValueError(f"the key {key[:80]!r} is repeated")
+        values[key] = value
+    return values
 
 
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no JSON number")
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a JSON number")

@@ -1,4 +1,4 @@
-"""Trajectories: one seat's turns in one match and what came of them, apart from who learns from it and how."""
+"""Trajectories, the turns of one seat in one match with their outcome, from which learners of any kind learn."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from gymposium.games.protocol import CHANCE, Event, Game, seat_result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """One seat's turns in one match. What a reward is made from; a learner finds its tokens in the turns' traces."""
+    """The turns of one seat in one match. Rewards are computed from it; a learner finds its tokens in the turns'
+    traces."""
 
     game: Game
     seat: int
     turns: Sequence[Turn]
-    """The seat's own replies in order, those that were not accepted among them."""
+    """The seat's replies in order, including those that were not accepted."""
     events: Sequence[Event]
-    """The whole match: every seat's moves, and chance."""
+    """The events of the whole match: the moves of every seat, and chance."""
     utilities: tuple[float, ...]
-    """What each seat got: what the game paid, or what a forfeit made of it."""
+    """The utility of each seat, after a forfeit if there was one, without penalties."""
     penalties: Mapping[int, float] = field(default_factory=dict)
-    """What failed replies have cost, by seat; 0 for those that are not in it."""
+    """Sum of the penalties for failed replies, by seat; seats without penalties are left out."""
     ending: Ending = OVER
     """How the match ended."""
     unanswered: Any = None
-    """The prompt that would have come next, if the trajectory was truncated and the player reports it: a language
-    model's token ids, at which a critic can estimate the value of the rest. It fills the context or is longer."""
+    """The next prompt, if the trajectory was truncated and the player reports it: a language model's token ids, at
+    which a critic can estimate the value of the rest. It fills the context or is longer."""
     paid: float | None = None
-    """What the game itself paid the seat, without regard to a forfeit; None if there was no match."""
+    """The utility that the game paid the seat before a forfeit changed it; None if there was no match."""
     report: Mapping[str, float] = field(default_factory=dict)
-    """What the match itself says of the seat beside its return, by name; empty for most games."""
+    """Values that the match reports of the seat beside its return, by name; empty for most games."""
     seed: int | None = None
-    """Seed of the match's own chance: with it the game and the events make the match again. None where there was no
+    """Seed of the match's own chance, from which the match can be loaded with the events; None if there was no
     match."""
     on_illegal: FailurePolicy = FORFEIT
-    """What a failed reply led to."""
+    """The policy for failed replies."""
     match: str | None = None
-    """Id of the match, as in its record; None where there was no match."""
+    """Id of the match, as in its record; None if there was no match."""
 
     @classmethod
     def of(cls, played: MatchResult, seat: int) -> Trajectory:
@@ -64,17 +65,17 @@ class Trajectory:
 
     @property
     def penalty(self) -> float:
-        """What the seat's own failed replies have cost it, 0 or more."""
+        """Sum of the penalties for the seat's failed replies, 0 or more."""
         return self.penalties.get(self.seat, 0.0)
 
     @property
     def returns(self) -> tuple[float, ...]:
-        """Utilities less penalties, for every seat."""
+        """Utility less penalties of every seat."""
         return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
 
     @property
     def result(self) -> str:
-        """`win`, `draw` or `loss`, or `score` where the seat plays alone; as `MatchResult.result`, by the utilities."""
+        """`win`, `draw` or `loss` by the utilities, or `score` in a game with one seat; as `MatchResult.result`."""
         return seat_result(self.utilities, self.seat, self.ending.seat)
 
     @property
@@ -84,11 +85,11 @@ class Trajectory:
 
     @property
     def truncated(self) -> bool:
-        """True if it ended only because the player had no room to read on: no terminal state for learning."""
+        """True if it ended because the context of the player was full, which is not a terminal state for learning."""
         failure = self.ending.failure_of(self.seat)
         return failure is not None and failure.kind == "out of context"
 
     @property
     def decisions(self) -> int:
-        """Moves in the match, all seats' together: how long it was, as `Game.max_decisions` counts."""
+        """Number of moves in the match, of all seats together, as `Game.max_decisions` counts."""
         return sum(event.seat != CHANCE for event in self.events)

@@ -1,4 +1,4 @@
-"""Whether something can be written where it is to go: asked before the work, not behind it."""
+"""Checking that a path can be written before the work whose results go there begins."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ _PROBE = b"\n" * 4096
 
 
 def check_writable(option: str, path: Path) -> Path:
-    """`path`, where a file or a folder can be made or written there. Nothing is left of the attempt. `option` is how
-    the command line calls it, for the error.
+    """Returns `path` if a file or a folder can be made or written there. The attempt leaves nothing behind. `option` is
+    the name of the path on the command line, for the error.
 
-    Raises `BadOption` with the reason where nothing can be written."""
+    Raises `BadOption` with the reason if nothing can be written."""
     try:
-        there = path
-        while not there.exists():
-            there = there.parent
-        if there.is_dir():
-            with tempfile.TemporaryFile(dir=there) as probe:
+        existing = next(parent for parent in (path, *path.parents) if parent.exists())
+        if existing.is_dir():
+            with tempfile.TemporaryFile(dir=existing) as probe:
                 probe.write(_PROBE)
-        elif there == path:
+        elif existing == path:
             with open(path, "ab"):
                 pass
         else:
-            raise NotADirectoryError(0, f"{there} is no folder")
+            raise NotADirectoryError(0, f"{existing} is not a folder")
     except OSError as error:
         raise BadOption(f"{option} {path}: cannot be written ({error.strerror}).") from error
     return path

@@ -308,7 +308,7 @@ def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
 def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:
     entry = copy.board.entry_file("mcts-5")
     entry.write_text(entry.read_text().replace('"label":', '"label": "x", "label":', 1))
-    assert any("'label' stands there twice" in finding.what for finding in copy.found(only="mcts-5"))
+    assert any("the key 'label' is repeated" in finding.what for finding in copy.found(only="mcts-5"))
 
 
 def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
