@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from importlib import import_module
 from queue import SimpleQueue
 from typing import Any
 
@@ -484,6 +485,27 @@ def test_who_waits_behind_an_overdue_call_is_given_up_too(may: threading.Event) 
     played = list(play([first, *short, *later], at_once=4, watchdog=Watchdog(0.3), schedule="streaming"))
     assert [one.ending for one in played if one.job.id.startswith("late")] == [Ending("timed out", 0)] * 4
     assert waits.calls == [["late-0"]]
+
+
+def test_the_limit_of_a_call_is_that_of_one_ask_times_its_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock that stands still, the schedule waits for answers for exactly the limit of the open call."""
+    limits: list[float] = []
+
+    class Queue(SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            if timeout is not None:
+                limits.append(timeout)
+            return super().get(block, timeout)
+
+    module = import_module("gymposium.driver.streaming")
+    monkeypatch.setattr(module, "SimpleQueue", Queue)
+    monkeypatch.setattr(module, "monotonic", lambda: 0.0)
+    # the first call asks for all three matches at once
+    game, player = load_game("tic_tac_toe"), Clumsy()
+    jobs = [MatchJob(str(seed), game, (player, RANDOM), seed) for seed in range(3)]
+    assert len(list(play(jobs, watchdog=Watchdog(LONG), schedule="streaming"))) == 3
+    assert limits[0] == 3 * LONG
+    assert set(limits) <= {LONG, 2 * LONG, 3 * LONG}
 
 
 def test_in_time_nothing_changes_and_errors_come_through() -> None:

@@ -185,7 +185,7 @@ def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pyt
         ("weighted(accuracy=much)", BadOption, "accuracy=much: a weight is a number"),
         ("weighted(accuracy=nan)", BadOption, "accuracy=nan: a weight is a number"),
         ("weighted(accuracy=inf)", BadOption, "accuracy=inf: a weight is a number"),
-        ("weighted(accuracy=-1)", BadOption, "a criterion whose values are negative"),
+        ("weighted(accuracy=-1)", BadOption, "a criterion with negative values"),
         ("weighted(accuracy=1,accuracy=2)", BadOption, "accuracy has two weights"),
         ("weighted(acuracy=1)", UnknownName, "no criterion called 'acuracy'. Did you mean 'accuracy'"),
         ("weighted(no_such_module:f=1)", BadOption, "No module named 'no_such_module'"),
