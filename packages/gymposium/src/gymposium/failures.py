@@ -36,9 +36,10 @@ class FailurePolicy:
     def parse(cls, text: str) -> FailurePolicy:
         """The policy written as `forfeit`, `random`, `retry(2)`, `penalty(0.1)` or `penalty(0.1,5)` (k is 3 by
         default). Raises `BadOption` for anything else."""
-        if isinstance(text, str) and (form := _FORM.fullmatch(text.strip())):
+        if isinstance(text, str):
+            form = _FORM.fullmatch(text.strip())
             with suppress(ValueError):  # a count or a cost is not a number
-                match form.groups():
+                match form and form.groups():
                     case (str(kind), *_):
                         return cls(kind)  # type: ignore[arg-type]
                     case (_, str(tries), *_) if int(tries) >= 1:

@@ -40,12 +40,12 @@ def new_folder(command: str) -> Path:
     RUNS.mkdir(exist_ok=True)
     prefix = f"{datetime.now(UTC):%Y-%m-%d}-{command}-"
     taken = [path.name.removeprefix(prefix) for path in RUNS.glob(f"{prefix}*")]
-    for number in count(max((int(suffix) for suffix in taken if suffix.isdecimal()), default=0) + 1):
-        path = RUNS / f"{prefix}{number}"
+    numbers = count(max((int(suffix) for suffix in taken if suffix.isdecimal()), default=0) + 1)
+    while True:
+        path = RUNS / f"{prefix}{next(numbers)}"
         with suppress(FileExistsError):  # another process has just made it
             path.mkdir()
-            break
-    return path
+            return path
 
 
 def check_new(path: Path | None) -> None:

@@ -145,6 +145,8 @@ def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -
 
 def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
     readings, results = score["counts"]["readings"], score["results"]
+    # a game with one seat has no wins, draws and losses
+    win, draw, loss = (_interval(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss"))
     total = sum(readings.values())
     failed = total - readings.get("move", 0)
     return ResultRow(
@@ -152,8 +154,9 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Re
         player,
         opponent,
         str(score["matches"]),
-        # a game with one seat has no wins, draws and losses
-        *(_interval(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss")),
+        win,
+        draw,
+        loss,
         _interval(score["return"], "{:+.3f}"),
         f"{failed / total:.4f}" if total else "",
     )
