@@ -24,8 +24,7 @@ class Prompt:
         self._heads = [game.rules(seat, style) + ("\n" if style == "full" else "") for seat in range(game.seats)]
         self._tail = how.instructions(style, free_text=game.num_actions == 0)
         self._full = style == "full"
-        digest = hashlib.sha256("\0".join([*self._heads, self._tail]).encode())
-        self.hash = digest.hexdigest()[:12]
+        self.hash = hashlib.sha256("\0".join([*self._heads, self._tail]).encode()).hexdigest()[:12]
         """Digest of the fixed parts, 12 hexadecimal digits."""
 
     def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:

@@ -1,8 +1,8 @@
 """One match that is driven from outside: `gymposium.Table`.
 
-The driver plays it, with its failed replies, retries, penalties and simultaneous moves; nothing here knows a rule. The
-environments and play in the browser stand on it. Many tables go on together (`advance`), so that a player who sits at
-all of them is asked once.
+The driver plays the match, with failed replies, retries, penalties and simultaneous moves. The environments and play in
+the browser are built on tables. `advance` lets many tables go on together, so that a player of several of them is asked
+once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from gymposium.watchdog import Watchdog
 _numbers = count()
 
 
+@dataclass(slots=True, eq=False)
 class OutsideSeat:
-    """The player of a seat that is answered from outside: it says how replies are read, and is never asked."""
+    """The player of a seat that is answered from outside. It holds the reader and the style of the prompts, and is
+    never asked."""
 
-    def __init__(self, reader: Reader, style: Style, name: str = "outside") -> None:
-        """`name` stands in records."""
-        self.name = name
-        self.reader = reader
-        self.style: Style = style
+    reader: Reader
+    style: Style
+    name: str = "outside"
+    """The name of the player in records."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         raise GymposiumError("This seat is answered from outside: through Table.answer() or an environment's step().")
@@ -43,7 +44,7 @@ class OutsideSeat:
 
 @dataclass(frozen=True, slots=True)
 class AskedSeat:
-    """One seat that has to be answered, and what it was told."""
+    """One seat that has to be answered, with its prompt."""
 
     seat: int
     text: str
@@ -66,15 +67,15 @@ class Table:
                 table.answer(asked.seat, my_agent(asked.text))
         print(table.played.result(0), table.record())
 
-    The match is the one that `gymposium.driver.play` plays of the same job, so it has the same record. A table belongs
-    to one thread. A copy (`copy.deepcopy`, `pickle`) plays the match again from its seed and is refused if that comes
-    out otherwise, because an opponent does not follow from its seed.
+    `gymposium.driver.play` plays the same match of the same job, with the same record. A table belongs to one thread. A
+    copy (`copy.deepcopy`, `pickle`) plays the match again from its seed, and raises `GymposiumError` if an opponent
+    then plays otherwise.
     """
 
     __slots__ = ("_answers", "_given", "_running", "asks", "due", "error", "job", "match", "played", "turns")
 
     match: Match
-    """The game's match: `events`, `to_move()`, `observe(seat)`. Not to be changed."""
+    """The game's match: `events`, `to_move()`, `observe(seat)`. It must not be changed."""
 
     def __init__(
         self,
@@ -95,25 +96,26 @@ class Table:
         for each other seat, in order, or one for all of them, by name or ready-made. `seed` decides chance, and the
         players' streams unless `player_seed` is given; without one a seed is drawn. `on_illegal`, `reply` (`"move"`,
         `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, `opening` as in
-        `MatchJob`. `name` stands in the record for the seats outside.
+        `MatchJob`. `name` is the name of the outside seats in the record.
 
-        Raises `BadOption` and `UnknownName` for what cannot be played, `EngineError` if the game's engine fails, and
-        whatever an opponent raises."""
+        Raises `BadOption` and `UnknownName` for wrong arguments, `EngineError` if the game's engine fails, and every
+        exception that an opponent raises."""
         opened = load_game(game) if isinstance(game, str) else game
         outside = _check_seats(seats, opened.seats)
         others = iter(make_opponents(opponents, opened.seats - len(outside)))
         caller = OutsideSeat(reader(reply), prompt, name)
         prompt_for(opened, prompt, caller.reader)  # refuses an unknown style now, not at the first prompt
-        job = MatchJob(
-            id=f"table-{secrets.token_hex(6)}" if match_id is None else match_id,
-            game=opened,
-            players=[caller if seat in outside else next(others) for seat in range(opened.seats)],
-            seed=secrets.randbits(48) if seed is None else seed,
-            player_seed=player_seed,
-            on_illegal=on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal),
-            opening=opening,
+        self._open(
+            MatchJob(
+                id=f"table-{secrets.token_hex(6)}" if match_id is None else match_id,
+                game=opened,
+                players=[caller if seat in outside else next(others) for seat in range(opened.seats)],
+                seed=secrets.randbits(48) if seed is None else seed,
+                player_seed=player_seed,
+                on_illegal=on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal),
+                opening=opening,
+            )
         )
-        self._open(job)
         self._go_on_or_raise()
 
     @classmethod
@@ -140,7 +142,7 @@ class Table:
         self._answers: list[Mapping[int, Reply]] = []
         self._running = running = RunningMatch(job)
         self.turns = running.turns
-        """Every reply so far, of all seats."""
+        """The replies so far, of all seats."""
         try:
             running.begin()
         except EngineError as error:
@@ -156,13 +158,15 @@ class Table:
     def asked(self) -> list[AskedSeat]:
         """The seats that have to be answered now; empty if the match is over. In a simultaneous move a seat that has
         answered is left out while the others are awaited."""
-        asked = []
-        for seat, ask in self.asks.items():
-            if seat not in self._given:
-                player = self.job.players[seat]
-                text = prompt_for(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
-                asked.append(AskedSeat(seat, text, ask.legal_moves, ask))
-        return asked
+        return [
+            AskedSeat(seat, self._prompt(ask), ask.legal_moves, ask)
+            for seat, ask in self.asks.items()
+            if seat not in self._given
+        ]
+
+    def _prompt(self, ask: Ask) -> str:
+        player = self.job.players[ask.seat]
+        return prompt_for(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
 
     def answer(self, seat: int, reply: str | int | Reply) -> None:
         """Answers for one seat: text, the index of a move in the game's action space, or a `Reply`. Once every seat of
@@ -170,7 +174,7 @@ class Table:
         the end.
 
         Raises `NotAsked` if the seat has nothing to answer, `WrongType` for a reply of another type (nothing is
-        played then), `EngineError` if the game's engine fails, and whatever an opponent raises."""
+        played then), `EngineError` if the game's engine fails, and every exception that an opponent raises."""
         if seat not in self.asks or seat in self._given:
             raise NotAsked(self._why_not_asked(seat))
         self._given[seat] = reply if isinstance(reply, Reply) else reply_of(reply, self.job.game)
@@ -197,7 +201,7 @@ class Table:
 
     @property
     def penalties(self) -> Mapping[int, float]:
-        """What each seat has paid so far for failed replies."""
+        """Sum of each seat's penalties so far, for seats that have any."""
         return self._running.penalties
 
     def return_of(self, seat: int) -> float:
@@ -238,7 +242,7 @@ class Table:
                     ask_players((running,))
             except EngineError as error:
                 if error.played.job is not self.job:
-                    raise  # of a match that some player plays on its own
+                    raise  # from another match, which a player plays itself
                 self.break_off(error)
                 return
             self._play()
@@ -280,15 +284,15 @@ class Table:
         self.due = not outside
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy is played again, since a match can be neither copied nor stored while it goes on."""
+        """A copy plays the match again, since a running match can be neither copied nor stored."""
         events = list(self.match.events) if hasattr(self, "match") else []
         return _played_again, (self.job, self._answers, self._given, events)
 
 
 def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
-    """Lets the players reply until every match waits for a seat outside or is over. A player who sits at several tables
-    is asked for all of them in one call. If one match breaks off (`Table.error`), the others go on; if that happens
-    while a player looks at it, the player is asked again for the others, and draws again for them.
+    """Asks the players until every match waits for an outside seat or is over. A player of several tables is asked for
+    all of them in one call. If one match breaks off (`Table.error`), the others go on; if that happens while a player
+    is asked, the player is asked again for the others, and draws again for them.
 
     `watchdog` and `guard` are as in `gymposium.driver.play`."""
     due = [table for table in tables if table.due]
@@ -298,7 +302,7 @@ def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Gu
         except EngineError as error:
             broken = next((table for table in due if table.job is error.played.job), None)
             if broken is None:
-                raise  # of a match that some player plays on its own
+                raise  # from another match, which a player plays itself
             broken.break_off(error)
             due.remove(broken)
             continue
@@ -308,7 +312,7 @@ def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Gu
 
 
 def reply_of(answer: object, game: Game) -> Reply:
-    """The reply that an answer means: text, or an index into the game's action space. Raises `WrongType`."""
+    """The reply for an answer, which is text or an index into the game's action space. Raises `WrongType`."""
     if isinstance(answer, str):
         return Reply(answer)
     try:
@@ -340,7 +344,7 @@ def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
 def _played_again(
     job: MatchJob, answers: Sequence[Mapping[int, Reply]], given: Mapping[int, Reply], events: Sequence[Event]
 ) -> Table:
-    """The same match, from its seed and the answers from outside. The players are asked again."""
+    """A table of the same match, played from its seed with the answers from outside. The players are asked again."""
     table = Table.of_job(replace(job, id=new_match_id("copy")))
     table.go_on()
     for replies in answers:

@@ -167,16 +167,15 @@ class RunningMatch:
             # isinstance(match, Reports) takes longer than a game of tic-tac-toe
             report = getattr(match, "report", None)
             reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
-        paid = match.returns()
         return MatchResult(
-            job, match.events, self.turns, paid, ending, self.penalties, unanswered, self.opening, reports
+            job, match.events, self.turns, match.returns(), ending, self.penalties, unanswered, self.opening, reports
         )
 
 
 def _result_so_far(
     job: MatchJob, match: Match | None, turns: list[Turn], penalties: dict[int, float], opening: int, error: str
 ) -> MatchResult:
-    """The result of a match that broke off. It has no events if the game could not even begin."""
+    """The result of a match that broke off. It has no events if the engine could not make a match."""
     events = [] if match is None else match.events
     return MatchResult(job, events, turns, (), Ending("broke off", detail=error), penalties, opening=opening)
 

@@ -101,9 +101,8 @@ def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -
 
 
 def _make(name: str, settings: Any, start: LoggerStart) -> Logger:
-    factory = host().implementation(host().loggers[name])
     try:
-        logger: Logger = factory(start, settings)
+        logger: Logger = host().implementation(host().loggers[name])(start, settings)
     except GymposiumError:
         raise
     except Exception as error:  # whatever a service's library may raise

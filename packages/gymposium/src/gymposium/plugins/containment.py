@@ -129,15 +129,11 @@ class _Outputs:
 
 
 def _is_open(number: int) -> bool:
-    try:
-        os.fstat(number)
-    except OSError:
-        return False
-    return True
+    return _same(number, number)
 
 
 def _same(number: int, other: int) -> bool:
-    """True if two descriptors refer to the same file."""
+    """True if two descriptors are open and refer to the same file."""
     try:
         return os.path.sameopenfile(number, other)
     except OSError:

@@ -201,5 +201,5 @@ def _code_of(source: str) -> list[Path]:
         return []
     if spec.submodule_search_locations is None:
         return [Path(spec.origin)] if spec.origin else []
-    folders = [Path(folder) for folder in spec.submodule_search_locations]
-    return [file for folder in folders for file in folder.rglob("*") if file.suffix in _CODE]
+    folders = spec.submodule_search_locations
+    return [file for folder in folders for file in Path(folder).rglob("*") if file.suffix in _CODE]

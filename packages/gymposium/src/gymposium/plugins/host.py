@@ -130,10 +130,9 @@ class Host:
 
     def game(self, name: str) -> GameSpec:
         """The spec of a game. Raises `UnknownName` with the nearest names."""
-        try:
-            return self.games[name]
-        except KeyError:
-            raise UnknownName("game", name, self.games) from None
+        if name not in self.games:
+            raise UnknownName("game", name, self.games)
+        return self.games[name]
 
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:
         """The `Game` of this name with these parameters. Raises `UnknownName`, `BadParameter`, and `PluginError` if its
@@ -170,8 +169,7 @@ class Host:
 
     def all_complaints(self) -> list[str]:
         """One line for each broken plugin, and each entry of `complaints`."""
-        broken = [_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"]
-        return [*broken, *self.complaints]
+        return [*(_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
 
     def _add_installed(self) -> None:
         with Crashes() as crashes:
@@ -246,9 +244,10 @@ class Host:
         """All specs of a plugin, checked, and the names that they claim. Nothing is registered yet."""
         specs: list[Spec] = []
         claims: dict[_Claim, str] = {}
-        implemented = False
-        for hook, function in self._hooks(module):
-            implemented = True
+        hooks = list(self._hooks(module))
+        if not hooks:
+            raise PluginError("implements no hook; is @hookimpl missing?")
+        for hook, function in hooks:
             kind, yielded = HOOKS[hook], function()
             if isinstance(yielded, str | bytes) or not hasattr(yielded, "__iter__"):
                 raise PluginError(f"{hook} returned {yielded!r}; it must yield {kind.__name__}")
@@ -262,8 +261,6 @@ class Host:
                         raise PluginError(f"{hook} yields {in_words}, which {self._claims[claim]} has already")
                     claims[claim] = f"{spec.name!r} of {owner}" if claim[0] is None else owner
                 specs.append(spec)
-        if not implemented:
-            raise PluginError("implements no hook; is @hookimpl missing?")
         return specs, claims
 
     def _hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:

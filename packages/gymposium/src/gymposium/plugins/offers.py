@@ -72,8 +72,7 @@ def _entry_points_of(distribution: Distribution) -> tuple[str, str]:
 
 def _about(distribution: Distribution) -> tuple[str, str, str]:
     """Name and version of a distribution, and why its metadata cannot be used."""
-    folder = _place(distribution)
-    by_folder = Path(folder).name.partition("-")[0] or "unknown"
+    by_folder = Path(_place(distribution)).name.partition("-")[0] or "unknown"
     try:
         about = distribution.metadata
         given = {field: about[field] for field in ("Name", "Version") if field in about}

@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, SupportsIndex
 
 from gymposium.errors import BadParameter, UnknownName
 from gymposium.plugins.names import format_name
@@ -60,33 +61,33 @@ class Parameter:
 
     def _convert(self, value: Any) -> Any:
         kind = type(self.default)
-        if isinstance(value, str) and kind is bool:
-            if value.lower() in ("true", "false"):
-                return value.lower() == "true"
-        elif isinstance(value, str) and kind in (int, float):
-            try:
-                return kind(value)
-            except ValueError:
-                pass
-        elif type(value) is kind:
-            return value
-        elif kind is float and type(value) is int:
-            return float(value)
-        elif kind is int and hasattr(value, "__index__") and not isinstance(value, bool):
-            return int(value)  # NumPy integers
+        with suppress(ValueError):
+            match value:
+                case _ if type(value) is kind:
+                    return value
+                case str() if kind is bool and value.lower() in ("true", "false"):
+                    return value.lower() == "true"
+                case str() if kind in (int, float):
+                    return kind(value)
+                case int() if kind is float and not isinstance(value, bool):
+                    return float(value)
+                case SupportsIndex() if kind is int and not isinstance(value, bool):
+                    return int(value)  # NumPy integers
         raise BadParameter(f"{self.name}={value!r}: must be of type {kind.__name__}.")
 
     def allowed(self) -> str:
         """The allowed values in words."""
         if self.choices is not None:
             return "one of " + ", ".join(map(str, self.choices))
-        if self.low is not None and self.high is not None:
-            return f"from {self.low:g} to {self.high:g}"
-        if self.low is not None:
-            return f"{self.low:g} or more"
-        if self.high is not None:
-            return f"{self.high:g} or less"
-        return f"any {type(self.default).__name__}"
+        match self.low, self.high:
+            case None, None:
+                return f"any {type(self.default).__name__}"
+            case low, None:
+                return f"{low:g} or more"
+            case None, high:
+                return f"{high:g} or less"
+            case low, high:
+                return f"from {low:g} to {high:g}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -172,7 +173,7 @@ class GameSpec(Spec):
         return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
 
     def full_name(self, params: Mapping[str, Any]) -> str:
-        """The canonical name, with the parameters that differ from their defaults."""
+        """The canonical name of the game with these parameters; those equal to their defaults are left out."""
         return format_name(self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default})
 
 

@@ -28,8 +28,7 @@ class Metric:
     @property
     def pattern(self) -> str:
         """A regular expression for full names of the metric, in the syntax that Python and JavaScript share."""
-        parts = _ANY.split(self.name)
-        return "[^/]+".join(re.sub(r"[^\w/]", r"\\\g<0>", part) for part in parts)
+        return "[^/]+".join(re.sub(r"[^\w/]", r"\\\g<0>", part) for part in _ANY.split(self.name))
 
 
 @cache

@@ -88,8 +88,7 @@ def learning_curves(
     config: Mapping[str, Any], results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
 ) -> list[LearningCurve]:
     """The learning curve of each game that was measured. `steps` holds the metrics of training by step."""
-    games = results.get("evaluations", {}).get(BEFORE, {})
-    return [_learning_curve(config, game, results, steps) for game in games]
+    return [_learning_curve(config, game, results, steps) for game in results.get("evaluations", {}).get(BEFORE, {})]
 
 
 def _learning_curve(
@@ -125,8 +124,7 @@ def _headline(score: Mapping[str, Any]) -> list[float]:
 
 def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[ResultRow]:
     evaluations = results.get("evaluations", {})
-    order = [BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))]
-    for what in order:
+    for what in (BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))):
         for opponent, score in evaluations.get(what, {}).get(game, {}).items():
             yield _line(game, player_name(config, what), opponent, score)
     for kind, optimum in results.get("optima", {}).get(game, {}).items():

@@ -53,8 +53,8 @@ class Run:
 
     def outside(self, directory: Path) -> Path | None:
         """The first of its paths that a symbolic link takes out of the directory, or None."""
-        small = [self.path / name for name in ("config.json", "versions.json", "results.json", "report.html")]
-        paths = [self.path, *small, self.metrics, self.samples, self.matches]
+        small = (self.path / name for name in ("config.json", "versions.json", "results.json", "report.html"))
+        paths = (self.path, *small, self.metrics, self.samples, self.matches)
         return next((path for path in paths if leads_out(path, directory)), None)
 
     def _data(self, name: str) -> dict[str, Any] | Problem:

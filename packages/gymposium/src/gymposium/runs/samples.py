@@ -59,11 +59,6 @@ class KeptTrajectory:
     rows: list[KeptRow] | None
     """The tokens; None if they were not kept."""
 
-    @property
-    def failures(self) -> int:
-        """Number of replies that were not a legal move."""
-        return sum(reading != "move" for reading in self.readings)
-
 
 @dataclass(frozen=True, slots=True)
 class KeptGroup:
