@@ -204,7 +204,7 @@ def test_what_is_switched_off_is_not_imported(install: Install, site: Path, monk
 def test_an_allow_list_that_names_nobody_says_so(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("chess", one_game("chess"))
     [told] = load(["ches"], site, monkeypatch).all_complaints()
-    assert "names 'ches', but no such plugin is installed. Did you mean 'chess'" in told
+    assert "GYMPOSIUM_PLUGINS: There is no installed plugin called 'ches'. Did you mean 'chess'" in told
 
 
 def test_optional_hooks_of_a_newer_host_are_passed_over(

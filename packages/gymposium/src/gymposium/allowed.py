@@ -1,6 +1,6 @@
 """Permission for the names that a file may not use on its own.
 
-A record, a suite or an entry may come from anybody, and a link can fill in a form of the viewer. A game or player that
+A record, a suite or an entry may come from anyone, and a link can fill in a form of the viewer. A game or player that
 one of them names must not import a module, read a path, ask a server or wait at the terminal unless the user has
 allowed that name: with `gymposium --allow NAME`, or in the environment variable `GYMPOSIUM_ALLOW` (one name a line),
 which worker processes inherit. A name that ends in `*` allows all names that begin so. Names that the user types on the

@@ -21,9 +21,9 @@ FAILURES: Final[dict[EndingKind, str]] = {
 class Ending:
     """The end of a match: played out, forfeited by a seat, or broken off.
 
-    `over`: the game came to its end. `broke off`: the game's engine failed, or a player could not be asked, and nobody
-    has lost. Every other kind is a failure, by which `seat` forfeits the match: its last reply was `no legal move`, its
-    player `timed out`, was `out of context` or `crashed`.
+    `over`: the game came to its end. `broke off`: the game's engine failed or a player could not be asked, so the match
+    has no result. Every other kind is a failure, by which `seat` forfeits the match: its last reply was `no legal
+    move`, or its player `timed out`, was `out of context` or `crashed`.
 
     Raises `ValueError` for a combination that no match can end with."""
 
@@ -31,7 +31,7 @@ class Ending:
     seat: int | None = None
     """The seat that forfeits; None unless the kind is a failure."""
     detail: str = ""
-    """What the player raised if it crashed, or why the match broke off; empty otherwise."""
+    """The player's exception if it crashed, or the reason if the match broke off; empty otherwise."""
     others: tuple[Ending, ...] = ()
     """Failures of other seats in the same step, which do not forfeit."""
 
@@ -74,7 +74,7 @@ class Ending:
 
     @property
     def predicate(self) -> str:
-        """What the failing seat did, without its subject: `did not answer in time`, `crashed (KeyError: 'x')`."""
+        """The failure as the predicate of a sentence: `did not answer in time`, `crashed (KeyError: 'x')`."""
         return f"{FAILURES[self.kind]} ({self.detail})" if self.detail else FAILURES[self.kind]
 
     def in_words(self, name: Callable[[int], str] = "Seat {}".format) -> str:

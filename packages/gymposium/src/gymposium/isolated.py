@@ -77,14 +77,12 @@ class _Child:
         """How the process ended, as the end of a sentence."""
         process, self._process = self._process, None
         assert process is not None
-        try:
-            code = process.wait(5)  # its pipe is closed, so it is about to end
-        except subprocess.TimeoutExpired:
-            process.kill()
-            code = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            pipe.close()
+        with process:  # closes its pipes
+            try:
+                code = process.wait(5)  # its pipe is closed, so it is about to end
+            except subprocess.TimeoutExpired:
+                process.kill()
+                code = process.wait()
         if late:
             return f"took more than {SECONDS:g} s"
         return f"ended its process ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"

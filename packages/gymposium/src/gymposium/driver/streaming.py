@@ -1,10 +1,10 @@
 """The schedule `streaming`: a match goes on as soon as its own answers are in.
 
-A `Concurrent` player is handed each ask at once. Any other player has a desk with a thread of its own, which passes on,
-in one call, whatever waits when the previous call has returned. Everything else happens in the caller's thread: it
-takes the answers from one queue, lets their matches go on and begins new ones. So a match is touched there alone, and
-by the players of its own pending asks, which in a joint decision may look at it at the same time. Players that share
-something, such as a model, have to guard it themselves.
+A `Concurrent` player gets each ask at once. Any other player has a desk with a thread, which asks the player, in one
+call, for everything that waits when the previous call has returned. Everything else happens in the caller's thread: it
+takes the answers from one queue, lets their matches go on and begins new ones. A match is used by that thread, and by
+the players of its pending asks, who may look at it at the same time if several seats move at once. Players that share
+something, such as a model, must guard it themselves.
 """
 
 from __future__ import annotations
@@ -60,14 +60,11 @@ def streaming(
                         asker.ask(match)
                     else:
                         ended.append(result)
-                except EngineError as error:
-                    if guard is None:
+                except Exception as error:  # noqa: BLE001 - raised below, after the matches that ended are yielded
+                    if guard is None or not isinstance(error, EngineError):
                         failure = error
                         break
                     ended.append(error.played)
-                except Exception as error:  # noqa: BLE001 - raised below, after the matches that ended are yielded
-                    failure = error
-                    break
             if failure is None:
                 asker.hand_over()  # so that players work while the caller handles the matches that ended
             running -= len(ended)
@@ -184,7 +181,7 @@ class _Asker:
                 if batch.desk is not None:
                     batch.desk.busy = batch.desk.overdue = False
                 if not any(pending in self._pending for pending in batch.pending):
-                    continue  # too late, be it a reply or an error
+                    continue  # replies or an error that came too late
                 if isinstance(batch.answers, BaseException):
                     raise batch.answers
                 for pending, answer in zip(batch.pending, batch.answers, strict=True):

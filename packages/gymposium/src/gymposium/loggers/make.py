@@ -53,7 +53,7 @@ class NamedLogger:
             yield
         except GymposiumError:
             raise
-        except Exception as error:  # whatever a service's library may raise
+        except Exception as error:  # the library of a service may raise anything
             raise LoggerError(
                 f"Logger {self.name} {what}: {describe(error).rstrip('.')}. Fix that, or remove "
                 f"[loggers.{self.name}] from the config, and resume the run."
@@ -105,7 +105,7 @@ def _make(name: str, settings: Any, start: LoggerStart) -> Logger:
         logger: Logger = host().implementation(host().loggers[name])(start, settings)
     except GymposiumError:
         raise
-    except Exception as error:  # whatever a service's library may raise
+    except Exception as error:  # the library of a service may raise anything
         raise LoggerError(
             f"Logger {name} could not start: {describe(error).rstrip('.')}. Fix that, or remove [loggers.{name}] from "
             f"the config."

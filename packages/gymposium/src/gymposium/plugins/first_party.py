@@ -20,7 +20,7 @@ FIRST_PARTY: Mapping[Literal["command", "logger", "player"], Mapping[str, str]] 
     },
     "player": {"api:": '"gymposium-agents[api]"', "lm:": "gymposium-agents", "sb3:": "gymposium-sb3"},
 }
-"""What to give to `pip install`, by kind and name; of a player, by the text that its form begins with."""
+"""The argument of `pip install` by kind and name; for a player, by the text with which its form begins."""
 
 
 def check_first_party(kind: Literal["command", "logger", "player"], name: str) -> None:

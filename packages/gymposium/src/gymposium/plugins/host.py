@@ -178,11 +178,7 @@ class Host:
         known = {canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
         for name in _listed(ONLY) or ():
             if canonical(name) not in known:
-                import difflib
-
-                near = difflib.get_close_matches(canonical(name), sorted(known), n=1, cutoff=0.5)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                complaint = f"{ONLY} names {name!r}, but no such plugin is installed.{hint}"
+                complaint = f"{ONLY}: {UnknownName('installed plugin', name, known)}"
                 if self.strict:
                     raise PluginError(complaint)
                 self.complaints.append(complaint)

@@ -47,8 +47,8 @@ class Parameter:
     high: float | None = None
     choices: tuple[bool | int | float | str, ...] | None = None
     opens: str = ""
-    """What the game opens for a value other than the default, as a noun: `a file`. A record or suite, which may come
-    from anybody, may give such a value only if the user allows it (`gymposium --allow`)."""
+    """Noun for the thing that the game opens for a value other than the default: `a file`. A record or suite, which may
+    come from anyone, may give such a value only if the user allows it (`gymposium --allow`)."""
 
     def check(self, value: Any) -> Any:
         """The value converted to the type of the parameter; text such as `"8"` is parsed. Raises `BadParameter`."""
@@ -206,11 +206,11 @@ class OpponentSpec(FormSpec):
 
     kind = "player"
     placeholders: str = ""
-    """What the capital letters of the form stand for, as the end of a sentence: `with N from 1 to 1000`. It ends the
+    """The meaning of the capital letters in the form, as the end of a sentence: `with N from 1 to 1000`. It ends the
     error for a text that begins like the form and does not match."""
     opens: str = ""
-    """What the player opens, as a noun: `a file`, `the terminal`. Suites and entries, which may come from anyone, may
-    name such a player only if the user allows it (`gymposium --allow`)."""
+    """Noun for the thing that the player opens: `a file`, `the terminal`. Suites and entries, which may come from
+    anyone, may name such a player only if the user allows it (`gymposium --allow`)."""
     opens_where: str = ""
     """A regular expression that occurs in the texts to which `opens` applies; by default, it applies to all texts."""
 
@@ -260,7 +260,7 @@ class LoggerSpec(ConfiguredSpec):
     """An optional package that the logger imports when it is made. A config that names the logger is refused if the
     package is not installed."""
     install: str = ""
-    """What to give to `pip install` for that package; `needs` by default."""
+    """The argument of `pip install` for that package; `needs` by default."""
     examples: tuple[Mapping[str, Any], ...] = ()
     """Settings with which `gymposium plugins check` starts it, in a temporary directory and without a network."""
 

@@ -22,7 +22,7 @@ and then loads no plugin."""
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The outcome of loading a plugin in a process of its own."""
+    """The outcome of loading a plugin in a child process."""
 
     ending: str = ""
     """How the plugin ended the process, as text; empty if it did not."""
@@ -44,7 +44,7 @@ def try_apart(offer: Offer) -> Trial:
         except subprocess.TimeoutExpired:
             return Trial(ending=f"it was not loaded within {SECONDS} seconds")
         except OSError as error:
-            return Trial(ending=f"it could not be tried in a process of its own: {error}")
+            return Trial(ending=f"it could not be tried in a child process: {error}")
         if not report.is_file():
             return Trial(ending=_in_words(done.returncode))
         return Trial(**json.loads(report.read_text(encoding="utf-8")))

@@ -93,7 +93,7 @@ def first_difference(record: Record) -> str | None:
 
 
 def _replayed(record: Record) -> tuple[bool, str | None]:
-    """Whether the record could be played again, and its first difference. A game whose engine may end its process is
+    """True if the record could be played again, and its first difference. A game whose engine may end its process is
     played in another process."""
     if not needs_isolation(record.game):
         return _play_again(record)

@@ -82,8 +82,7 @@ class Curves(GrowingIndex):
     def stages(self) -> list[str]:
         """The stages that have metrics, in the order of a run."""
         with self._lock:
-            known = [stage for stage in STAGES if stage in self._entries]
-            return known + [stage for stage in self._entries if stage not in STAGES]
+            return sorted(self._entries, key=[*STAGES, *self._entries].index)
 
     def entries(self, stage: str = TRAIN) -> dict[int, dict[str, float]]:
         """The metrics of each step of a stage, in order of steps."""

@@ -4,7 +4,7 @@
     gymposium-runs/2026-11-23-run-1/matches.jsonl
     gymposium-runs/2026-11-23-run-1/matches.manifest.json
 
-Training runs have such a folder too, with files of their own.
+Training runs have such a folder too, with further files.
 """
 
 from __future__ import annotations
