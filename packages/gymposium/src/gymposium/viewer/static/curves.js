@@ -22,7 +22,7 @@
   }));
   words.forEach((one, order) => (one.order = order));
   const sparing = [...words].sort((a, b) => a.wild - b.wild);
-  const sections = [...new Set(["What it was worth", "What was learned", ...words.map((one) => one.section), "Others"])];
+  const sections = [...new Set(["Rewards", "Learning", ...words.map((one) => one.section), "Others"])];
   const runs = new Map(); // by name: {stages: {stage: {steps, series, each}}, evaluation}
   const cards = new Map(); // by metric
   const state = { q: "", smooth: 0, stage: "train", apart: false };
