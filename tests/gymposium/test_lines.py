@@ -15,8 +15,8 @@ from gymposium.lines import LineWriter
 
 def test_lines_are_in_the_file_before_it_is_closed(tmp_path: Path) -> None:
     with LineWriter(tmp_path / "new" / "lines") as lines:
-        lines.append('{"a": 1}')
-        lines.append('{"b": 2}', '{"c": 3}')
+        lines.append_lines('{"a": 1}')
+        lines.append_lines('{"b": 2}', '{"c": 3}')
         assert (tmp_path / "new" / "lines").read_text() == '{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
 
@@ -28,7 +28,7 @@ def test_what_a_killed_writer_left_of_a_line_is_cut_off(tmp_path: Path, whole: b
     with LineWriter(file) as lines:
         assert lines.torn
         assert file.read_bytes() == whole
-        lines.append('{"b": 2}')
+        lines.append_lines('{"b": 2}')
     assert file.read_bytes() == whole + b'{"b": 2}\n'
 
 
@@ -37,7 +37,7 @@ def test_a_line_that_only_lacks_its_end_is_kept(tmp_path: Path) -> None:
     file.write_text('{"a": 1}\n{"b": 2}')
     with LineWriter(file) as lines:
         assert not lines.torn
-        lines.append('{"c": 3}')
+        lines.append_lines('{"c": 3}')
     assert file.read_text() == '{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
 
@@ -57,7 +57,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 with LineWriter(sys.argv[1]) as lines:
     try:
         for number in range(100):
-            lines.append(json.dumps({"number": number, "text": "x" * 70}))
+            lines.append_lines(json.dumps({"number": number, "text": "x" * 70}))
     except GymposiumError as error:
         print(error)
 """
@@ -77,4 +77,4 @@ def test_where_the_disk_is_full_no_line_is_torn(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_device_that_is_full_says_so() -> None:
     with LineWriter("/dev/full") as lines, pytest.raises(GymposiumError, match="No space left on device"):
-        lines.append("{}")
+        lines.append_lines("{}")

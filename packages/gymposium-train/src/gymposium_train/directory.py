@@ -116,7 +116,7 @@ class RunDirectory:
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Append a line to the metrics file: `stage`, `step`, and the metrics of that step."""
         with LineWriter(self.metrics_file, sync=False) as file:
-            file.append(json.dumps(finite(metrics), allow_nan=False))
+            file.append_lines(json.dumps(finite(metrics), allow_nan=False))
 
     def forget(self, stage: str, step: int) -> None:
         """Remove the lines that an interrupted run wrote for later steps of this stage, which are done again."""

@@ -55,7 +55,7 @@ class SamplesFile:
             return
         lines = [self._line(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
         with LineWriter(self.file, sync=False) as file:
-            file.append(*lines)
+            file.append_lines(*lines)
 
     def _line(self, step: int, number: int, rated: Rated) -> str:
         group, shown = rated.group, _spread(rated.samples, self.settings.tokens)

@@ -25,8 +25,8 @@ _CHUNK = 1 << 16
 class LineWriter:
     """Appends lines of JSON to a file, which no other process can write meanwhile.
 
-    A line is with the operating system when `append` returns. If an earlier writer was killed in the middle of a line,
-    opening the file cuts that line off; a complete last line without a line break is kept."""
+    A line is with the operating system when `append_lines` returns. If an earlier writer was killed in the middle of a
+    line, opening the file cuts that line off; a complete last line without a line break is kept."""
 
     def __init__(self, path: str | Path, *, wait: bool = False, sync: bool = True) -> None:
         """`wait`: wait for another writer of the file to close it. `sync=False` leaves it to the operating system when
@@ -61,7 +61,7 @@ class LineWriter:
                     f"{self.path} is being written by another process. Wait until it has ended, or name another file."
                 ) from None
 
-    def append(self, *lines: str) -> None:
+    def append_lines(self, *lines: str) -> None:
         """Append all of these lines, or none if that fails.
 
         Raises `GymposiumError` if the disk is full or fails; earlier lines are then intact."""

@@ -20,7 +20,7 @@ class RecordWriter(LineWriter):
     def write(self, played: MatchResult) -> Record:
         """Append the record of a match and return it. Raises `GymposiumError` if the disk is full or fails."""
         record = Record.of(played)
-        self.append(record.line())
+        self.append_lines(record.line())
         return record
 
 
