@@ -18,8 +18,8 @@ from gymposium.settings import read_settings
 
 @dataclass(frozen=True, slots=True)
 class NamedLogger:
-    """A logger with its name in the config. An exception that it raises becomes a `LoggerError` with that name and what
-    to do; errors of gymposium pass unchanged."""
+    """A logger with its name in the config. Its exceptions become a `LoggerError`, which has that name and says what to
+    do; a `GymposiumError` is raised unchanged."""
 
     name: str
     logger: Logger
@@ -34,30 +34,32 @@ class NamedLogger:
                     f"Metric {name!r} of step {step} is {value!r}; give a number or text, under a name that is not "
                     f"empty and not 'step'."
                 )
-        with self._named(f"failed at step {step}"):
+        with _named(self.name, f"failed at step {step}", "resume the run"):
             self.logger.log(step, metrics)
 
     def artifact(self, name: str, path: Path) -> None:
         """Store a file. Raises `LoggerError` if the logger fails."""
-        with self._named(f"could not keep {path}"):
+        with _named(self.name, f"could not keep {path}", "resume the run"):
             self.logger.artifact(name, path)
 
     def close(self, error: BaseException | None = None) -> None:
         """Close the logger. Raises `LoggerError` if it fails."""
-        with self._named("could not be closed"):
+        with _named(self.name, "could not be closed", "resume the run"):
             self.logger.close(error)
 
-    @contextmanager
-    def _named(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except GymposiumError:
-            raise
-        except Exception as error:  # the library of a service may raise anything
-            raise LoggerError(
-                f"Logger {self.name} {what}: {describe(error).rstrip('.')}. Fix that, or remove "
-                f"[loggers.{self.name}] from the config, and resume the run."
-            ) from error
+
+@contextmanager
+def _named(name: str, what: str, then: str) -> Iterator[None]:
+    """Turns an exception in the block into a `LoggerError` that says `what` went wrong and what to do `then`."""
+    try:
+        yield
+    except GymposiumError:
+        raise
+    except Exception as error:  # the library of a service may raise anything
+        raise LoggerError(
+            f"Logger {name} {what}: {describe(error).rstrip('.')}. Fix that, or remove [loggers.{name}] from the "
+            f"config, and {then}."
+        ) from error
 
 
 def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -93,24 +95,12 @@ def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -
     made: list[Logger] = []
     for name, settings in check_loggers(options).items():
         try:
-            made.append(NamedLogger(name, _make(name, settings, start)))
+            with _named(name, "could not start", "start the run again"):
+                made.append(NamedLogger(name, host().implementation(host().loggers[name])(start, settings)))
         except BaseException as error:
             close_loggers(made, error)
             raise
     return made
-
-
-def _make(name: str, settings: Any, start: LoggerStart) -> Logger:
-    try:
-        logger: Logger = host().implementation(host().loggers[name])(start, settings)
-    except GymposiumError:
-        raise
-    except Exception as error:  # the library of a service may raise anything
-        raise LoggerError(
-            f"Logger {name} could not start: {describe(error).rstrip('.')}. Fix that, or remove [loggers.{name}] from "
-            f"the config."
-        ) from error
-    return logger
 
 
 def close_loggers(loggers: Iterable[Logger], error: BaseException | None = None) -> None:

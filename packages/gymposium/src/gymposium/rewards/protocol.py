@@ -119,23 +119,21 @@ class CheckedReward:
                     raise BadReward(
                         f"Reward {self.name}: {name} of trajectory {number} is {value}; give a finite number."
                     )
-            if (wrong := _wrong_split(reward, group[number])) is not None:
-                raise BadReward(f"Reward {self.name}: trajectory {number} {wrong}")
-            if reward.parts.keys() != rewards[0].parts.keys():
-                raise BadReward(
-                    f"Reward {self.name}: trajectory {number} has the parts {sorted(reward.parts)}, but the first "
-                    f"has {sorted(rewards[0].parts)}; give all of a group the same."
-                )
+            if (fault := _fault(reward, group[number], rewards[0])) is not None:
+                raise BadReward(f"Reward {self.name}: trajectory {number} {fault}")
         return rewards
 
 
-def _wrong_split(reward: Reward, trajectory: Trajectory) -> str | None:
-    """The fault of a reward's split over its trajectory's turns, with what to do; None if there is no fault."""
-    if reward.turns is None:
-        return None
-    if len(reward.turns) != len(trajectory.turns):
-        return f"has {len(trajectory.turns)} turns, but {len(reward.turns)} rewards for them; give one each, or None."
-    total = math.fsum(reward.turns)
-    if not math.isclose(total, reward.total, abs_tol=_CLOSE * max([1.0, *map(abs, reward.turns)])):
-        return f"has the total {reward.total}, but its turns add up to {total}; let them add up to the total."
+def _fault(reward: Reward, trajectory: Trajectory, first: Reward) -> str | None:
+    """The fault of a reward's split over its turns or of its parts, with what to do; None if there is no fault. `first`
+    is the reward of the group's first trajectory."""
+    if reward.turns is not None:
+        turns, given, total = len(trajectory.turns), len(reward.turns), math.fsum(reward.turns)
+        if turns != given:
+            return f"has {turns} turns, but {given} rewards for them; give one each, or None."
+        if not math.isclose(total, reward.total, abs_tol=_CLOSE * max([1.0, *map(abs, reward.turns)])):
+            return f"has the total {reward.total}, but its turns add up to {total}; let them add up to the total."
+    if reward.parts.keys() != first.parts.keys():
+        has, others = sorted(reward.parts), sorted(first.parts)
+        return f"has the parts {has}, but the first has {others}; give all of a group the same."
     return None
