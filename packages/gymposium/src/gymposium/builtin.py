@@ -1,4 +1,4 @@
-"""The built-in plugin: gymposium's own games, players, rewards and commands, through the same hooks as any other."""
+"""The built-in plugin, which offers gymposium's own games, players, rewards and commands through the public hooks."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         name="greedy",
         form="greedy",
         pattern="greedy",
-        summary="The move that is paid best at once, or any where none is: one move of foresight.",
+        summary="The move with the highest immediate pay, or any move if none pays.",
         entry_point="gymposium.players.greedy:GreedyPlayer",
     )
     yield OpponentSpec(
         name="mcts",
         form="mcts-N",
-        pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # more is no number to the engine
-        summary="Monte Carlo tree search with N simulations a move; information-set search where cards are hidden.",
+        pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # the engine takes no larger number
+        summary="Monte Carlo tree search with N simulations a move; information-set search with hidden information.",
         entry_point="gymposium.players.mcts:MctsPlayer",
         placeholders="with N from 1 to 999999999",
         examples=("mcts-5",),
@@ -68,14 +68,14 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         name="exact",
         form="exact",
         pattern="exact",
-        summary="Best play by minimax, in small games where nothing is hidden or left to chance.",
+        summary="Best play by minimax, in small games without hidden information and chance.",
         entry_point="gymposium.exact.players:ExactPlayer",
     )
     yield OpponentSpec(
         name="cfr",
         form="cfr-N",
         pattern=r"cfr-(?P<iterations>[1-9][0-9]{0,5})",
-        summary="Nearly an equilibrium, by N iterations of CFR+, in small games that hide something.",
+        summary="An approximate equilibrium by N iterations of CFR+, in small games with hidden information.",
         entry_point="gymposium.exact.players:CfrPlayer",
         placeholders="with N from 1 to 999999",
         examples=("cfr-10",),
@@ -93,7 +93,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         name="match-prize",
         form="match-prize",
         pattern="match-prize",
-        summary="Goofspiel: bids what the prize is worth.",
+        summary="Goofspiel: bids the value of the prize.",
         entry_point="gymposium.players.thumb:match_prize",
     )
     yield OpponentSpec(
@@ -128,14 +128,14 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         name="score",
         form="score",
         pattern="score",
-        summary="The match as a number from 0 to 1: win, draw or loss, share of the others beaten, place in the range.",
+        summary="The match score from 0 to 1, less penalties; it has the same meaning in every game.",
         entry_point="gymposium.rewards.match:MatchScoreReward",
     )
     yield RewardSpec(
         name="clipped",
         form="clipped(MOST)",
         pattern=r"clipped(?:\((?P<most>.*)\))?",
-        summary="The game's own returns, with what each turn is paid held within ±MOST; for credit by turn.",
+        summary="The game's own returns, with the pay of each turn clipped to ±MOST; for credit by turn.",
         entry_point="gymposium.rewards.clipped:Clipped",
         examples=("clipped(1)",),
     )
@@ -143,7 +143,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         name="weighted",
         form="weighted(CRITERION=WEIGHT,...)",
         pattern=r"weighted(?:\((?P<weights>.*)\))?",
-        summary="A sum of criteria, each reported apart: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
+        summary="A weighted sum of criteria: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
         entry_point="gymposium.rewards.weighted:Weighted",
         examples=("weighted(accuracy=1,efficiency=0.5,completeness=0.1)",),
     )
@@ -158,8 +158,8 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("play", "play", "Play a game at the terminal."),
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
-            ("verify", "verify", "Re-play recorded matches and report what does not agree."),
-            ("view", "view", "Look at recorded matches in a browser, or write them as pages."),
+            ("verify", "verify", "Play recorded matches again and report differences."),
+            ("view", "view", "Show recorded matches in a browser, or write them as pages."),
             ("leaderboard", "leaderboard", "Play tournaments between players, rate them and publish the board."),
             ("plugins", "plugins", "The plugins that are installed and what they add."),
         )

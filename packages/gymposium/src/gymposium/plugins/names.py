@@ -12,7 +12,7 @@ _NAME = re.compile(r"(?P<name>[A-Za-z0-9_:./-]+)(?:\((?P<params>.*)\))?")
 
 
 def parse_name(text: str) -> tuple[str, dict[str, str]]:
-    """Split `name(a=1,b=x)` into the name and its parameters, values still text."""
+    """The name and the parameters of `name(a=1,b=x)`, with values as text. Raises `BadParameter` for any other form."""
     found = _NAME.fullmatch(text.strip())
     if found is None:
         raise BadParameter(f"{text!r} is not a game name. Write it as  name  or  name(key=value,…).")
@@ -28,7 +28,7 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _items(text: str, params: str) -> list[str]:
-    """The parts between the commas, those inside inner brackets left alone: `game=nim(a=1,b=2)` is one."""
+    """The parts between commas. Commas within inner brackets do not split: `game=nim(a=1,b=2)` is one part."""
     items, depth = [""], 0
     for character in params:
         depth += (character == "(") - (character == ")")
