@@ -21,7 +21,7 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
-from gymposium_train.rollout.player_source import PlayerSource
+from gymposium_train.rollout.protocol import PlayerSource
 from gymposium_train.rows import Row, Tokens
 from gymposium_train.trainee import make_trainee
 

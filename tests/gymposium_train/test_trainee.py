@@ -22,7 +22,7 @@ from gymposium_train.ahead import Ahead
 from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, engine_table
 from gymposium_train.learner import LocalLearner
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, StepRollout, roll_out
-from gymposium_train.rollout.player_source import PlayerSource
+from gymposium_train.rollout.protocol import PlayerSource
 from gymposium_train.trainee import Trainee, make_trainee
 
 from .learning import RANK, Pairs, learn, learning, pairs_of

@@ -22,8 +22,8 @@ from gymposium_train.config.schedules import group_size
 from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, has_score
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.curriculum import Curriculum
-from gymposium_train.rollout.player_source import PlayerSource
 from gymposium_train.rollout.pool import PastVersions
+from gymposium_train.rollout.protocol import PlayerSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,18 @@ class MatchPlanner:
     """Plans the steps in order: `plan`, then the matches are played, then `note` with their results, then the next
     step. A plan follows from the config's seed, the step, and the results that were noted before."""
 
-    def __init__(self, config: TrainConfig, games: Sequence[Game], cast: PlayerSource) -> None:
-        """`cast` makes the players of the policy. Raises `BadOption` for stages that make no sense, and `UnknownName`
+    def __init__(self, config: TrainConfig, games: Sequence[Game], source: PlayerSource) -> None:
+        """`source` makes the players of the policy. Raises `BadOption` for stages that make no sense, and `UnknownName`
         for an unknown opponent."""
         check_stages(config.stages, games)
-        self._config, self._games, self._cast = config, games, cast
+        self._config, self._games, self._source = config, games, source
         self._on_illegal = FailurePolicy.parse(config.asking.on_illegal)
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
         self._players = {name: make_player(name) for name in names if name not in (SELF, PAST)}
         self._keeps_versions = PAST in names
         self.curriculum = Curriculum(config.stages)
-        self.past = PastVersions(config.pool, cast)
+        self.past = PastVersions(config.pool, source)
 
     def plan(self, step: int) -> list[Planned]:
         """The matches of this step: a set for each of the config's `rollout.groups`. In self-play a set has one group
@@ -106,7 +106,7 @@ class MatchPlanner:
         This keeps and removes past versions of the policy, so call it between two rollouts."""
         if self._keeps_versions:
             self.past.keep(step)
-        learner = self._cast.learner()
+        learner = self._source.learner()
         versions: dict[Policy, Player] = {}
         return [self._set(step, number, learner, versions) for number in range(self._config.rollout.groups)]
 
@@ -144,7 +144,7 @@ class MatchPlanner:
         seat = turn // len(self._games) % game.seats
         opponent, version = self._opponent(game, stream(seed, "opponent", step, number))
         if version is not None and version not in versions:
-            versions[version] = self._cast.past(version)
+            versions[version] = self._source.past(version)
         other = self._players.get(opponent, learner) if version is None else versions[version]
         players = [learner if s == seat else other for s in range(game.seats)]
         match_seed = stream(seed, "train", step, number).getrandbits(48)

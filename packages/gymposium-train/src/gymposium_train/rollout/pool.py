@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium.streams import draw
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import Pool
-from gymposium_train.rollout.player_source import PlayerSource
+from gymposium_train.rollout.protocol import PlayerSource
 
 FADING = 0.99
 """Factor by which the weight of a result falls with each later match, so that about the last hundred count. The learner
@@ -53,8 +53,8 @@ class Version:
 class PastVersions:
     """The kept versions, oldest first."""
 
-    def __init__(self, settings: Pool, cast: PlayerSource) -> None:
-        self._settings, self._cast = settings, cast
+    def __init__(self, settings: Pool, source: PlayerSource) -> None:
+        self._settings, self._source = settings, source
         self.versions: list[Version] = []
 
     def keep(self, step: int) -> None:
@@ -62,12 +62,12 @@ class PastVersions:
         is released if there are more than `size`. Call it only between two rollouts."""
         if self.versions and (step % self._settings.every or step <= self.versions[-1].step):
             return
-        policy = self._cast.keep()
+        policy = self._source.keep()
         if any(version.policy == policy for version in self.versions):
             return  # no update since then
         self.versions.append(Version(policy, step))
         if len(self.versions) > self._settings.size:
-            self._cast.let_go(self.versions.pop(0).policy)
+            self._source.let_go(self.versions.pop(0).policy)
 
     def draw(self, rng: random.Random) -> Policy:
         """Draw a version by its share, with one draw of `rng`."""

@@ -1,4 +1,5 @@
-"""Protocols of rollouts: the source of a step's trajectories, their groups, and the executor of matches."""
+"""Protocols of rollouts: the source of a step's trajectories, their groups, the executor of matches, and the source of
+their players."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from gymposium.driver import MatchJob, MatchResult
+from gymposium.players.protocol import Player
+from gymposium_agents.tokens import Policy
 
 
 class Group(Protocol):
@@ -76,4 +79,26 @@ class Executor(Protocol):
     def play(self, jobs: Sequence[MatchJob]) -> Iterator[MatchResult]:
         """Play the matches and yield each result when the match ends. Raises `EngineError` if a game's engine fails,
         and whatever a player raises."""
+        ...
+
+
+class PlayerSource(Protocol):
+    """Makes players of the policy that learns: of its newest published version, and of kept versions."""
+
+    def learner(self) -> Player:
+        """A player of the newest published version, which samples its replies."""
+        ...
+
+    def past(self, policy: Policy) -> Player:
+        """A player of a kept version, which samples its replies like the learner."""
+        ...
+
+    def keep(self) -> Policy:
+        """Keep the newest published version, so that `past` can make players of it until it is let go, also in a
+        resumed run. Nothing is done if it is kept already."""
+        ...
+
+    def let_go(self, policy: Policy) -> None:
+        """Release a kept version, of which no more players are made. Its files stay, because checkpoints may name
+        it."""
         ...
