@@ -1,4 +1,4 @@
-"""A model that learns, for tests of what stands around it: quick to make, and every step moves it."""
+"""A small model with its learner, for tests of code around them. It is made quickly, and every step changes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RANK = 4
 def learning(
     directory: Path, tune: Literal["lora", "full"] = "lora", load: Literal["4bit"] | None = None
 ) -> tuple[LoadedModel, LocalLearner]:
-    """The model in `directory`, with a new LoRA unless all of it learns, and its learner."""
+    """The model in `directory`, with a new LoRA unless all weights are trained, and its learner."""
     loaded = load_model(directory, load=load)
     if tune == "lora":
         loaded = LoadedModel(attach_lora(loaded.model, rank=RANK, alpha=8, seed=0), loaded.chat)
@@ -33,7 +33,7 @@ def pairs_of(loaded: LoadedModel) -> Pairs:
 
 
 def learn(learner: LocalLearner, loaded: LoadedModel, steps: int = 1) -> dict[str, Any]:
-    """Imitate one of the replies, so that all probabilities move."""
+    """Imitate one of the replies, which changes all probabilities."""
     metrics: dict[str, Any] = {}
     for _ in range(steps):
         metrics = learner.imitate(pairs_of(loaded)[:1], 1e-2)

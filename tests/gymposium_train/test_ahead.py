@@ -1,4 +1,4 @@
-"""Rollouts ahead of updates: never further than the bound, nothing lost, nothing left behind."""
+"""Rollouts ahead of updates: they stay within the bound, none is lost, and no thread is left."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def test_on_policy_everything_alternates_in_one_thread() -> None:
 
 
 def test_a_rollout_is_played_while_the_learner_updates() -> None:
-    """The update of step 0 and the rollout of step 1 wait for each other: one after the other they would never end."""
+    """The update of step 0 and the rollout of step 1 wait for each other, so one after the other they would never
+    end."""
     both = Barrier(2, timeout=PATIENCE)
 
     def play(step: int) -> int:

@@ -1,4 +1,4 @@
-"""By which prompts a run checks after each update that the engine plays what was learned, and how nearly."""
+"""The prompts and the tolerance by which a run checks after each update that the engine plays the learned policy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_learner_scores_as_the_engine_does(model_directory: Path) -> None:
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)", "2048", "trace"])
 def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) -> None:
-    """Turn by turn, all at once, alone, and free text; the same ones each time."""
+    """Turn by turn, simultaneous, with one seat, and free text; the prompts are the same each time."""
     loaded = load_game(game)
     found = [
         opening_prompts(loaded, "compact", reader("move"), tiny.chat, context=4096, seed=3, number=2) for _ in range(2)

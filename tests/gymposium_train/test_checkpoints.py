@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not at all, and what was saved is what comes back."""
+"""Checkpoints: they are complete or missing, and restore what was saved."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
 
 
 def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, tmp_path: Path) -> None:
-    """A disk that is full in the middle: nothing half is left, and nothing older is gone."""
+    """The disk is full during writing: nothing incomplete is left, and older checkpoints stay."""
     loaded, learner = fresh(model_directory, seed=1)
     kept = [save_checkpoint(tmp_path, learner, loaded.model, {"step": step}, keep=2) for step in (1, 2)]
     with pytest.raises(TypeError):  # what cannot be written comes last, behind the weights
@@ -130,7 +130,7 @@ def test_nothing_is_pickled(model_directory: Path, tmp_path: Path) -> None:
 def test_tensors_lie_in_files_of_bounded_size(
     model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One by one they are taken from the learner, and no more than a file's worth is held."""
+    """Tensors are taken from the learner one by one, and at most one file's tensors are in memory."""
     loaded = load_model(model_directory)
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer())
     teach(loaded, learner, 1)

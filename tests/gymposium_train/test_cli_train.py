@@ -1,5 +1,4 @@
-"""`gymposium train` from its arguments to a run: what goes before what, what it says without running, what it refuses;
-and the same from Python."""
+"""`gymposium train`, and `train` in Python: precedence of settings, dry runs, and refusals."""
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ def test_shortcuts_are_settings() -> None:
 
 
 def test_the_later_goes_before_the_earlier(tmp_path: Path) -> None:
-    """Defaults, preset, file, then what is on the command line."""
+    """Defaults, preset, file, then the command line."""
     file = tmp_path / "mine.toml"
     file.write_text('steps = 9\n[asking]\nprompt = "compact"\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
     config = planned(file, "--preset", "self-play", "--seed", "3", "optimizer.learning_rate=1e-4")
@@ -150,7 +149,7 @@ def test_a_logger_whose_library_is_not_installed_is_found_before_any_work(
 
 
 class Recorder(Callback):
-    """Keeps what it is told, and stops the run after a step."""
+    """A callback that records its calls, and stops the run after a step."""
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.stop_after = stop_after

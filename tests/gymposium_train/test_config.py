@@ -1,4 +1,4 @@
-"""A config is read strictly, told what is wrong with it all at once, and comes back from its own text as it was."""
+"""A config is read strictly, all problems are reported at once, and its own text reads as the same config."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BASE = config_from({"games": ["tic_tac_toe"]})
 
 
 def values(node: schema.Node) -> st.SearchStrategy[Any]:
-    """Data that the schema allows; what may be left out sometimes is."""
+    """Data that the schema allows; optional settings are sometimes omitted."""
     node = schema.plain(node)
     match node.get("type"):
         case _ if "oneOf" in node or "anyOf" in node:
@@ -82,7 +82,7 @@ def test_a_config_comes_back_from_its_own_text(data: dict[str, Any]) -> None:
 
 
 def test_what_may_be_left_out_is_left_out_by_default() -> None:
-    """TOML cannot write None, so a default of something else could never be taken back."""
+    """TOML cannot write None, so another default could never be reverted."""
     for path, node in schema.settings():
         if any(option.get("type") == "null" for option in node.get("anyOf", [])):
             assert node["default"] is None, schema.dotted(path)

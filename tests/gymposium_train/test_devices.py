@@ -1,4 +1,4 @@
-"""Whether learner and vLLM server would take the same GPU, from what can be known before either starts."""
+"""Whether learner and vLLM server would use the same GPU, determined before either starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run directory: what it holds is whole, whatever was cut off."""
+"""The run directory: its files are complete after any interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of a run: a picture in a terminal, lines elsewhere."""
+"""The display of a run: a table and bars in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 

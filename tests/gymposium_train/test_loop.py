@@ -1,4 +1,4 @@
-"""The loop: what is rated, credited and learned, and what a step reports; over a real small model."""
+"""The training loop with a real small model: rating, credit, learning, and the metrics of a step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SELF = (Stage(opponents={"self": 1.0}),)
 
 
 def brief(group: Sequence[Trajectory]) -> list[Reward]:
-    """The model is untrained, and its matches are all lost at the first reply; these rewards tell replies apart."""
+    """Rewards that depend on the reply. The model is untrained, so it loses all matches at the first reply."""
     return [Reward(-float(len(t.turns[0].text)), {"letters": float(len(t.turns[0].text))}) for t in group]
 
 
@@ -173,8 +173,8 @@ def test_groups_that_cannot_be_rated_are_dropped_and_counted(model_directory: Pa
 
 
 def test_seats_of_one_match_never_share_a_baseline(model_directory: Path, tmp_path: Path) -> None:
-    """One seat is paid 1, the other -1, whatever they do: a baseline over both would pay one for being there. (Both
-    reply at once, since an untrained model's first reply ends the match.)"""
+    """One seat gets a reward of 1 and the other -1, for any reply: a shared baseline would reward the seat. (Both reply
+    at once, because an untrained model's first reply ends the match.)"""
 
     def by_seat(group: Sequence[Trajectory]) -> list[Reward]:
         return [Reward(1.0 - 2.0 * t.seat) for t in group]
@@ -237,14 +237,14 @@ def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_p
 
 @dataclass(frozen=True)
 class Said:
-    """A turn of nothing but tokens."""
+    """A turn that has only tokens."""
 
     trace: TurnTokens
 
 
 @dataclass(frozen=True)
 class HandMade:
-    """A trajectory that no match has made."""
+    """A trajectory without a match."""
 
     turns: tuple[Said, ...]
     truncated: bool = False
@@ -290,7 +290,7 @@ class HandMadeSource:
 
 
 def odd(group: Sequence[HandMade]) -> list[Reward]:
-    """Pays for odd tokens."""
+    """A reward for odd tokens."""
     return [Reward(float(sum(token % 2 for turn in one.turns for token in turn.trace.completion.ids))) for one in group]
 
 

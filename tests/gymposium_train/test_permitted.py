@@ -1,4 +1,4 @@
-"""What a training config may not decide alone, where it is a file: addresses, keys, a model's code and pickles."""
+"""Settings that a config file alone may not decide: addresses, keys, a model's code and pickles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every preset makes sense as it is, and so does the line in it that tries it on a CPU."""
+"""Every preset is a valid config, and so is the command in its comments that tries it on a CPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gymposium(*arguments: str) -> Result:
 
 
 def planned(*arguments: str) -> tuple[TrainConfig, str]:
-    """What `gymposium train` would do, with its comments."""
+    """The output of `gymposium train --dry-run`, with its comments."""
     done = gymposium("train", *arguments, "--dry-run")
     assert done.exit_code == 0, done.output
     return config_from_toml(done.stdout), done.stdout

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM wait for a safe moment; a second one does not."""
+"""Ctrl-C and SIGTERM wait for a safe moment; a second signal does not."""
 
 from __future__ import annotations
 

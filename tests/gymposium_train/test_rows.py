@@ -1,4 +1,4 @@
-"""Rows of matches that a language model really played: what was sampled is marked, all of it and nothing else."""
+"""Rows of matches that a language model played: exactly the sampled tokens are marked."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ GROWING = {"qwen2.5", "llama3", "gemma"}
 
 @pytest.fixture(scope="module")
 def random_model(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Models:  # noqa: F811
-    """A model with the tokenizer and the chat template of a family. Its weights are random, so that it says anything:
-    broken characters, control tokens, ends of turns, and nothing at all."""
+    """A model with the tokenizer and the chat template of a family. Its weights are random, so its replies contain
+    broken characters, control tokens and ends of turns, or are empty."""
 
     @cache
     def make(family: str) -> LoadedModel:
@@ -49,7 +49,7 @@ def random_model(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> 
 
 
 def trajectories(loaded: LoadedModel, context: str, seed: int, max_tokens: int, game: str) -> Iterator[Trajectory]:
-    """Of both seats, in matches that go on after failed replies."""
+    """The trajectories of both seats, in matches that continue after failed replies."""
     sampling = Sampling(1.5, max_tokens)
     player = LanguageModelPlayer("lm:any", loaded.engine(), loaded.chat, sampling=sampling, context=context)
     policy = FailurePolicy.parse("random")
@@ -92,5 +92,5 @@ def test_spans_are_what_was_sampled_and_the_rest_is_what_was_read(
 
 
 def test_the_families_differ_in_what_they_do_to_the_past(random_model: Models) -> None:
-    """Else the test above would say nothing of rows with several turns, or of those that are split."""
+    """Otherwise the test above would not cover rows with several turns, or histories that are split into rows."""
     assert {family for family in FAMILIES if random_model(family).chat.grows} == GROWING

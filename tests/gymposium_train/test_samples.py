@@ -1,4 +1,4 @@
-"""Samples: what is learned from is whole or left out, and credit is given numbers that add up."""
+"""Samples: rows are kept whole or left out, and the numbers for credit add up."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_every_turn_takes_its_own_credit() -> None:
 
 
 def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -> None:
-    """Matches that end because the model can read no further, and matches that end."""
+    """Matches that end because the model's context is full, and matches that end by the rules."""
     game, found = load_game("tic_tac_toe"), set()
     reward = make_reward("returns")
     for room in (10_000, 70):

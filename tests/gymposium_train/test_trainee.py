@@ -1,4 +1,4 @@
-"""The trainee: what is published is what was learned, versions keep their weights, the learner notices none of it."""
+"""The trainee: it publishes what was learned, versions keep their weights, and the learner is not affected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ lagging = pytest.mark.parametrize(("kind", "tune"), [way for way in WAYS if way[
 
 @dataclass(slots=True)
 class Made:
-    """A trainee with what it is made of."""
+    """A trainee with its parts."""
 
     who: Trainee
     learner: LocalLearner
@@ -49,7 +49,7 @@ class Made:
         return self.learner.score(self.pairs)
 
     def played(self, policy: Policy | None = None) -> list[tuple[float, ...]]:
-        """What the players' engine says of the pairs, as the version that was published last or one of the past."""
+        """The log-probabilities of the pairs by the players' engine, for the newest published version or a past one."""
         player = self.who.player if policy is None else self.who.players.past(policy)
         return player.engine.score(self.pairs, policy=player.policy)
 
@@ -63,7 +63,7 @@ class Made:
 def made(
     model: Path, run: Path, kind: Any, tune: Any, staleness: int = 0, going_on: dict[str, Any] | None = None
 ) -> Iterator[Made]:
-    """A trainee over a model; `going_on` is what a checkpoint of its learner held."""
+    """A trainee of a model; `going_on` holds the tensors of a checkpoint of its learner."""
     config = TrainConfig(
         games=("kuhn_poker", "tic_tac_toe"),
         model=Model(name=str(model), tune=tune, lora=Lora(rank=RANK)),
@@ -127,7 +127,7 @@ def test_a_version_of_the_past_keeps_its_weights(model_directory: Path, tmp_path
 
 @every_way
 def test_the_learner_learns_as_if_nobody_played(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
-    """To the bit, with versions of the past that come and go, and play, beside it."""
+    """To the bit, while past versions are kept, released and played."""
 
     def weights(crowded: bool) -> dict[str, torch.Tensor]:
         with made(model_directory, tmp_path / str(crowded), kind, tune) as it:
@@ -158,7 +158,7 @@ def test_the_learner_learns_as_if_nobody_played(model_directory: Path, tmp_path:
 def test_matches_end_under_the_policy_that_began_them(
     model_directory: Path, tmp_path: Path, kind: str, tune: str
 ) -> None:
-    """With a bound of two, a player goes on for two publishes more."""
+    """With a bound of two, a player continues for two more publishes."""
     with made(model_directory, tmp_path, kind, tune, staleness=2) as it:
         it.who.publish()
         begun, expected = it.who.player, it.played()
@@ -176,7 +176,8 @@ def test_matches_end_under_the_policy_that_began_them(
 
 @every_way
 def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
-    """It was interrupted two versions later, and learns them again: once with the same numbers, once with others."""
+    """The run was interrupted two versions later, and learns them again: once with the same numbers, once with
+    others."""
     with made(model_directory, tmp_path, kind, tune) as it:
         it.who.publish()
         first = it.who.players.keep()
@@ -206,7 +207,7 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
 
 
 def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, tmp_path: Path) -> None:
-    """Two threads share the trainee: matches, of which some are against the past, are played while it learns."""
+    """Two threads share the trainee: one plays matches, some of them against past versions, while the other learns."""
     with made(model_directory, tmp_path, "own", "lora", staleness=1) as it:
         config = it.config.model_copy(
             update={
@@ -242,7 +243,7 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
 
 
 def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Path) -> None:
-    """Those of the bound and of the past in memory; on disk also what was let go last, and what was kept."""
+    """In memory those within the bound and the past ones; on disk also the version released last and the kept ones."""
     with made(model_directory, tmp_path, "own", "lora", staleness=1) as it:
         store = AdapterStore(tmp_path / "versions")
         held, there = [], []
@@ -263,7 +264,7 @@ def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["shared", "own"])
 def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_path: Path, kind: str) -> None:
-    """Another model learns than the one that is published."""
+    """The model that learns is not the one that is published."""
     with made(model_directory, tmp_path, kind, "lora") as it:
         other, it.who.learner = learning(model_directory)
         it.who.model = other.model
@@ -277,7 +278,8 @@ def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_p
 
 @pytest.mark.parametrize("kind", ["shared", "own"])
 def test_a_learner_in_four_bits_is_played(model_directory: Path, tmp_path: Path, kind: Any) -> None:
-    """Both sides quantize alike, and compute in float32 on a CPU: no more differs than elsewhere."""
+    """Both sides quantize alike, and compute in float32 on a CPU, so the difference is as small as without
+    quantization."""
     pytest.importorskip("bitsandbytes")
     config = TrainConfig(
         games=("kuhn_poker",), model=Model(load="4bit", lora=Lora(rank=RANK)), engine=engine_table(kind)

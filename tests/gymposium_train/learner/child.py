@@ -1,4 +1,4 @@
-"""What every process does in the test beside, alone or as one of two that torchrun started."""
+"""The work of each process in `test_distributed.py`, alone or as one of two that torchrun started."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
 
 
 def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
-    """With a LoRA that is not zero, so that every part of it has a gradient."""
+    """A model with a LoRA that is not zero, so that every part of it has a gradient."""
     loaded = load_model(directory, dtype=torch.float32 if tune == "full" else compute_type(precision))
     if tune == "full":
         return loaded
@@ -75,7 +75,7 @@ def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
 
 @dataclass(slots=True)
 class Made:
-    """The learner that is used, and what it is made of."""
+    """A learner with its parts."""
 
     learner: Learner
     local: LocalLearner
@@ -83,7 +83,7 @@ class Made:
     """The model that is played; None in the second process."""
 
     def do(self, work: Callable[[], None]) -> None:
-        """The first process does the work, and the second follows."""
+        """Let the first process do the work, and the second follow."""
         if not isinstance(self.learner, DistributedLearner):
             work()
         elif self.local.world.leads:
@@ -109,7 +109,7 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
 
 
 def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> dict[str, Any]:
-    """Of one optimizer step at learning rate 0, and what it showed."""
+    """The gradients and metrics of one optimizer step at learning rate 0."""
     rows = deepcopy(rows)
     tune, loss, how = CASES[name]
     made = make(directory, world, (tune, loss, {**PLAIN, **how}))
@@ -129,7 +129,7 @@ def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> 
 def moving(
     directory: Path, rows: list[Row], world: Processes, name: str, going_on: dict[str, torch.Tensor] | None = None
 ) -> dict[str, Any]:
-    """Some steps with everything that a run does; then the tensors of a checkpoint, and one step more."""
+    """The metrics of some steps with all calls of a run, the tensors of a checkpoint, and one more step."""
     rows = deepcopy(rows)
     made = make(directory, world, MOVING[name])
     mine = made.learner
@@ -164,7 +164,7 @@ def moving(
 
 
 def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precision: Precision) -> dict[str, Any]:
-    """The share of the weights that small steps move, and the last step's loss."""
+    """The share of the weights that small steps change, and the last step's loss."""
     rows = deepcopy(rows)
     made = make(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
     mine = made.learner
@@ -185,14 +185,15 @@ def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precisi
 
 
 def weights(local: LocalLearner) -> dict[str, torch.Tensor]:
-    """What the optimizer has made of the weights, whole in every process."""
+    """The trained weights, complete in every process."""
     return {f"weights|{name}": full(p.detach()).clone() for name, p in local._stepper.named.items()}
 
 
 def everything(
     directory: Path, rows: list[Row], world: Processes, other: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`other` is what another number of processes found: this one goes on from its checkpoints, too."""
+    """All results. `other` holds the results of another number of processes; this one also resumes from its
+    checkpoints."""
     found: dict[str, Any] = {name: gradients(directory, rows, world, name) for name in CASES}
     found |= {name: moving(directory, rows, world, name) for name in MOVING}
     found["moved"] = {

@@ -1,4 +1,4 @@
-"""A small model with a LoRA, and rows that its engine sampled: some of one turn, some of several, some alike."""
+"""A small model with a LoRA, and rows that its engine sampled: with one turn, with several, and equal ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEMPERATURE = 0.8
 
 @pytest.fixture
 def loaded(model_directory: Path) -> LoadedModel:
-    """With a LoRA that is not zero, so that every part of it has a gradient."""
+    """A model with a LoRA that is not zero, so that every part of it has a gradient."""
     base = load_model(model_directory)
     model = attach_lora(base.model, rank=4, alpha=8, seed=3)
     generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""Two processes, which torchrun starts, save a model of more than 200 MB; how much memory that takes the second."""
+"""Two processes, which torchrun starts, save a model of more than 200 MB; the memory of the second one is measured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def made(world: Processes) -> LocalLearner:
 
 
 def memory(what: str) -> int:
-    """Bytes: `VmRSS`, as they are, or `VmHWM`, at their height since `forget_height`."""
+    """A value of /proc/self/status in bytes: `VmRSS`, the current memory, or `VmHWM`, its peak since
+    `forget_height`."""
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
     return int(line.split()[1]) * 1024
 
@@ -46,7 +47,8 @@ def forget_height() -> None:
 
 
 def do(world: Processes, learner: DistributedLearner, work: Callable[[], object]) -> int:
-    """What the first process does with the learner; the other follows. Returns by how much this one's memory rose."""
+    """Let the first process work with the learner while the other follows. Returns the growth of this process's
+    memory."""
     forget_height()
     before = memory("VmRSS")
     if world.leads:

@@ -1,4 +1,4 @@
-"""Two processes learn as one does: the same gradients, the same weights, and checkpoints for any number of them."""
+"""Two processes learn the same as one: equal gradients and weights, and checkpoints for any number of processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def both(
     rows: list[Row],
     tmp_path: Path,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What one process finds, and what each of two does."""
+    """The results of one process, and of each of two."""
     rows = rows[:-1]  # an odd number: they are not shared out evenly
     alone = child.everything(model_directory, rows, ALONE)
     torch.save({"rows": rows, "alone": alone}, tmp_path / "given.pt")
@@ -88,7 +88,7 @@ def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[s
 
 
 def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[str, Any]) -> None:
-    """In shards as well, as many weights move in bf16 as in fp32."""
+    """With sharded weights too, as many weights change in bf16 as in fp32."""
     for tune in ("full", "lora"):
         shares = [found["moved"][tune, p]["share"] for found in (alone, first, second) for p in child.PRECISIONS]
         assert shares[0] > 0.95
@@ -119,7 +119,7 @@ def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> N
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells how much memory a process had")
 def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
-    """Of a model of more than 200 MB with its optimizer."""
+    """For a model of more than 200 MB with its optimizer."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     file = str(Path(child.__file__).with_name("large.py"))
     done = subprocess.run([*torchrun, file, str(tmp_path)], capture_output=True, text=True, check=False)
@@ -135,7 +135,7 @@ def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
 
 
 def test_the_first_process_may_play_for_longer_than_anything_else_may_take() -> None:
-    """The others wait for its call, while whatever else they ask of the store fails in time."""
+    """The others wait for its call, while all other requests to the store have a timeout."""
     store = HashStore()
     store.set_timeout(timedelta(milliseconds=50))
     with ThreadPoolExecutor(1) as second:

@@ -1,4 +1,4 @@
-"""The gradient is that of the loss written out, and the same however a step is cut, laid out, packed or padded."""
+"""The gradient is that of the loss written out, for every division, layout and packing of a step."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def update(mine: LocalLearner, rows: list[Row], **how: Any) -> dict[str, torch.T
 
 
 def distance(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> float:
-    """Of the whole gradients, relative."""
+    """The relative distance of two gradients."""
     assert found.keys() == expected.keys()
     apart = sum(float((found[name] - expected[name]).double().square().sum()) for name in expected)
     size = sum(float(one.double().square().sum()) for one in expected.values())
@@ -64,7 +64,7 @@ def distance(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Ten
 
 
 def written_out(model: Any, rows: list[Row], kind: str) -> torch.Tensor:
-    """Row by row and turn by turn, nothing shared: the losses as they stand in the papers."""
+    """The losses as in the papers, row by row and turn by turn, without shared computation."""
     total = torch.zeros(())
     low, high = 0.8, 1.28
     for row in rows:
@@ -142,7 +142,7 @@ def test_order_and_size_of_micro_batches_do_not_matter(
 def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
     loaded: LoadedModel, prompts: int, asked: int, made: int
 ) -> None:
-    """However many were asked for: rows of one prompt stay together, so fewer may be made."""
+    """For any number of minibatches: rows of one prompt stay together, so there may be fewer."""
     rng = random.Random(1)
     rows = []
     for n in range(8 * prompts):
@@ -180,7 +180,7 @@ PLAIN = Pg(PgSettings(cap=1e9))
 def test_a_token_has_the_same_importance_weight_under_every_kl_estimator(
     loaded: LoadedModel, rows: list[Row], mode: str, estimator: Any
 ) -> None:
-    """Tokens that the engine gave twice the learner's probability weigh a half."""
+    """Tokens that the engine gave twice the learner's probability have a weight of a half."""
     whole = update(learner(loaded, Loss(PLAIN)), rows, entropy_weight=0.0)
     for row in rows:
         for span in row.spans:
@@ -197,8 +197,8 @@ def test_a_token_has_the_same_importance_weight_under_every_kl_estimator(
 def test_off_policy_the_kl_term_has_the_gradient_of_the_kl(
     loaded: LoadedModel, estimator: Any, mode: str, epoch: str
 ) -> None:
-    """Every token of the vocabulary once, as heavy as another policy samples it: the batch's mean is the expectation.
-    In a later epoch the policy is not the one from before the update either."""
+    """The batch has every token of the vocabulary once, weighted by another policy's probability, so its mean is the
+    expectation. In a later epoch the policy is also not the one before the update."""
     prompt = loaded.chat.prompt("x . o")
     vocabulary = loaded.model.config.vocab_size
     sampler = torch.randn(vocabulary, generator=torch.Generator().manual_seed(7)).log_softmax(-1).tolist()
@@ -264,7 +264,7 @@ def test_gradient_checkpointing_changes_memory_alone(loaded: LoadedModel, rows: 
 def test_nothing_is_dropped_of_a_model_that_was_made_with_dropout(
     loaded: LoadedModel, rows: list[Row], checkpointing: bool
 ) -> None:
-    """The engine played without, and what learns must be what played."""
+    """The engine plays without dropout, so the learner must learn without it."""
     plain = update(learner(loaded, Loss(), layout="padded"), rows)
     for layer in loaded.model.get_decoder().layers:
         layer.self_attn.attention_dropout = 0.5

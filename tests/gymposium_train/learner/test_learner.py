@@ -1,4 +1,4 @@
-"""The learner moves the policy as it should, looks without touching, and goes on where it was stopped."""
+"""The learner: updates, annotations without side effects, and resuming."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_all_weights_can_be_trained(model_directory: Path, rows: list[Row]) -> N
 
 
 def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: LoadedModel, rows: list[Row]) -> None:
-    """Alike rows have one value, so they are given one target."""
+    """Equal rows have one value, so they are given one target."""
     for row in rows:
         for span in row.spans:
             span.target = float(sum(row.ids[: span.start]) % 7) / 7.0
@@ -127,7 +127,7 @@ def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[
 
 
 def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows: list[Row]) -> None:
-    """As the mean over sampled tokens; without a bonus, it has no part in the gradient."""
+    """It is the mean over sampled tokens. Without a bonus it does not affect the gradient."""
     with torch.no_grad():
         found = [
             torch.distributions.Categorical(logits=logits[span.start - 1 : span.stop - 1]).entropy()
@@ -150,7 +150,7 @@ def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, r
 
 @pytest.mark.parametrize("correction", ["truncate", "mask"])
 def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, rows: list[Row], correction: str) -> None:
-    """An engine that says every token was half as likely: the ratio is held against the learner's own numbers."""
+    """The engine reports half of each token's probability, while ratios are taken against the learner's own numbers."""
     for row in rows:
         for span in row.spans:
             span.engine = tuple(logprob - math.log(2.0) for logprob in span.engine)
@@ -170,7 +170,7 @@ def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, row
 
 
 def test_turns_on_which_engine_and_learner_disagree_are_left_out(loaded: LoadedModel, rows: list[Row]) -> None:
-    """Where the engine's numbers are off in one turn, the rest is learned from as if that turn weighed nothing."""
+    """If the engine's numbers are wrong in one turn, the rest is learned from as if that turn had no weight."""
     for row in rows:
         row.spans[0].engine = tuple(logprob - math.log(3.0) for logprob in row.spans[0].engine)
 
@@ -321,7 +321,7 @@ class _Largest(TorchDispatchMode):
 
 
 def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor as vocabulary times sampled tokens, where there are many."""
+    """Nor as large as vocabulary times sampled tokens, if there are many."""
     monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 16 * 320)
     said, sizes = 64, []
     for length in (40, 400):

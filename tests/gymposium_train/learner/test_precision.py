@@ -1,4 +1,4 @@
-"""Whatever a model computes in, its weights are learned in float32: no small step is rounded away."""
+"""Weights are learned in float32 for any number type of the computation: no small step is rounded away."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 
 
 def full(directory: Path, precision: Precision, **settings: object) -> tuple[LoadedModel, LocalLearner]:
-    """All weights are trained."""
+    """A model of which all weights are trained."""
     loaded = load_model(directory)
     loss = Loss(temperature=TEMPERATURE, critic=Critic(), kl=Kl(weight=0.1, estimator="k3"))
     return loaded, LocalLearner(loaded.model, loaded.pad, Optimizer(precision=precision, **settings), loss=loss)  # type: ignore[arg-type]
@@ -42,7 +42,7 @@ def weights(learner: LocalLearner) -> dict[str, Tensor]:
 
 
 def moved(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> float:
-    """The share of weights that are not what they were."""
+    """The share of weights that have changed."""
     changed = sum(int((after[name] != tensor).sum()) for name, tensor in before.items())
     return changed / sum(tensor.numel() for tensor in before.values())
 
@@ -77,7 +77,7 @@ def test_as_many_move_in_the_cold_start(model_directory: Path, rate: float) -> N
 
 
 def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, rows: list[Row]) -> None:
-    """Whatever the type that the weights come in, and whatever is computed in."""
+    """For any number type of the file's weights and of the computation."""
     for precision in PRECISIONS:
         loaded = load_model(model_directory, dtype=torch.bfloat16)
         learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision=precision))
@@ -88,7 +88,7 @@ def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, rows: list[
 
 
 def test_gradients_of_micro_batches_are_added_up_in_float32(model_directory: Path, rows: list[Row]) -> None:
-    """The error of a sum of many does not grow with how many there are."""
+    """The error of a sum does not grow with the number of micro-batches."""
     one_step = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, "layout": "packed"}
     found = []
     for precision, budget in (("fp32", 10_000), ("bf16", 10_000), ("bf16", 1)):
@@ -122,7 +122,7 @@ def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory:
 
 
 def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row]) -> None:
-    """What the engine sampled by differs from what the learner computes by rounding alone."""
+    """The log-probabilities of engine and learner differ only by rounding."""
     loaded = load_model(model_directory)
     loss = Loss(temperature=TEMPERATURE, mismatch=Decoupled())
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)

@@ -1,4 +1,4 @@
-"""QLoRA: a LoRA learns on weights in 4 bits as it would on the numbers that these stand for."""
+"""QLoRA: a LoRA on 4-bit weights learns the same as on the dequantized numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ bitsandbytes = pytest.importorskip("bitsandbytes", reason="4-bit weights need th
 
 
 def with_lora(base: Any) -> Any:
-    """Not zero, so that every part of it has a gradient."""
+    """A model with a LoRA that is not zero, so that every part of it has a gradient."""
     model = attach_lora(base, rank=4, alpha=8, seed=3)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -40,7 +40,7 @@ def loaded(model_directory: Path) -> LoadedModel:
 
 @pytest.fixture
 def spelled_out(model_directory: Path) -> LoadedModel:
-    """The same numbers in float32."""
+    """The dequantized numbers in float32."""
     small, whole = load_model(model_directory, load="4bit").model, load_model(model_directory)
     quantized = 0
     for name, layer in small.named_modules():
@@ -76,7 +76,7 @@ def gradient(mine: LocalLearner, rows: list[Row]) -> tuple[torch.Tensor, dict[st
 def test_gradients_are_those_of_the_numbers_that_the_bits_stand_for(
     loaded: LoadedModel, spelled_out: LoadedModel, rows: list[Row], how: dict[str, Any]
 ) -> None:
-    """And the engine over the same bits, which sampled the rows, agrees with the learner."""
+    """The engine with the same bits, which sampled the rows, agrees with the learner."""
     expected, _ = gradient(learner(spelled_out, layout="padded"), rows)
     found, metrics = gradient(learner(loaded, **how), rows)
     assert float((found - expected).norm() / expected.norm()) < 1e-5

@@ -1,4 +1,4 @@
-"""Trunk and head together are the model, or the model is refused."""
+"""Trunk and head together compute the model's logits, or the model is refused."""
 
 from __future__ import annotations
 

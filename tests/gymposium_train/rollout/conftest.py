@@ -1,4 +1,4 @@
-"""Somebody who holds the weights, without any: every version plays at random, and the cast notes what it was asked."""
+"""A source of players without weights: every version plays at random, and the source records its calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def named(name: str) -> Player:
 
 @dataclass
 class RandomCast:
-    """As `PlayerSource`. `now` is the version of the weights that play."""
+    """A `PlayerSource`. `now` is the version of the weights that play."""
 
     now: int = 0
     kept: list[Policy] = field(default_factory=list)
@@ -53,8 +53,8 @@ def new_cast() -> Callable[..., RandomCast]:
 
 @pytest.fixture(scope="session")
 def who() -> Callable[..., MatchPlanner]:
-    """Makes a `MatchPlanner`: `who(cast, ["tic_tac_toe"], {"self": 1.0}, {"random": 1.0}, groups=3)`; a stage is given
-    by its opponents or as it is."""
+    """Makes a `MatchPlanner`: `who(cast, ["tic_tac_toe"], {"self": 1.0}, {"random": 1.0}, groups=3)`. A stage is given
+    by its opponents or as a `Stage`."""
 
     def make(
         cast: RandomCast,

@@ -1,4 +1,4 @@
-"""Stages: on with those who are good enough, back with those who are not, and refused where they make no sense."""
+"""Stages: promotion, demotion, and refusal of stages that make no sense."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_self_play_and_games_alone_promote_nobody(who: Who, new_cast: Any) -> No
 
 
 def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: Any) -> None:
-    """As where a step is planned before the one before it is noted."""
+    """This happens if a step is planned before the previous one is noted."""
     plays = who(new_cast(), ["tic_tac_toe"], *2 * [Stage(window=12, promote=0.01)], Stage())
     first, second = (roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups for step in range(2))
     plays.note(first)
@@ -164,7 +164,7 @@ def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: An
 
 
 def test_the_window_holds_as_much_of_each_seat(who: Who, new_cast: Any) -> None:
-    """Whose turn it was last must not decide: who moves first wins more often, at random 0.58 to 0.29."""
+    """The order of seats must not matter: the first seat wins more often, at random 0.58 to 0.29."""
     plays = who(new_cast(), ["tic_tac_toe"], Stage(window=8), groups=2, group_size=10)
     groups = roll_out(plays.plan(0), lambda played: None, LocalExecutor()).groups
     plays.note(groups)

@@ -1,4 +1,4 @@
-"""From a plan to groups: whose trajectories they are, what is left out and counted, and how the matches went."""
+"""From a plan to groups: the learner's trajectories, those that are left out and counted, and metrics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_card
 
 
 class Coin:
-    """Answers with a legal move or with something else, by the flip of a coin that falls so once in `sides` asks."""
+    """Answers with a legal move, or with a failed reply in one of `sides` asks, at random."""
 
     def __init__(self, sides: int = 2, reply: Reply | None = None) -> None:
         self._random = make_player("random")
@@ -54,8 +54,8 @@ def played_by(
 def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
     who: Who, new_cast: Any, tiny: LoadedModel
 ) -> None:
-    """Of a real language model: its turns have their tokens. Where a reply fails a random move is played, so there are
-    many."""
+    """With a real language model, whose turns have tokens. A failed reply is replaced by a random move, so there are
+    many turns."""
     learner = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
     plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, asking=Prompting(on_illegal="random"))
     rollout, planned, finished = played_by(plays, step=1)
@@ -126,8 +126,8 @@ def test_who_had_no_room_to_begin_has_nothing_to_learn_from(who: Who, new_cast: 
 
 @pytest.mark.parametrize("opponents", [{"random": 1.0}, {"self": 1.0}, {"past": 1.0, "mcts-10": 1.0}])
 def test_the_schedule_changes_nothing(who: Who, new_cast: Any, opponents: dict[str, float]) -> None:
-    """Not even the order in a group: as matches end, the short ones would come first, and a moving baseline would see
-    the losses before the wins."""
+    """Nor does it change the order in a group. In the order of ends short matches would come first, and a moving
+    baseline would read the losses before the wins."""
     told = []
     for schedule in ("rounds", "streaming"):
         rollout, planned, finished = played_by(who(new_cast(), GAMES[:2], opponents), 3, schedule)  # type: ignore[arg-type]

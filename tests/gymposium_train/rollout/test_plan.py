@@ -1,4 +1,5 @@
-"""Who plays whom: what a group shares and what differs in it, turns, draws, and that it all follows from the seed."""
+"""Plans: what a group shares, what differs in it, turns of games and seats, and that all of it follows from the
+seed."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def test_a_set_shares_what_it_must_and_its_streams_differ(
 @settings(deadline=None, max_examples=25)
 @given(names=several_games, groups=st.integers(1, 4))
 def test_games_take_turns_and_so_do_the_seats_of_each(who: Who, new_cast: Any, names: list[str], groups: int) -> None:
-    """In as many steps as it takes every seat of every game is visited, and as often as any other of its game."""
+    """Over enough steps every seat of every game is visited, and all seats of a game equally often."""
     plays = who(new_cast(), names, groups=groups, group_size=1)
     steps = len(names) * 12  # 12: what 1, 2 and 4 seats go into
     planned = [one for step in range(steps) for one in plays.plan(step)]
@@ -87,7 +88,7 @@ def test_games_take_turns_and_so_do_the_seats_of_each(who: Who, new_cast: Any, n
 
 
 def test_the_plain_case_draws_from_these_streams(who: Who, new_cast: Any) -> None:
-    """Runs can be compared with those of other versions only as long as they play the same deals."""
+    """Runs can be compared with those of other versions only if they play the same deals."""
     planned = who(new_cast(), ["kuhn_poker"], groups=2, group_size=2, seed=7).plan(3)
     for group, one in enumerate(planned):
         assert one.opponent == "random"
@@ -139,7 +140,7 @@ CURRICULUM = (
 
 
 def steps_of(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
-    """Plans and metrics of these steps, each played. The policy changes from step to step."""
+    """Plans and metrics of these steps, which are played. The policy changes from step to step."""
     found = []
     for step in steps:
         cast.now = step

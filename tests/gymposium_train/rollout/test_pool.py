@@ -1,4 +1,4 @@
-"""Past versions: kept every so often, the oldest let go, and met by how the learner does against them."""
+"""Past versions: they are kept every few steps, the oldest is released, and they are met by the learner's results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium_train.rollout.pool import PastVersions
 
 
 def filled(cast: Any, pool: Pool, *records: tuple[int, int]) -> PastVersions:
-    """Versions against which the learner has won so many matches of so many."""
+    """Versions with the learner's number of wins and matches against each."""
     past = PastVersions(pool, cast)
     for step, (won, played) in enumerate(records):
         cast.now = step
@@ -45,7 +45,7 @@ def test_a_run_that_begins_later_keeps_one_at_once(new_cast: Any) -> None:
 
 
 def test_a_policy_that_has_learned_nothing_is_no_new_version(new_cast: Any) -> None:
-    """Were it kept twice, it would be let go with the older of the two while the other is still met."""
+    """If it were kept twice, it would be released with the older of the two while the other is still met."""
     past = PastVersions(Pool(every=1, size=1), cast := new_cast())
     past.keep(0)
     past.keep(1)
@@ -74,7 +74,7 @@ def test_versions_are_met_by_their_priorities(new_cast: Any, monkeypatch: Any, p
 
 
 def test_what_was_long_ago_says_little(new_cast: Any) -> None:
-    """A version that beat the learner a thousand times and has not won since is as good as beaten."""
+    """A version that beat the learner a thousand times and has not won since counts as beaten."""
     past = filled(new_cast(), Pool(every=1), (0, 1000))
     assert past.versions[0].win_rate < 0.02
     past.note(Policy("learner", 0), [1.0] * 300)
@@ -83,7 +83,7 @@ def test_what_was_long_ago_says_little(new_cast: Any) -> None:
 
 @given(scores=st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=300))
 def test_nobody_is_certain_to_be_beaten_or_to_win(new_cast: Any, scores: list[float]) -> None:
-    """So each version is met again sometimes."""
+    """So each version is met again at times."""
     past = filled(new_cast(), Pool(every=1), (0, 0), (0, 0))
     past.note(Policy("learner", 0), scores)
     assert 0.0 < past.versions[0].win_rate < 1.0

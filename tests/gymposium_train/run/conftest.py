@@ -1,4 +1,4 @@
-"""Runs that are over in seconds."""
+"""Runs that take seconds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ QUICK: dict[str, Any] = {
 
 
 def quick(*overrides: str, without: tuple[str, ...] = ()) -> TrainConfig:
-    """A config of the shortest run in which something is learned, with some settings changed. Tables that are named in
-    `without` are left out: a setting that does nothing is refused."""
+    """A config of the shortest run that learns something, with some settings changed. Tables in `without` are left out,
+    because a setting without effect is refused."""
     data = {name: dict(table) if isinstance(table, dict) else table for name, table in QUICK.items()}
     for path in without:
         table, _, inner = path.partition(".")

@@ -1,4 +1,4 @@
-"""The example distribution, installed: its credit, objective and engine do a run, and their settings are checked."""
+"""The example distribution, installed: a run uses its credit, objective and engine, and their settings are checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALL = ("credit.kind=rank", "credit.scale=2", "objective.kind=awr", "engine.kind=
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of packages into which pip has installed the example, without what it depends on."""
+    """A directory of packages into which pip has installed the example, without its dependencies."""
     site = tmp_path_factory.mktemp("example") / "site"
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
     subprocess.run([*pip, "--target", str(site), str(EXAMPLE)], check=True)

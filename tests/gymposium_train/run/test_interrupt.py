@@ -1,4 +1,4 @@
-"""Ctrl-C in the real command: the step is ended, and a checkpoint written that --resume goes on from."""
+"""Ctrl-C in the real command: the step is completed, and a checkpoint is written from which --resume continues."""
 
 from __future__ import annotations
 

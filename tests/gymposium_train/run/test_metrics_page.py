@@ -1,4 +1,4 @@
-"""The page of metrics names what a run shows, and nothing else."""
+"""The reference of metrics lists exactly the metrics of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERYTHING = (
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
-    """Every name in the metrics of a run that has all that there can be."""
+    """All names in the metrics of a run that has every metric."""
     run = start_run(tmp_path_factory.mktemp("runs") / "all", quick_config(*EVERYTHING))
     return {name for entry in run.metrics() for name in entry} - {"stage", "step"}
 

@@ -1,4 +1,4 @@
-"""A whole run that computes in bfloat16 learns, and keeps, what one in float32 would."""
+"""A run that computes in bfloat16 learns and saves the same as one in float32."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OVERRIDES = (
 
 
 def moved(before: Path, after: Path) -> float:
-    """The share of weights that two model directories do not have in common."""
+    """The share of weights that differ between two model directories."""
     found = [load_file(place / "model.safetensors") for place in (before, after)]
     assert {tensor.dtype for tensors in found for tensor in tensors.values()} == {torch.float32}
     changed = sum(int((found[1][name] != tensor).sum()) for name, tensor in found[0].items())

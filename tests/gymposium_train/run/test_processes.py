@@ -1,4 +1,4 @@
-"""A whole run on two processes ends with the numbers of one, and one can go on from its checkpoints."""
+"""A run on two processes ends with the numbers of one process, and one process can resume from its checkpoints."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def on_two(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def losses(run: RunDirectory) -> list[dict[str, float]]:
-    """What the steps of reinforcement learning showed, without what a clock measured and without the canary."""
+    """The metrics of the steps of reinforcement learning, without times and without the canary."""
     dull = ("perf/", "sync/")
     steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
     return [

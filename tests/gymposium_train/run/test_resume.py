@@ -1,4 +1,4 @@
-"""A run that is killed at any moment, and goes on, ends with the numbers of one that was not."""
+"""A run that is killed at any moment and resumed ends with the numbers of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CRITIC = ('games=["kuhn_poker", "tic_tac_toe"]', "credit.kind=gae", "model.tune=
 
 @pytest.fixture(scope="module")
 def children() -> Any:
-    """Processes that begin with everything imported, so that most of their time is the run."""
+    """Processes that have imported everything already, so that most of their time is the run."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
         ["gymposium_train.run", "peft", "bitsandbytes", "transformers.models.qwen3.modeling_qwen3", "scipy.stats"]
@@ -43,15 +43,16 @@ def children() -> Any:
 
 
 def moments(run: RunDirectory, rng: random.Random) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """What to wait for before each kill, from the beginning of a run to its end, each with its name."""
+    """The moments of the kills from the beginning of a run to its end, each with its name and the condition to wait
+    for."""
 
     def grown(file: Path, most: int) -> Callable[[], bool]:
-        """So many bytes more than now, drawn."""
+        """The condition that a file has a random number of bytes more than now."""
         wanted = size(file) + rng.randint(1, most)
         return lambda: size(file) >= wanted
 
     def saving() -> Callable[[], bool]:
-        """One more checkpoint than now, written or half written."""
+        """The condition that there is one more checkpoint than now, complete or not."""
         before = len([*run.checkpoints.glob("*step-*")])
         return lambda: len([*run.checkpoints.glob("*step-*")]) > before
 
@@ -68,7 +69,7 @@ def moments(run: RunDirectory, rng: random.Random) -> Iterator[tuple[str, Callab
 
 
 def is_begun(directory: Path) -> bool:
-    """Whether somebody is writing it, or has just done so."""
+    """True if a process is writing it, or has just done so."""
     return directory.exists() or any(directory.parent.glob(f".{directory.name}.*.partial"))
 
 
@@ -77,7 +78,7 @@ def size(file: Path) -> int:
 
 
 def killed(process: BaseProcess, reached: Callable[[], bool]) -> bool:
-    """Start a process and kill it without warning once something is so. False where it ended before that."""
+    """Start a process and kill it without warning when a condition holds. False if it ended before."""
     process.start()
     while process.is_alive() and not reached():
         process.join(timeout=0.001)
@@ -87,7 +88,7 @@ def killed(process: BaseProcess, reached: Callable[[], bool]) -> bool:
 
 
 def begun(children: Any, run: RunDirectory, config: TrainConfig) -> BaseProcess:
-    """A process that begins the run, or goes on with it."""
+    """A process that begins or resumes the run."""
     if run.config_file.exists():
         return children.Process(target=resume_run, args=(run.path,))
     return children.Process(target=start_run, args=(run.path, config))
@@ -100,7 +101,7 @@ def finish(process: BaseProcess) -> None:
 
 
 def without_times(data: Any) -> Any:
-    """Metrics or results without what a clock measured."""
+    """Metrics or results without times."""
     if isinstance(data, list):
         return [without_times(one) for one in data]
     if isinstance(data, dict):
@@ -109,7 +110,7 @@ def without_times(data: Any) -> Any:
 
 
 def records(file: Path) -> list[dict[str, Any]]:
-    """Every whole record, by its id; what a kill cut off was named, and stays."""
+    """Every complete record by its id; lines that a kill cut off were reported, and stay."""
     found = [record for _, record in read_records(file) if not isinstance(record, Problem)]
     return sorted(({"id": r.id, "events": r.events, "returns": r.returns} for r in found), key=lambda one: one["id"])
 
@@ -140,7 +141,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(
 
 
 def kept(file: Path) -> dict[tuple[int, int], str]:
-    """The last whole line of each group that was kept to be looked at."""
+    """The last complete line of each kept group."""
     found = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.endswith("}]}"):

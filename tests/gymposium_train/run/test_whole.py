@@ -1,4 +1,4 @@
-"""A whole run over several games: what it leaves, and that everybody can use it."""
+"""A run over several games: its files, and their use by other commands."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig
 
 @pytest.fixture(scope="module")
 def groups(finished: RunDirectory) -> list[dict[str, Any]]:
-    """What was kept of the rollouts."""
+    """The kept groups of rollouts."""
     return [json.loads(line) for line in finished.samples_file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -104,7 +104,7 @@ def test_the_first_step_the_last_and_some_between_are_kept(groups: list[dict[str
 
 
 def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups: list[dict[str, Any]]) -> None:
-    """The core reads runs without this package: what one writes, the other must understand."""
+    """The core reads runs without this package, so it must understand the files that this package writes."""
     (run,) = find_runs(finished.path.parent).values()
     assert run.finished
     curves, index = Curves(run.metrics), SamplesIndex(run.samples)
@@ -144,7 +144,7 @@ def test_the_best_and_the_worst_are_kept_with_their_tokens(groups: list[dict[str
 
 
 def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
-    """Read piece by piece, a turn's tokens are the reply that stands in the record, with its end of turn."""
+    """The pieces of a turn's tokens are the reply in the record, with its end-of-turn token."""
     for group in groups:
         for one in (one for one in group["trajectories"] if "rows" in one):
             said = [turn["text"] for turn in records[one["match"]].turns if turn["seat"] == group["seat"]]
@@ -206,7 +206,7 @@ def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConf
 
 
 def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirectory, tmp_path: Path) -> None:
-    """The steps are done and measured: they are not done again. The control has its whole budget."""
+    """Finished steps and evaluations are not done again. The control has its whole budget."""
     shutil.copytree(finished.path, tmp_path / "stopped")
     run = RunDirectory(tmp_path / "stopped")
     (run.control / "COMPLETE").unlink()
@@ -228,7 +228,7 @@ def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirector
 def test_the_control_says_all_that_it_spent(
     finished: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What passed between its last step's metrics and the clock's word that it is enough is spent as well."""
+    """The time between the last step's metrics and the end of the budget counts as well."""
     shutil.copytree(finished.path, tmp_path / "stopped")
     run = RunDirectory(tmp_path / "stopped")
     (run.control / "COMPLETE").unlink()
@@ -245,7 +245,7 @@ def test_a_directory_in_use_is_refused(finished: RunDirectory, config: TrainConf
 
 
 def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
-    """Hidden hands, moves at once, and a game that is played alone."""
+    """Games with hidden hands, with simultaneous moves, and with one seat."""
     games = 'games=["kuhn_poker", "goofspiel(num_cards=4)", "2048"]'
     config = quick_config(
         games, "steps=1", "rollout.groups=3", "rollout.group_size=2", "cold_start.games=9", "cold_start.steps=2"
@@ -271,7 +271,7 @@ def test_a_model_that_is_named_is_neither_copied_nor_taught(
 
 
 def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> None:
-    """No step of reinforcement learning, no random match: the model says what the file taught it."""
+    """There are no steps of reinforcement learning and no random matches: the model gives the replies of the file."""
     chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "bet"}]}
     (tmp_path / "chats.jsonl").write_text(json.dumps(chat) + "\n")
     data = f"cold_start.data={json.dumps([str(tmp_path / 'chats.jsonl')])}"
@@ -295,7 +295,7 @@ def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> No
 def test_where_there_is_nothing_to_learn_from_the_run_says_so(
     tmp_path: Path, model_directory: Path, quick_config: Any
 ) -> None:
-    """An untrained model's replies are all cut off: every match is a forfeit, and no group can teach."""
+    """The replies of an untrained model are all cut off, so every match is a forfeit, and all groups are tied."""
     named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=12")
     config = quick_config(*named, "rollout.group_size=2", "asking.max_tokens=1", without=UNTAUGHT)
     with pytest.raises(Exception, match="nothing to learn from") as caught:
@@ -306,7 +306,7 @@ def test_where_there_is_nothing_to_learn_from_the_run_says_so(
 def test_a_reward_of_criteria_is_reported_part_by_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_config: Any
 ) -> None:
-    """One of them is the user's own, from a module beside."""
+    """One criterion is the user's, from a module in the working directory."""
     (tmp_path / "own_rewards.py").write_text("def moves(group):\n    return [-len(t.turns) for t in group]\n")
     monkeypatch.syspath_prepend(tmp_path)
     reward = "weighted(accuracy=1,efficiency=0.2,own_rewards:moves=0.01)"
@@ -359,7 +359,7 @@ def gymposium_loggers():
 
 @pytest.fixture
 def told(tmp_path: Path) -> Iterator[list[tuple[Any, ...]]]:
-    """What a logger of a plugin of one file is told."""
+    """The calls of a logger from a plugin of one file."""
     (tmp_path / "teller_of_runs.py").write_text(PLUGIN)
     host().load_file(tmp_path / "teller_of_runs.py")
     yield sys.modules["teller_of_runs"].TOLD
@@ -387,7 +387,8 @@ class Notes(Callback):
 
 
 def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any, ...]], quick_config: Any) -> None:
-    """It is told every step; where it fails, the run saves what it has, stops, and goes on behind it."""
+    """It gets every step. When it fails, the run saves a checkpoint and stops, and continues after that step when
+    resumed."""
     config = quick_config("loggers.teller.fails_at=3", "checkpoints.every=4", "cold_start.steps=4")
     notes = Notes()
     with pytest.raises(Exception, match="the disk is full"):
