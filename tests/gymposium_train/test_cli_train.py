@@ -193,7 +193,7 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
 
 
 def test_train_says_what_it_wants() -> None:
-    with pytest.raises(BadOption, match="give a config, or resume"):
+    with pytest.raises(BadOption, match="give a config, or with resume"):
         train()
     with pytest.raises(BadOption, match="Leave out config and out"):
         train(TrainConfig(games=("tic_tac_toe",)), resume="runs/first")
