@@ -121,13 +121,13 @@ class Command:
         return not ended
 
     def written(self) -> int:
-        """Bytes in the folder so far."""
-        return sum(_size(path) for path in self.folder.rglob("*")) if self.folder.exists() else 0
+        """Bytes in the folder so far. Folders and files that vanish meanwhile count as empty."""
+        return sum(_size(Path(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
 
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size if path.is_file() else 0
+        return path.stat().st_size
     except FileNotFoundError:
         return 0
 

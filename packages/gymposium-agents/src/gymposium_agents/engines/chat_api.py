@@ -155,7 +155,7 @@ def _content(content: Any) -> str:
     Raises `_NoReply` if the content is not text that a reply may be."""
     if not isinstance(content, list):
         content = [] if content is None else [{"type": "text", "text": content}]
-    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    texts: list[Any] = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
     if not all(isinstance(part, dict) for part in content) or not all(isinstance(text, str) for text in texts):
         raise _NoReply("its content is not text")
     text = "".join(texts)
