@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible chat server on loopback, for tests. It answers as it is told to, and can misbehave."""
+"""A small OpenAI-compatible chat server on loopback, for tests, with given answers and faults."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ PATH = "/v1/chat/completions"
 
 @dataclass
 class Answer:
-    """What the server sends back."""
+    """An answer of the server."""
 
     status: int = 200
     body: Any = None
-    """JSON, or bytes as they are."""
+    """The body: an object that is sent as JSON, or raw bytes."""
     headers: dict[str, str] = field(default_factory=dict)
     until: threading.Event | None = None
-    """Wait for this before answering."""
+    """The event that the server awaits before it answers."""
 
 
 @dataclass
 class Asked:
-    """What a client sent."""
+    """A request of a client."""
 
     path: str
     headers: dict[str, str]
@@ -39,7 +39,7 @@ class Asked:
 
 
 def completion(text: object, finish: str | None = "stop", *, usage: bool = True, **message: Any) -> Answer:
-    """An ordinary answer; `usage` says 10 tokens in and 2 out."""
+    """A valid answer, with a usage of 10 prompt tokens and 2 completion tokens."""
     body: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -53,12 +53,12 @@ def completion(text: object, finish: str | None = "stop", *, usage: bool = True,
 
 
 def refusal(status: int, message: str = "no", *, headers: dict[str, str] | None = None, **error: Any) -> Answer:
-    """An answer with an error in OpenAI's form, to be tried again at once where it is to be tried again."""
+    """An error in OpenAI's form; if the client retries, it does so at once."""
     return Answer(status, {"error": {"message": message, **error}}, headers or {"Retry-After": "0.01"})
 
 
 class ChatServer:
-    """What was asked of it, and how busy it was."""
+    """The requests of a server, and how many it handled at once."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -70,7 +70,7 @@ class ChatServer:
 
 @contextmanager
 def chat_server(answer: Callable[[Asked, int], Answer]) -> Iterator[ChatServer]:
-    """A running server; `answer` is given each request and its number, from 0."""
+    """A running server; `answer` is called with each request and its number, from 0."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -96,7 +96,7 @@ def chat_server(answer: Callable[[Asked, int], Answer]) -> Iterator[ChatServer]:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
-            except ConnectionError:  # the client has given up
+            except ConnectionError:  # the client has closed the connection
                 self.close_connection = True
 
         def log_message(self, *args: object) -> None:

@@ -1,4 +1,4 @@
-"""The engine in process holds adapters by name, and leaves a model that it shares as it was."""
+"""The engine in process holds adapters by name, and does not change a model that it shares."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def scored(engine: TransformersEngine, policy: Policy | None = None) -> tuple[fl
 
 
 def state(model: Any) -> list[Any]:
-    """What a learner relies on."""
+    """The state of a model that a learner depends on."""
     return [
         [(name, parameter.requires_grad) for name, parameter in model.named_parameters() if "v1" not in name],
         [(name, module.training) for name, module in model.named_modules() if "v1" not in name],
@@ -75,7 +75,7 @@ def test_what_is_loaded_beside_the_current_policy_answers_by_its_name(
     engine.publish(directories[OLD], OLD)
     old, drawn = scored(engine), torch.random.get_rng_state()
     engine.load(directories[NEW], NEW)
-    assert torch.equal(torch.random.get_rng_state(), drawn)  # others may draw from it
+    assert torch.equal(torch.random.get_rng_state(), drawn)  # other code may draw from it
     assert (engine.policy, engine.adapters) == (OLD, (OLD, NEW))
     assert scored(engine) == old
     assert scored(engine, NEW) == scored(load_model(model_directory, directories[NEW]).engine())
@@ -176,7 +176,7 @@ def test_retired_adapters_are_gone(model_directory: Path, directories: dict[Poli
 
 
 def changed(directory: Path, to: Path, **settings: Any) -> Path:
-    """A copy of an adapter whose configuration says something else."""
+    """A copy of an adapter with another configuration."""
     shutil.copytree(directory, to)
     file = to / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | settings), encoding="utf-8")
@@ -213,7 +213,7 @@ def test_adapters_that_do_not_fit(
         for directory, message in bad.items():
             with pytest.raises(GymposiumError, match=message) as raised:
                 engine.publish(directory, NEW)
-            assert "\n" not in str(raised.value)  # torch has a line for each of a model's tensors
+            assert "\n" not in str(raised.value)  # torch prints a line for each of a model's tensors
             assert engine.adapters == (() if first else (OLD,))
             assert scored(engine, BASE) == base
     with pytest.raises(GymposiumError, match="holds 'learner-v1' already"):

@@ -1,4 +1,4 @@
-"""The background loop: it ends whatever is under way, and nobody waits for what it will never do."""
+"""The background loop cancels running coroutines at its end, and no caller waits for a result that never comes."""
 
 from __future__ import annotations
 

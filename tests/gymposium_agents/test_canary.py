@@ -1,4 +1,4 @@
-"""The canary: it is silent while the engine plays what was learned, and stops whatever else."""
+"""The canary accepts an engine that plays the learned policy, and refuses any other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fresh(model_directory: Path, seed: int = 0, dtype: torch.dtype = torch.float
 
 
 def learn(loaded: LoadedModel, seed: int = 0, by: float = 0.05) -> None:
-    """Move the LoRA as an update would."""
+    """Change the LoRA as an update does."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in loaded.model.named_parameters():
@@ -44,7 +44,7 @@ def canary_of(learner: LoadedModel, dtype: str = "float32", texts: Sequence[str]
 
 
 def scorer(learner: LoadedModel) -> Scorer:
-    """Independent of engines: one plain forward pass for each pair."""
+    """Log-probabilities without an engine: one plain forward pass for each pair."""
 
     def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[list[float]]:
         found = []
@@ -73,11 +73,11 @@ def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> 
 
 
 def test_an_adapter_that_never_arrived_stops(model_directory: Path) -> None:
-    """The learner's weights moved; the engine, in a process of its own, answers with the old ones."""
+    """The learner's weights changed, but the engine in another process answers with the old ones."""
     learner, elsewhere = fresh(model_directory), fresh(model_directory)
     engine = elsewhere.engine()
     engine.weights_changed(LEARNED)
-    assert canary(engine, learner) < 1e-5  # the same weights, so far
+    assert canary(engine, learner) < 1e-5  # the same weights until here
     learn(learner)
     with pytest.raises(EngineDisagrees, match=r"learner-v3 was published, but the engine does not play it: .* nats"):
         canary(engine, learner)
@@ -94,7 +94,7 @@ def test_another_adapter_stops(model_directory: Path) -> None:
 
 
 def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
-    """The engine shares the model, but nobody told it that the weights changed, and it keeps what it had computed."""
+    """The engine shares the model, but does not learn that the weights changed, and keeps its cached prefixes."""
     loaded = fresh(model_directory)
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
@@ -110,7 +110,7 @@ def test_an_engine_that_says_that_another_policy_answered_stops(model_directory:
     loaded = fresh(model_directory)
 
     class Elsewhere:
-        """An engine that serves another version and says so."""
+        """An engine that serves another version and reports it."""
 
         def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
             completions = loaded.engine().generate([TokenRequest(r.prompt, r.rng) for r in requests], sampling)
@@ -159,7 +159,7 @@ def test_16_bits_agree_within_their_tolerance_and_a_lost_update_does_not(model_d
 
 
 class Pair:
-    """A learner and an engine with a model of its own, to which the learner's LoRA is copied at each publish."""
+    """A learner, and an engine with another model, to which the learner's LoRA is copied at each publish."""
 
     def __init__(self, model_directory: Path, dtype: str, publishes: Callable[[int], bool] = lambda version: True):
         self.learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
@@ -168,7 +168,7 @@ class Pair:
         self._publishes = publishes
         self._theirs = dict(elsewhere.model.named_parameters())
         self._trained = {name: p for name, p in self.learner.model.named_parameters() if p.requires_grad}
-        learn(self.learner, by=0.1)  # a LoRA that has learned for a while
+        learn(self.learner, by=0.1)  # a LoRA after some learning
         self.publish(0)
 
     def publish(self, version: int) -> Agreement:
@@ -181,8 +181,8 @@ class Pair:
         return self.canary.check(self.engine, policy, scorer(self.learner))
 
     def step(self, version: int, by: float) -> None:
-        """An update by an optimizer of the kind of AdamW: every weight moves by about as much, in a direction that
-        holds for a while."""
+        """An update like AdamW's: every weight changes by about the same amount, in a direction that persists for
+        some steps."""
         generator = torch.Generator().manual_seed(version // 4)
         with torch.no_grad():
             for parameter in self._trained.values():
@@ -191,7 +191,7 @@ class Pair:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_no_alarm_in_healthy_publishes(model_directory: Path, dtype: str) -> None:
-    """A hundred in each number type: with large steps, small ones, and versions at which nothing was learned."""
+    """A hundred updates in each number type, with large and small steps, and versions without any change."""
     pair = Pair(model_directory, dtype)
     rates = (1e-3, 1e-5, 1e-4, 0.0, 1e-6)
     found = []
@@ -210,7 +210,7 @@ def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(mod
     for version in range(1, lost):
         pair.step(version, 2e-3)
         pair.publish(version)
-    pair.canary._tolerance = math.inf  # in float32 the other check sees it as well
+    pair.canary._tolerance = math.inf  # in float32 the other check finds it as well
 
     def publish_on() -> None:
         for version in range(lost, lost + 3):
@@ -230,7 +230,7 @@ def test_a_learner_that_does_not_move_is_compared_with_nothing(model_directory: 
 def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
     model_directory: Path, tmp_path: Path, dtype: str
 ) -> None:
-    """By a move that no other check sees."""
+    """The digest differs after a change that no other check finds."""
     learner = fresh(model_directory, dtype=getattr(torch, dtype))
     found = canary_of(learner, dtype)
     told = partial(lora_digest, learner.model)

@@ -1,4 +1,4 @@
-"""A chat service as an engine: what it is sent, how its answers are read, what its failures say, who sees the key."""
+"""The engine over a chat service: its requests, the reading of answers, the errors, and the secrecy of the key."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def local(server: ChatServer, **options: Any) -> ApiSettings:
     return ApiSettings("tiny", server.url, **options)
 
 
-# what is sent
+# requests
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
@@ -114,12 +114,12 @@ def test_requests_in_a_minute_are_limited() -> None:
         engine = OpenAIChatEngine(local(server, rpm=1))
         first, second = (engine.submit(HELLO, Sampling(), seed) for seed in range(2))
         assert first.result(60).text == "hi"
-        assert second.cancel()  # it would have its turn in a minute
+        assert second.cancel()  # it would be sent in a minute
         engine.close()
     assert len(server.asked) == 1
 
 
-# how answers are read
+# reading of answers
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_compressed_answer_is_read() -> None:
         assert ask(local(server)).text == "b2"
 
 
-# what is tried again, and by whom
+# retries
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -201,7 +201,7 @@ def test_an_attempt_that_hangs_is_given_up() -> None:
 
 
 def test_a_server_that_drips_is_given_up() -> None:
-    """A limit on each read alone would wait for as long as a byte comes now and then."""
+    """A time limit on each read would not end a server that sends a byte now and then."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -225,7 +225,7 @@ def test_a_server_that_drips_is_given_up() -> None:
         thread.join()
 
 
-# what failures say
+# errors
 
 
 def no_answer(status: int, message: str = "no", **error: Any) -> Callable[[], Answer]:
@@ -305,7 +305,7 @@ def test_prices_that_cannot_be_read(text: str) -> None:
         Prices.parse(text)
 
 
-# who sees the key
+# secrecy of the key
 
 
 def test_without_a_key_the_error_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +333,7 @@ def test_a_variable_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.Monk
 
 
 def everything_in(value: object, seen: set[int], depth: int = 0) -> str:
-    """The reprs of an object and of all that hangs on it."""
+    """The reprs of an object and of all objects that it refers to."""
     if id(value) in seen or depth > 6:
         return ""
     seen.add(id(value))
@@ -350,7 +350,7 @@ def everything_in(value: object, seen: set[int], depth: int = 0) -> str:
 def test_nobody_but_the_server_sees_the_key(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
 ) -> None:
-    """Not the engine, its settings, what it answers, the log at its loudest, or what is raised: not even where the
+    """The engine, its settings, its answers, the log at level DEBUG and the errors do not contain the key, even if the
     server repeats it."""
     monkeypatch.setenv("THEIR_KEY", KEY)
     caplog.set_level(logging.DEBUG)

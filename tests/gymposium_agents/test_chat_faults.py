@@ -1,4 +1,4 @@
-"""What a chat service may answer that is no answer: it is told, nobody loses by it, and nothing grows without bound."""
+"""Invalid answers of a chat service: they are errors, cost no player a match, and cannot fill the memory."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def repeated(form: str, how: str) -> Answer:
 
 @pytest.mark.parametrize("how", ["a reply", "an error", "no JSON"])
 def test_a_key_that_is_repeated_stands_nowhere(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """In whatever form a reader, or a program behind it, could undo."""
+    """The key is found in every form that a reader or another program could decode."""
     monkeypatch.setenv("THEIR_KEY", KEY)
     answers = [repeated(form, how) for form in FORMS.values()]
     with chat_server(lambda asked, number: answers[number]) as server:
@@ -187,7 +187,7 @@ def test_a_key_in_several_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_short_key_is_not_looked_for_in_other_alphabets() -> None:
-    """A server on this machine may want `none` for one; its base64 occurs by chance."""
+    """The key of a server on this machine may be `none`, whose base64 form occurs by chance."""
     assert without_secret("none, \\u006eone and bm9uZQ==", "none") == "[key], [key] and bm9uZQ=="
     assert without_secret("as it is: \\u0041 %41", None) == "as it is: \\u0041 %41"
 

@@ -1,4 +1,4 @@
-"""A program may end while an engine in it answers in a thread that nobody waits for."""
+"""A program may end while its engine computes in a daemon thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine samples what transformers would, and says with which probability."""
+"""The engine samples from the distributions of transformers, and reports the log-probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What prompts begin with is run once, and nothing that is said depends on whether it was known before."""
+"""Shared prefixes of prompts are computed once, and results do not depend on what was cached before."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def engine_of(model: Any, **options: Any) -> TransformersEngine:
 
 
 def texts(seed: int, rules: int, count: int, longest: int = 40) -> list[Tokens]:
-    """Prompts of one game: so many tokens of rules, then something of their own."""
+    """Prompts of one game: common rules of a given number of tokens, then different tokens."""
     rng = random.Random(seed)
     head = tuple(rng.choices(range(2, 64), k=rules))
     return [head + tuple(rng.choices(range(2, 64), k=rng.randrange(5, longest))) for _ in range(count)]
@@ -94,7 +94,7 @@ def asked(prompts: list[Tokens], policy: Policy | None = None) -> list[TokenRequ
 
 
 def alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
-    """Log-probabilities by one pass over one sequence, nothing shared and nothing cached."""
+    """Log-probabilities by one pass over each sequence, without sharing and without a cache."""
     with torch.no_grad():
         logits = base_of(model)(torch.tensor([prompt + completion]), use_cache=False).logits[0].float()
     scores = torch.log_softmax(logits, dim=-1)
@@ -103,7 +103,7 @@ def alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
 
 @contextmanager
 def tokens_run(model: Any) -> Iterator[list[int]]:
-    """How many tokens went through the model, pass by pass."""
+    """The number of tokens in each forward pass of the model."""
     seen: list[int] = []
     embeddings = base_of(model).get_input_embeddings()
     hook = embeddings.register_forward_hook(lambda module, given, out: seen.append(given[0].numel()))
@@ -122,7 +122,7 @@ MIXED = [*texts(1, 200, 12), *texts(2, 150, 9), *texts(3, 0, 3), texts(4, 300, 1
 def test_log_probabilities_are_those_of_separate_passes(family: str, *, lora: bool) -> None:
     model = make(family, lora=lora)
     engine = engine_of(model)
-    for _ in range(2):  # before the beginnings are known, and behind it
+    for _ in range(2):  # before and after the prefixes are cached
         for request, completion in zip(asked(MIXED), engine.generate(asked(MIXED), Sampling(1.0, 6)), strict=True):
             expected = alone(model, request.prompt, completion.ids)
             assert completion.logprobs == pytest.approx(expected, abs=1e-5)
@@ -184,7 +184,7 @@ def test_a_match_on_its_own_goes_on_where_it_was() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("lora", [False, True])
 def test_what_was_known_before_changes_no_bit(family: str, *, lora: bool) -> None:
-    """So a run that was killed and resumed computes what it would have computed."""
+    """A run that was killed and resumed computes the same results."""
     model = make(family, lora=lora)
     first, second, small = engine_of(model), engine_of(model), engine_of(model, prefix_tokens=4 * BLOCK)
     first.generate(asked(MIXED[::2]), Sampling(1.0, 3))
@@ -196,7 +196,7 @@ def test_what_was_known_before_changes_no_bit(family: str, *, lora: bool) -> Non
     assert [(c.ids, c.logprobs) for c in again] == [(c.ids, c.logprobs) for c in fresh]
     pairs = [(prompt, (5, 6)) for prompt in MIXED]
     assert first.score(pairs) == engine_of(model).score(pairs)
-    # with less memory the plan is another, and so is the rounding
+    # with a smaller cache the plan differs, and so does the rounding
     for one, other in zip(small.generate(asked(MIXED), Sampling(1.0, 6)), fresh, strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
 
@@ -206,7 +206,7 @@ def test_memory_is_bounded() -> None:
     for seed in range(4):
         engine.generate(asked(texts(seed, 100, 8)), Sampling(1.0, 1))
         assert 3 * BLOCK <= len(engine._prefixes) <= 8 * BLOCK
-    engine.generate(asked(texts(9, 40 * BLOCK // 4, 8)), Sampling(1.0, 1))  # longer than all of it: not kept
+    engine.generate(asked(texts(9, 40 * BLOCK // 4, 8)), Sampling(1.0, 1))  # longer than the whole cache: not cached
     assert len(engine._prefixes) <= 8 * BLOCK
 
 

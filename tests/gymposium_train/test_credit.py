@@ -1,4 +1,4 @@
-"""Credit by hand-computed tables, and the rules that all its kinds keep."""
+"""Credits: hand-computed tables, and properties of all kinds."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_normalised_credit_does_not_depend_on_the_scale_of_rewards(
 
 
 def test_grpo_by_hand() -> None:
-    """Totals 3, 1, 2: mean 2, standard deviation of a sample 1. Every turn has its trajectory's, and a trajectory of
-    three turns counts once in the mean."""
+    """Totals 3, 1, 2: mean 2, standard deviation of a sample 1. Every turn has its trajectory's advantage, and a
+    trajectory of three turns counts once in the mean."""
     group = [episode(1.0, 0.0, 2.0), episode(1.0), episode(0.0, 2.0)]
     tied = [episode(0.1, 0.2, 0.3), episode(0.3, 0.2, 0.1)]
     for normalise in (False, True):
@@ -168,7 +168,7 @@ def test_a_batch_of_nothing_gives_nothing(credit: Credit) -> None:
 
 def test_gigpo_by_hand() -> None:
     """Both trajectories begin at `start`. The first wins in two turns, the second in three, so only the turns differ:
-    with gamma 0.5 `start` is worth 0.5 against 0.25. `middle` is seen twice, by one trajectory in both turns."""
+    with gamma 0.5 `start` is worth 0.5 against 0.25. `middle` occurs twice, in two turns of one trajectory."""
     first = episode(0.0, 1.0, states=("start", "left"))
     second = episode(0.0, 0.0, 1.0, states=("start", "middle", "middle"))
     gigpo = gigpo_of(0.5, 2.0)

@@ -1,4 +1,4 @@
-"""GAE over turns against what it stands for: discounted returns, and the sum over temporal differences."""
+"""GAE over turns against its definitions: discounted returns, and the sum over temporal differences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def gae_of(gamma: float, lam: float, *, normalise: bool = False) -> Gae:
 
 @st.composite
 def episodes(draw: st.DrawFn) -> Episode:
-    """Many of their rewards are 0, as in games; some were truncated."""
+    """Episodes with many rewards of 0, as in games; some are truncated."""
     turns = draw(st.integers(1, 7))
     rewards = draw(st.lists(st.one_of(st.just(0.0), number), min_size=turns, max_size=turns))
     values = draw(st.lists(number, min_size=turns, max_size=turns))
@@ -38,7 +38,7 @@ def test_by_hand() -> None:
 
 
 def test_only_what_was_truncated_goes_on() -> None:
-    """The critic expects 4 afterwards: 1 + 0.5 * 4 - 2 = 1, against 1 - 2 = -1 where the match ended."""
+    """The critic expects 4 afterwards: 1 + 0.5 * 4 - 2 = 1, against 1 - 2 = -1 if the match ended."""
     gae = gae_of(0.5, 1.0)
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,), after=4.0)) == [1.0]
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,))) == [-1.0]
@@ -58,7 +58,7 @@ def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episo
 
 @given(episode=episodes(), gamma=discount, lam=share)
 def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float, lam: float) -> None:
-    """Equation 16 of Schulman et al., 2016: every turn is a step, whatever it was paid."""
+    """Equation 16 of Schulman et al., 2016: every turn is a step, also without a reward."""
     values = (*episode.values, episode.after)
     turns = len(episode.rewards)
     found = gae_of(gamma, lam).advantages(episode)
@@ -79,7 +79,7 @@ def test_with_lambda_0_it_is_one_temporal_difference(episode: Episode, gamma: fl
 
 
 def test_a_turn_that_was_paid_nothing_counts() -> None:
-    """Each of the turns before the reward discounts it once more; leaving those of reward 0 out would not."""
+    """Each turn before the reward discounts it once more, also turns with a reward of 0."""
     late = Episode((0.0, 0.0, 0.0, 1.0), "nim 0", (0, 1, 2, 3), (0.0,) * 4)
     assert gae_of(0.5, 1.0).advantages(late) == [0.125, 0.25, 0.5, 1.0]
 

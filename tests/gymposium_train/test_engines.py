@@ -1,4 +1,4 @@
-"""An engine of a plugin: players name it, and a run publishes to it."""
+"""The engine of a plugin: players can name it, and a run can publish to it."""
 
 from __future__ import annotations
 

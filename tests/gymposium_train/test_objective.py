@@ -1,4 +1,4 @@
-"""Policy losses by hand-computed tables and by what their gradients must be."""
+"""Policy losses: hand-computed tables, and properties of their gradients."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_gspo_by_hand() -> None:
     of_paper = torch.tensor([-6.0 / 3, -2.5 / 2], dtype=torch.float64)[TURN] / 2
     lengths = torch.tensor([3.0, 2.0], dtype=torch.float64)[TURN]
     torch.testing.assert_close(gradient(wide / (2 * lengths), logprobs), of_paper)
-    # turn 0 is past 1.28 where it should rise; turn 1 past 0.8 where it should fall
+    # turn 0 is above 1.28 with a positive advantage, turn 1 below 0.8 with a negative one
     held = losses("gspo", logprobs, old, torch.tensor([3.0, -5.0], dtype=torch.float64)[TURN])
     torch.testing.assert_close(held, torch.tensor([-3.0 * 1.28, 5.0 * 0.8], dtype=torch.float64)[TURN])
     assert not gradient(held, logprobs).any()
@@ -104,7 +104,7 @@ def test_gspo_of_turns_of_one_token_is_ppo() -> None:
 
 
 def test_cispo_bounds_the_weight_and_keeps_the_gradient() -> None:
-    """Ratios 2, 1/2 and 1. All three learn, the first with weight 1.28, the second with 0.8, whatever the sign."""
+    """Ratios 2, 1/2 and 1. All three learn, the first with weight 1.28, the second with 0.8, for either sign."""
     logprobs = logs(0.8, 0.2, 0.5).requires_grad_()
     old = logs(0.4, 0.4, 0.5)
     for advantage in (3.0, -3.0):

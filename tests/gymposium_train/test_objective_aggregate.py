@@ -1,4 +1,4 @@
-"""Aggregation: the mean that was asked for, and the same gradient however a step is cut."""
+"""Aggregation: the chosen mean, and the same gradient for every division into micro-batches."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_each_is_the_mean_that_it_says(turns: list[tuple[int, int]], seed: int) 
 def test_any_cut_into_micro_batches_gives_the_same_gradient(
     turns: list[tuple[int, int]], order: random.Random, parts: int, how: Aggregation, objective: Objective
 ) -> None:
-    """A policy of three parameters, float64; turns are handed out to micro-batches at random, in any order."""
+    """A policy of three parameters in float64, with turns in random micro-batches and random order."""
     generator = torch.Generator().manual_seed(len(turns))
     features = [torch.randn(tokens, 3, generator=generator, dtype=torch.float64) for _, tokens in turns]
     olds = [-torch.rand(tokens, generator=generator, dtype=torch.float64) for _, tokens in turns]

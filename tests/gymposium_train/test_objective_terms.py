@@ -1,4 +1,4 @@
-"""Terms, weights for the engine's mismatch, diagnostics: exact means over a whole distribution, and tables."""
+"""Terms, weights for the mismatch with the engine, and diagnostics: exact means over distributions, and tables."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_as_losses_k2_and_the_straight_through_k3_follow_the_kl(policy: list[flo
     (wanted,) = torch.autograd.grad(exact_kl(p, q), logits, retain_graph=True)
     close(mean_gradient(k2), wanted)
     close(mean_gradient(k3_straight_through), wanted)
-    # why the others are no losses: k1 follows nothing, k3 the KL of the other direction
+    # the others are no losses: the mean gradient of k1 is 0, that of k3 is of the KL in the other direction
     close(mean_gradient(k1), torch.zeros(5, dtype=torch.float64))
     (other,) = torch.autograd.grad(exact_kl(q, p), logits, retain_graph=True)
     close(mean_gradient(k3), other)

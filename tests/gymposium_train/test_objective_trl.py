@@ -1,4 +1,4 @@
-"""Credit and objective against TRL's own trainers: the same numbers and the same gradients out of their code and ours.
+"""Credit and objective against TRL's trainers: the same numbers and the same gradients from both.
 
 TRL's trainer holds a real model. Tokens and the engine's log-probabilities are handed to it through its `rollout_func`;
 its own methods do the rest, as in `trl/trainer/grpo_trainer.py` and `rloo_trainer.py` of TRL 1.16.
@@ -28,7 +28,7 @@ from gymposium_train.objective.protocol import Aggregation, Objective, PolicyTok
 from gymposium_train.objective.terms import entropy, k3
 
 pytestmark = [
-    # of what TRL imports and calls
+    # warnings of the libraries that TRL uses
     pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning"),
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
@@ -36,7 +36,7 @@ pytestmark = [
 
 GROUP = 4
 REWARDS = [1.0, 0.0, 0.5, 3.0, -2.0, -1.0, -1.0, 0.0, 0.25, 0.25, 0.25, 0.5]
-"""No group's are all equal: TRL keeps those in its denominators."""
+"""In no group are all rewards equal, because TRL counts such groups in its denominators."""
 PROMPTS = [{"prompt": "X to move"}] * len(REWARDS)
 LONGEST = 12
 LOW, HIGH = 0.1, 0.25
@@ -44,8 +44,8 @@ CAP = 1.2
 
 
 class Oracle:
-    """TRL's GRPO trainer, with tokens that we choose: trajectories of two turns of all lengths, with what an
-    environment said in between, and log-probabilities of an engine that the model hardly agrees with."""
+    """TRL's GRPO trainer with given tokens: trajectories of two turns of all lengths, with the text of an environment
+    between them, and log-probabilities of an engine that differ much from the model's."""
 
     def __init__(self, model_directory: Path, scratch: Path) -> None:
         from trl import GRPOConfig, GRPOTrainer
@@ -53,7 +53,7 @@ class Oracle:
         rng = random.Random(0)
         turns = [(rng.randint(1, 5), rng.randint(0, 2), rng.randint(1, 5)) for _ in REWARDS]
         self.turns = [(i, tokens) for i, (first, _, second) in enumerate(turns) for tokens in (first, second)]
-        """What `turn_weights` takes: each turn's trajectory and tokens."""
+        """The argument of `turn_weights`: the trajectory and the number of tokens of each turn."""
         self.rewards = list(REWARDS)
         arguments = trainer_arguments(model_directory)
         vocabulary = arguments["model"].config.vocab_size
@@ -80,11 +80,11 @@ class Oracle:
             rollout_func=rollout,
         )
         self.trl.current_gradient_accumulation_steps = 1
-        # what `rollout` gives comes from an engine, and there is none to bring up to date
+        # the tokens come from `rollout`, so there is no engine to update
         self.trl.use_vllm, self.trl._last_loaded_step = True, self.trl.state.global_step
 
     def inputs(self, mode: str = "token_truncate") -> dict[str, Tensor]:
-        """What a loss is computed from, by TRL: advantages, old log-probabilities, weights for the engine's."""
+        """The inputs of a loss, as TRL computes them: advantages, old log-probabilities, mismatch weights."""
         self.trl.vllm_importance_sampling_correction, self.trl.beta = True, 0.0
         self.trl.vllm_importance_sampling_mode = mode
         self.trl.vllm_importance_sampling_clip_max = CAP
@@ -93,7 +93,7 @@ class Oracle:
         return found
 
     def logprobs(self, inputs: dict[str, Tensor]) -> Tensor:
-        """The model's as it is now, [B, L], with gradients."""
+        """The log-probabilities of the model now, [B, L], with gradients."""
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         found: Tensor = self.trl._get_per_token_logps_and_entropies(
@@ -107,7 +107,7 @@ class Oracle:
 
 
 def trainer_arguments(model_directory: Path) -> dict[str, Any]:
-    """A model of its own: TRL puts a forward of its own in it."""
+    """A separate model for TRL, which replaces its forward method."""
     from datasets import Dataset
 
     loaded = load_model(model_directory)
@@ -138,7 +138,7 @@ def oracle(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> O
 
 @pytest.fixture
 def moved(oracle: Oracle) -> Any:
-    """The oracle and its inputs from before a move of the weights that takes many tokens beyond the clip."""
+    """The oracle and its inputs, computed before a change of the weights that takes many tokens beyond the clip."""
     inputs = oracle.inputs()
     before = {name: p.detach().clone() for name, p in oracle.trl.model.named_parameters()}
     generator = torch.Generator().manual_seed(1)
@@ -157,7 +157,7 @@ def advantages(credit: Credit, rewards: list[float]) -> Tensor:
 
 @pytest.mark.parametrize(("scale", "normalise"), [("group", True), ("none", False)])
 def test_the_advantages_of_grpo(oracle: Oracle, scale: str, *, normalise: bool) -> None:
-    """TRL adds 1e-4 to the standard deviation; with rewards as large as these that is nothing."""
+    """TRL adds 1e-4 to the standard deviation, which is negligible for such large rewards."""
     oracle.trl.scale_rewards = scale
     oracle.rewards[:] = [1e4 * reward for reward in REWARDS]
     try:
@@ -193,7 +193,7 @@ CISPO = Cispo(CispoSettings(clip_low=1.0, clip_high=HIGH))
         ("dapo", "token", (LOW, HIGH), PPO, "token"),
         ("bnpo", "token", (LOW, HIGH), PPO, "token"),
         ("dr_grpo", "token", (LOW, HIGH), PPO, LONGEST),
-        # TRL's sequence is the whole trajectory, so here it has one turn, in two pieces
+        # TRL's sequence is the whole trajectory, so here it is one turn in two pieces
         ("grpo", "sequence", (LOW / 10, HIGH / 10), GSPO, "sequence"),
         # TRL's bound is the ratio itself
         ("cispo", "token", (LOW, 1.0 + HIGH), CISPO, "token"),
@@ -226,7 +226,7 @@ def test_losses_and_their_gradients(
     found = (weights * ours(PolicyTokens(logprobs, old, inputs["advantages"][whose], whose))).sum()
     assert (
         0.1 < outside((logprobs - old).exp(), 1.0 - LOW, 1.0 + HIGH).mean() < 0.9
-    )  # so that the clip is a part of what is compared
+    )  # so that the comparison includes clipping
 
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(oracle.gradient(found), oracle.gradient(expected), rtol=1e-4, atol=1e-6)
@@ -244,7 +244,7 @@ def test_weights_for_the_engine(oracle: Oracle, mode: str) -> None:
 
 
 def test_the_kl_in_the_loss(moved: tuple[Oracle, dict[str, Tensor]]) -> None:
-    """TRL's is k3 with k3's own gradient. What it adds is the difference of the loss with and without."""
+    """TRL's term is k3 with k3's gradient: the difference of the losses with and without it."""
     oracle, inputs = moved
     trl = oracle.trl
     trl.loss_type, trl.importance_sampling_level = "bnpo", "token"

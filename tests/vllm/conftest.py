@@ -1,5 +1,5 @@
-"""Tests against a real vLLM server, on a CPU. They run where GYMPOSIUM_ENGINE_HOME names an installation
-(`tox run -e vllm` makes one), and are skipped elsewhere. Servers take half a minute to start, so there are few."""
+"""Tests against a real vLLM server on a CPU. They run if GYMPOSIUM_ENGINE_HOME names an installation (`tox run -e vllm`
+makes one), and are skipped otherwise. A server takes half a minute to start, so there are few."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def tiny_size() -> SmallModel:
-    """vLLM's attention takes no heads as small as those of the other tests' model."""
+    """A model with wider attention heads than in other tests, because vLLM does not support those."""
     from gymposium_agents.small_size import SmallModel
 
     return SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
@@ -44,7 +44,7 @@ def tiny_size() -> SmallModel:
 
 @pytest.fixture(scope="session")
 def adapters(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Policy, Path]:
-    """Two adapters that the server takes, of ranks 4 and 8, and one of a rank too high."""
+    """Two adapters that the server accepts, of ranks 4 and 8, and one whose rank is too high."""
     places = {}
     for policy, rank in ((FIRST, 4), (SECOND, 8), (Policy("wide", 1), 16)):
         places[policy] = make_adapter(model_directory, tmp_path_factory.mktemp("adapters") / str(policy), rank)
@@ -52,7 +52,7 @@ def adapters(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def make_adapter(model: Path, directory: Path, rank: int) -> Path:
-    """A LoRA whose weights are not zero, saved as PEFT saves it."""
+    """A LoRA with nonzero weights, saved in PEFT's layout."""
     import torch
 
     from gymposium_agents.loading import load_model
@@ -93,7 +93,7 @@ def shared_engine(
 
 @pytest.fixture
 def engine(shared_engine: VllmEngine, adapters: dict[Policy, Path]) -> VllmEngine:
-    """The engine, with both adapters and the second one current, whatever a test before did."""
+    """The engine, reset to both adapters with the second one current."""
     for policy in (FIRST, SECOND):
         shared_engine.publish(adapters[policy], policy)
     return shared_engine
@@ -141,13 +141,13 @@ def oracle(model_directory: Path, adapters: dict[Policy, Path]) -> Oracle:
 
 @pytest.fixture(scope="session")
 def some_ids() -> Callable[[str, int], tuple[int, ...]]:
-    """Token ids that only the name and the length decide, none of them special."""
+    """Token ids that depend on the name and the length only, none of them special."""
     return lambda name, length: tuple(random.Random(name).choices(range(5, VOCABULARY), k=length))
 
 
 @pytest.fixture(scope="session")
 def request_of(some_ids: Callable[[str, int], tuple[int, ...]]) -> Callable[..., TokenRequest]:
-    """A request that only its number decides."""
+    """A request that depends on its number only."""
 
     def make(number: int, policy: Policy | None = None, length: int = 40) -> TokenRequest:
         return TokenRequest(some_ids(f"prompt {number}", length), random.Random(f"seed {number}"), policy)

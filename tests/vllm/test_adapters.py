@@ -1,4 +1,4 @@
-"""Adapters: published, current, retired, and refused with what to do."""
+"""Adapters are published, made current and retired, or refused with what to do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_what_is_published_answers_until_another_is(
     by_third = engine.generate([request_of(0)], warm)[0]
     assert by_third.policy == third
     assert by_third.logprobs == engine.generate([request_of(0, FIRST)], warm)[0].logprobs != by_second.logprobs
-    engine.publish(adapters[SECOND], SECOND)  # back to what is held already
+    engine.publish(adapters[SECOND], SECOND)  # an adapter that is held already
     assert engine.generate([request_of(0)], warm)[0] == by_second
     engine.retire(third)
     assert engine.adapters == (FIRST, SECOND)
@@ -74,7 +74,7 @@ def test_a_version_has_one_set_of_weights(engine: VllmEngine, adapters: dict[Pol
 
 
 def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
-    """As the learner computes it from the same tensors; and how many requests it runs at once."""
+    """It reports the digest that the learner computes from the same tensors, and how many requests it runs at once."""
     assert isinstance(engine, TellsDigests)
     for policy in (FIRST, SECOND):
         assert engine.digest(policy) == digest(load_file(adapters[policy] / WEIGHTS))
@@ -104,7 +104,7 @@ def test_an_adapter_of_another_model_is_refused(
     stray = make_adapter(tmp_path / "other", tmp_path / "stray", rank=4)
     with pytest.raises(GymposiumError, match=r"for another model than .* 2 layers of width 64: .* of width 96"):
         engine.publish(stray, Policy("stray", 1))
-    assert engine.generate([request_of(0)], warm)[0].policy == SECOND  # the server is none the worse
+    assert engine.generate([request_of(0)], warm)[0].policy == SECOND  # the server is still healthy
 
 
 def test_an_earlier_run_of_the_same_name_does_not_linger(

@@ -1,4 +1,4 @@
-"""The server and plain transformers with PEFT say the same, base and adapters alike."""
+"""The server agrees with plain transformers and PEFT, for the base model and for adapters."""
 
 from __future__ import annotations
 

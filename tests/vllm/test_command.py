@@ -1,5 +1,5 @@
-"""`gymposium engine`, as a user runs it, and a server that somebody else looks after: another model, no adapters, raw
-log-probabilities."""
+"""`gymposium engine` as a user runs it, and a server of another process with another model, without adapters, or with
+raw log-probabilities."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Started:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory, game_texts: list[str]) -> Iterator[Started]:
-    """`gymposium engine start`, ready, with what it printed."""
+    """A process of `gymposium engine start` that is ready, with its output."""
     model = tmp_path_factory.mktemp("models") / "foreign"
     make_small_model(model, game_texts, seed=2, size=SmallModel(hidden=64, layers=2, heads=2, feed_forward=128))
     options = ["--model", str(model), "--port", "0", "--kv-cache-gib", "1", "--", "--logprobs-mode", "raw_logprobs"]
     command = [*GYMPOSIUM, "engine", "start", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        line = process.stdout.readline().strip()  # comes when it is ready
+        line = process.stdout.readline().strip()  # printed when the server is ready
         yield Started(process, model, line.partition("?engine=")[2], line)
         process.kill()
 
@@ -111,7 +111,7 @@ def test_a_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
 
 
 def test_the_server_ends_with_whoever_looks_after_it(started: Started) -> None:
-    """The last test of this server: whoever looks after it gets no chance to say goodbye."""
+    """The last test of this server, because its supervisor is killed."""
     address = httpx.URL(started.url)
     with socket.create_connection((address.host, address.port), timeout=60) as open_line:
         os.kill(started.process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Many requests at once: each gets its own answer, and the same one every time."""
+"""Among many requests at once each gets its own answer, which is the same every time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICIES = (BASE, FIRST, SECOND)
 
 @pytest.fixture(scope="module")
 def alone(shared_engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> dict[tuple[int, Policy], Completion]:
-    """What each of some requests is answered when it is the only one."""
+    """The answers to requests that are sent one at a time."""
     return {
         (number, policy): shared_engine.generate([request_of(number, policy)], warm)[0]
         for number in range(6)

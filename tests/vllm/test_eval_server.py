@@ -1,4 +1,4 @@
-"""Commands that start a server of their own: they play through it, and leave none behind."""
+"""Commands that start a server play through it and end it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SERVER = ("--start-server", "--server-option", "kv_cache_gib=1", "--server-optio
 
 
 def handles_of(groups: set[int]) -> list[int]:
-    """A handle to each process of these process groups: it can be waited for, though it is nobody's child."""
+    """A handle to each process of these process groups, to wait for processes that are not children."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
             group = int(stat.read_text().rpartition(")")[2].split()[2])
             if group in groups:
                 found.append(os.pidfd_open(int(stat.parent.name)))
@@ -52,7 +52,7 @@ def test_a_player_and_its_older_self_play_through_one_server(
         assert all(found["usage"]["completion_tokens"] > 0 for found in game["opponents"].values())
     found = [record for _, record in read_records(tmp_path / data["record"])]
     names = {name for record in found if isinstance(record, Record) for name in record.players}
-    assert names == {f"{newer}?temperature=1", older, "random"}  # as they were written, without a port
+    assert names == {f"{newer}?temperature=1", older, "random"}  # as given, without a port
     assert verify_file(tmp_path / data["record"]).problems == []
 
 

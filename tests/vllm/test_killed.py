@@ -1,4 +1,4 @@
-"""kill -9 of the server in the middle of a run loses nothing."""
+"""No reply is lost if the server is killed (`kill -9`) in the middle of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MATCHES = 32
 
 
 class KillingEngine(VllmEngine):
-    """Kills the server with its own hands, between two requests of one round."""
+    """An engine that kills its server between two requests of one round."""
 
     left = -1
 
@@ -38,7 +38,7 @@ class KillingEngine(VllmEngine):
 
 
 def kill(server: Server | None) -> None:
-    """As a machine that runs out of memory would: the process that holds the model, with no warning."""
+    """Kill the process that holds the model, as the system does when it runs out of memory."""
     assert server is not None
     [victim] = [
         pid for pid in members(server.group) if b"--served-model-name\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -47,7 +47,7 @@ def kill(server: Server | None) -> None:
 
 
 def members(group: int | None) -> Iterator[int]:
-    """The processes of the server, the one that keeps it left out."""
+    """The processes of the server, without its keeper."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
@@ -86,7 +86,7 @@ def test_a_killed_server_loses_nothing(killing: KillingEngine, server: Server, m
         assert before.events == after.events
         assert before.utilities == after.utilities
         assert [turn.text for turn in before.turns] == [turn.text for turn in after.turns]
-    # what was published is there again
+    # the adapters are held again
     assert killing.policy == SECOND
     traces = [turn.trace for played in disturbed for turn in played.turns if isinstance(turn.trace, TurnTokens)]
     assert {trace.completion.policy for trace in traces} == {SECOND}

@@ -1,4 +1,4 @@
-"""The player `lm:MODEL@ADAPTER?engine=URL`: what it plays through a server is what it plays in process."""
+"""The player `lm:MODEL@ADAPTER?engine=URL` plays through a server as it does in process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def seated(text: str) -> LanguageModelPlayer:
 def test_two_adapters_on_one_server_play_as_they_do_in_process(
     server: Server, model_directory: Path, adapters: dict[Policy, Path], schedule: Schedule, context: str
 ) -> None:
-    """Every turn of the server's match has log-probabilities that the in-process engine gives the same tokens."""
+    """Every turn of the server's match has the log-probabilities of the in-process engine."""
     names = [f"lm:{model_directory}@{adapters[policy]}" for policy in (FIRST, SECOND)]
     served = [seated(f"{name}?engine={server.url}&context={context}&temperature=1&max_tokens=6") for name in names]
     here = [seated(name) for name in names]

@@ -1,4 +1,4 @@
-"""Several processes that torchrun started train through a vLLM server that the first of them starts."""
+"""Several processes of torchrun train through a vLLM server that the first of them starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))
 
 
 def test_two_processes_finish_with_a_server_of_their_own(model_directory: Path, tmp_path: Path) -> None:
-    """The server must not take itself for one of torchrun's processes."""
+    """The server must not get torchrun's variables."""
     settings = {
         "model.name": str(model_directory),
         "model.lora.rank": 8,

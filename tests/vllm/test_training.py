@@ -1,4 +1,4 @@
-"""Training through a server: after each update the adapter goes over, and the server answers as the learner would."""
+"""Training through a server: after each update the server loads the adapter and agrees with the learner."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .conftest import RANK
 
 GAME = "kuhn_poker"
 UPDATES = 4
-"""Optimizer steps in each update."""
+"""Number of optimizer steps in each update."""
 
 
 def config_for(model: Path, **engine: Any) -> TrainConfig:
@@ -62,7 +62,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
 
 @contextmanager
 def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedModel]]:
-    """A run under way. It is paid for whatever it says, so that a model which knows nothing has something to learn."""
+    """A run in progress. Its reward depends on tokens alone, so that an untrained model has something to learn."""
     assert config.model.name is not None
     base = load_model(config.model.name)
     lora = config.model.lora
@@ -76,19 +76,19 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
 
 
 def odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:
-    """The odd numbers among the tokens that a seat sampled."""
+    """The number of odd ids among the tokens that each seat sampled."""
     return [Reward(sum(float(n % 2) for turn in one.turns for n in turn.trace.completion.ids)) for one in group]
 
 
 def served(url: str) -> dict[str, str]:
-    """The adapters that a server holds, and where they lie."""
+    """The adapters that a server holds, and their directories."""
     cards = httpx.get(f"{url}/v1/models", trust_env=False).json()["data"]
     return {card["id"]: card["root"] for card in cards if card.get("parent") is not None}
 
 
 @pytest.mark.parametrize("staleness", [0, 1])
 def test_each_update_reaches_the_server(server: Server, model_directory: Path, tmp_path: Path, staleness: int) -> None:
-    """With matches against the past, in the same batches as the present's."""
+    """Past versions play in the same batches as the current one."""
     config = config_for(model_directory, url=server.url, staleness=staleness)
     with training(config, tmp_path) as (run, _):
         assert run.trainee.publish()["sync/canary"] < 1e-4
@@ -117,7 +117,7 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
 
 
 def policies(rollout: Any) -> set[Policy]:
-    """Whose weights sampled the learner's turns."""
+    """The policies that sampled the learner's turns."""
     return {
         turn.trace.completion.policy
         for group in rollout.groups

@@ -1,4 +1,4 @@
-"""What the engine does when a server falters, against a small server that falters on demand."""
+"""The engine recovers from faults of a server, here a small one that fails on demand."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ LEARNER = Policy("learner", 1)
 
 
 class Faltering(ThreadingHTTPServer):
-    """Speaks as much of vLLM's HTTP as the engine does. `fails` are answers to give before the right ones: a status,
-    or 0 to hang up."""
+    """A server with the part of vLLM's HTTP interface that the engine uses. `fails` are faults before the valid
+    answers: a status, or 0 to close the connection."""
 
     daemon_threads = True
 
@@ -38,17 +38,17 @@ class Faltering(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.model, self.version = model, version
         self.at_once: int | None = None
-        """What it says that it runs at once; None: it is none that gymposium started."""
+        """The number of requests at once that it reports; None for a server that gymposium did not start."""
         self.hold: Callable[[], object] = lambda: None
-        """Called while a request for a completion is worked on."""
+        """Called during each request for a completion."""
         self.working, self.most_working = 0, 0
-        """Requests for completions that are worked on: now, and at most."""
+        """Number of requests for completions in progress: now, and at most."""
         self.counting = threading.Lock()
         self.gone = False
-        """Hang up on everybody."""
+        """Whether it closes all connections."""
         self.fails: list[int] = []
         self.garbled, self.garbled_status = b"", 200
-        """What to answer instead of completions."""
+        """The body to send instead of completions."""
         self.loras: dict[str, str] = {}
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
@@ -73,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
             super().handle_one_request()
 
     def do_GET(self) -> None:
-        if self.server.gone:  # said since this connection began to wait for its next request
+        if self.server.gone:  # set since this connection began to wait for its next request
             self.close_connection = True
             return
         self.server.keys.add(self.headers["Authorization"])
@@ -227,7 +227,7 @@ def test_a_refusal_is_final(server: Faltering, engine: VllmEngine) -> None:
 
 
 def test_long_replies_arrive_and_each_is_sampled_once(server: Faltering) -> None:
-    """A reply takes ten times what a request without tokens may take; 600 s of the default are 20 ms here."""
+    """A reply takes ten times the limit of a request without tokens; 20 ms stand for the default of 600 s."""
     limit, replies, at_once = 0.02, 256, 64
     server.at_once = at_once
     server.hold = partial(time.sleep, 10 * limit)
@@ -256,7 +256,7 @@ def test_what_is_in_flight_is_what_the_server_runs_or_what_is_set(
 ) -> None:
     server.at_once = says
     full = threading.Barrier(expected)
-    server.hold = lambda: full.wait(60)  # goes on when as many are here as may be
+    server.hold = lambda: full.wait(60)  # passes when the maximum number of requests has arrived
     with VllmEngine(server.url, model="model", stops=STOPS, at_once=asked) as engine:
         engine.generate([request(i) for i in range(3 * expected)], Sampling())
     assert server.most_working == expected
@@ -276,7 +276,7 @@ def test_every_field_that_has_a_default_is_given(server: Faltering, engine: Vllm
     expected = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "stop_token_ids": [4]}
     assert {name: body[name] for name in expected} == expected
     assert body["seed"] == random.Random(0).getrandbits(63)
-    assert body["max_tokens"] == engine.context - 3  # what the context leaves, not 100
+    assert body["max_tokens"] == engine.context - 3  # the rest of the context, not 100
 
 
 def test_a_server_that_was_started_again_gets_its_adapters_back(

@@ -1,4 +1,4 @@
-"""What is settled of an adapter before vLLM is asked to load it."""
+"""Checks of an adapter and a model before vLLM loads them."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(t
         GymposiumError, match=r"cannot serve .*are 16 wide, and vLLM for CPUs supports 32, .* in this process"
     ):
         check_heads(str(tmp_path / "4"))
-    check_heads(str(tmp_path / "nowhere"))  # what is wrong with it the server says
+    check_heads(str(tmp_path / "nowhere"))  # the server reports what is wrong with it

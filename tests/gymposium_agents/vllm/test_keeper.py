@@ -17,7 +17,7 @@ sys.exit(worker.wait())
 
 
 class Kept:
-    """A server of two processes with its keeper; all three write to one pipe, which ends when the last one is gone."""
+    """A server of two processes with its keeper; all three write to one pipe, which ends with the last of them."""
 
     def __init__(self, program: str = SERVER) -> None:
         self.process = subprocess.Popen(
@@ -33,7 +33,7 @@ class Kept:
         self.server, self.worker = map(int, self.output.readline().split())
 
     def last_words(self) -> str:
-        """Waits until nobody is left."""
+        """Wait until all processes have ended."""
         said = self.output.read()
         self.process.wait()
         self.lifeline.close()

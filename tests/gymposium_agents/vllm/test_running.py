@@ -1,4 +1,4 @@
-"""Which servers are looked after."""
+"""Notes of the servers that run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PORT = 8123
 
 @pytest.fixture
 def home(tmp_path: Path) -> EngineHome:
-    """Looks installed; no server of it is started here."""
+    """A home that looks installed; these tests start no server in it."""
     home = EngineHome(tmp_path)
     home.python.parent.mkdir(parents=True)
     home.python.symlink_to(sys.executable)
@@ -38,7 +38,7 @@ def test_a_port_belongs_to_a_server_from_before_it_listens_until_it_ends(home: E
             noted(server(home, "second"), home),
         ):
             pytest.fail("two servers have one port")
-        assert running_servers(home) == [first]  # so that status lists it and stop ends it
+        assert running_servers(home) == [first]  # which `status` lists and `stop` ends
     with noted(server(home, "second"), home) as second:
         assert running_servers(home) == [second]
 

@@ -60,7 +60,7 @@ def test_the_key_goes_by_the_environment_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_nothing_that_torchrun_sets_reaches_the_server(tmp_path: Path) -> None:
-    """What it sets is read off a process that it started: a variable that a later torch adds is seen here."""
+    """The variables are read from a process that torchrun started, so that one that a later torch adds is found."""
     script = tmp_path / "print_environment.py"
     script.write_text("import json, os; print(json.dumps(dict(os.environ)))")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", str(script)]
@@ -69,7 +69,7 @@ def test_nothing_that_torchrun_sets_reaches_the_server(tmp_path: Path) -> None:
     inherited = json.loads(done.stdout)
     assert {"TORCHELASTIC_USE_AGENT_STORE", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"} <= set(inherited)
     theirs, alone = (ServerSettings("m").environment(variables, "cpu") for variables in (inherited, before))
-    assert set(theirs) - set(alone) <= {"LC_CTYPE"}  # Python's own, which sets it where no locale is named
+    assert set(theirs) - set(alone) <= {"LC_CTYPE"}  # Python sets it if no locale is named
     assert alone.items() <= theirs.items()
 
 

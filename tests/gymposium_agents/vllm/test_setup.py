@@ -1,4 +1,4 @@
-"""Setup, with real pip and a wheel that stands in for vLLM."""
+"""Setup with the real pip and a wheel in place of vLLM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium_agents.engines.vllm.setup import choose_build, set_up
 
 
 def wheel(directory: Path, *, works: bool) -> str:
-    """Has what setup imports, and nothing else."""
+    """A wheel with the modules that setup imports, and nothing else."""
     directory.mkdir()
     file = directory / "vllm-1.0-py3-none-any.whl"
     server = "" if works else "raise ImportError('a broken build')"

@@ -1,4 +1,4 @@
-"""Files of chats: what is learnt of each line, and what is refused, by file and line."""
+"""Files of chats: the lessons of each line, and the refusals with file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons as tokens: what the engine would read, the loss on the reply alone, nothing cut."""
+"""Lessons as tokens: the prompts that an engine reads, a loss on the reply only, and no cuts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rejection sampling keeps winners' moves, with what the model will read before them."""
+"""Rejection sampling keeps winners' moves, with the prompts that the model will read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
     finished = random_games(game, "compact", how, matches=20, seed=1, tag="t", each=lambda played: None)
     expected = []
     for played in finished:
-        match = game.new(played.job.seed)  # play it again, looking over the winner's shoulder
+        match = game.new(played.job.seed)  # play the match again and compare the winner's prompts
         turns = iter(played.turns)
         while seats := match.to_move():
             moves = {}
@@ -37,7 +37,7 @@ def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
 
 
 def test_all_moves_are_those_of_winners_and_losers() -> None:
-    """Winners at poker never fold, so folding is learned from losers alone."""
+    """Winners at poker never fold, so folding is learned from losers only."""
     game, how = load_game("kuhn_poker"), reader("move")
     finished = random_games(game, "compact", how, matches=200, seed=1, tag="t", each=lambda played: None)
     everything, winners = all_moves(finished), winners_moves(finished)
@@ -48,8 +48,7 @@ def test_all_moves_are_those_of_winners_and_losers() -> None:
 
 
 def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
-    """Each later turn of a match begins with all that stood before the earlier one, its reply, and a question without
-    the rules."""
+    """A later prompt of a match consists of the earlier prompt, its reply, and a question without the rules."""
     game, how = load_game("tic_tac_toe"), reader("tags")
     (played,) = random_games(game, "full", how, matches=1, seed=2, tag="t", each=lambda played: None, context="full")
     for seat in (0, 1):
@@ -86,7 +85,7 @@ def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -
     )
     paid, others = [], []
     for played in finished:
-        match = game.new(played.job.seed)  # play it again, looking at the score
+        match = game.new(played.job.seed)  # play the match again and compare the score
         for turn in played.turns:
             before = match.returns()[0]
             match.apply({0: turn.text})
