@@ -100,8 +100,7 @@ def _is_command() -> bool:
     """Whether this process was started as the `gymposium` command, by its script or with -m, or as the trial of a
     plugin. Such processes load plugins and register games only when they need them; --version, --help and `list`
     import neither Gymnasium nor PettingZoo."""
-    modules = ("gymposium.cli.main", "gymposium.plugins.trial_process")
-    return any(module in sys.orig_argv for module in modules) or (
+    return not {"gymposium.cli.main", "gymposium.plugins.trial_process"}.isdisjoint(sys.orig_argv) or (
         # a worker process has the sys.argv of its parent, but its own sys.orig_argv
         _named_as_command() and sys.argv[0] in sys.orig_argv
     )

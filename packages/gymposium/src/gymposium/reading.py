@@ -51,15 +51,12 @@ class Reader(Protocol):
 
     def instructions(self, style: str, *, free_text: bool = False) -> str:
         """The lines of the prompt that say how to answer. `free_text` is True for a game that lists no legal moves."""
-        ...
 
     def submission(self, reply: str) -> str | None:
         """The text of the move, with its white space; None if the reply does not have the required form."""
-        ...
 
     def answer(self, move: str) -> str:
         """The canonical reply with this move."""
-        ...
 
 
 class MoveReader:

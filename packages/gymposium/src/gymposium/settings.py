@@ -65,8 +65,7 @@ def _fitting(where: str, hint: Any, value: Any) -> Any:
     if hint is type(None):
         return None if value is None else _UNFIT
     if get_origin(hint) is Literal:
-        choices = (choice for choice in get_args(hint) if type(choice) is type(value) and choice == value)
-        return next(choices, _UNFIT)
+        return next((item for item in get_args(hint) if type(item) is type(value) and item == value), _UNFIT)
     if get_origin(hint) in (Union, types.UnionType):
         candidates = (_fitting(where, part, value) for part in get_args(hint))
         return next((candidate for candidate in candidates if candidate is not _UNFIT), _UNFIT)

@@ -46,7 +46,7 @@ Answer = Reply | PlayerFailure | None
 
 
 class Guard:
-    """Asks players and turns what they raise into answers."""
+    """Asks players, and turns their exceptions into answers."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         """Returns one answer for each ask, in order. If the player raises when it is asked for several, it is asked

@@ -73,8 +73,7 @@ class RunningMatch:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
             # functions of its parts, not of `self`: a reference cycle would outlive the match
             self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
-            fail = partial(_engine_error, self._so_far)
-            self._context = MatchContext(self.match, job.id, job.seed_for_players, fail)
+            self._context = MatchContext(self.match, job.id, job.seed_for_players, partial(_engine_error, self._so_far))
             self._next_decision()
         except Exception as error:
             if tells_what_to_do(error):

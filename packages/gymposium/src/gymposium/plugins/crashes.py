@@ -70,9 +70,7 @@ class Crashes:
     def reason(self, offer: Offer) -> tuple[str, str]:
         """Why the plugin must be left out, and a remark about it; either may be empty."""
         notes = self._left.get(_key(offer), [])
-        if not notes:
-            return "", ""
-        if any(_has_changed(offer, note) for note in notes):
+        if not notes or any(_has_changed(offer, note) for note in notes):
             self.forget(offer)
             return "", ""
         verdict = next((note for note in notes if note.reason), None)

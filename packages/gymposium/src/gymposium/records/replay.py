@@ -165,7 +165,8 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
 
 
 def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
-    """The first difference in the course of the match. Unless `whole`, the record may stop earlier than the replay."""
+    """The first difference between the events and replies of a record and its replay. Unless `whole`, the record may
+    stop earlier than the replay."""
     if again.opening != record.opening:
         return wrong_opening(record, again.opening)
     differing = (place for place, (was, now) in enumerate(zip(record.events, again.events)) if was != now)

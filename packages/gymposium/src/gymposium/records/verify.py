@@ -70,8 +70,11 @@ def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verificat
         if line is None or where not in bad:
             problems.append(Problem(where, what))
     if not problems and manifest.digest not in (None, digest_of(path)):
-        what = "its lines are not those that the run wrote: their digest is not the one in the manifest"
-        problems.append(Problem(str(path), what))
+        problems.append(
+            Problem(
+                str(path), "its lines are not those that the run wrote: their digest is not the one in the manifest"
+            )
+        )
 
 
 def match_files(path: Path) -> list[Path]:

@@ -41,7 +41,6 @@ class HasTurns(Protocol):
     @property
     def turns(self) -> Sequence[object]:
         """The turns of one seat, in order."""
-        ...
 
 
 def turn_rewards(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
@@ -62,7 +61,6 @@ class Rater(Protocol):
 
     def submit(self, group: Sequence[Trajectory], /) -> Future[Sequence[Reward]]:
         """Start to rate one group. The future raises the exceptions that the function would raise."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,6 @@ class CheckedReward:
     def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | Unrated]:
         """The rewards of each group, or the `Unrated` that the function raised for it. A `Rater` rates all groups at
         once. Raises `BadReward` as a call does."""
-        submit: Callable[[Sequence[Trajectory]], Future[Sequence[Reward]]] | None
         submit = getattr(self.function, "submit", None)
         begun: list[Future[Sequence[Reward]]] = []
         try:

@@ -146,7 +146,6 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Re
     # a game with one seat has no wins, draws and losses
     win, draw, loss = (_interval(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss"))
     total = sum(readings.values())
-    failed = total - readings.get("move", 0)
     return ResultRow(
         game,
         player,
@@ -156,7 +155,7 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Re
         draw,
         loss,
         _interval(score["return"], "{:+.3f}"),
-        f"{failed / total:.4f}" if total else "",
+        f"{(total - readings.get('move', 0)) / total:.4f}" if total else "",
     )
 
 
