@@ -70,11 +70,8 @@ def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verificat
         if line is None or where not in bad:
             problems.append(Problem(where, what))
     if not problems and manifest.digest not in (None, digest_of(path)):
-        problems.append(
-            Problem(
-                str(path), "its lines are not those that the run wrote: their digest is not the one in the manifest"
-            )
-        )
+        what = "its lines are not those that the run wrote: their digest is not the one in the manifest"
+        problems.append(Problem(str(path), what))
 
 
 def match_files(path: Path) -> list[Path]:
