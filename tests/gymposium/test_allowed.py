@@ -1,4 +1,4 @@
-"""What a file may name without the user's word: no imports, no paths, no addresses, no oversized engines."""
+"""Names that a file may use without permission: no imports, no paths, no addresses, no oversized engines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """A module that can be found; whether it was imported."""
+    """A module on the path, and a function that tells if it was imported."""
     (tmp_path / "untrusted_module.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "untrusted_module", raising=False)
@@ -43,7 +43,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool
 
 
 def _line(game: str, **fields: object) -> str:
-    """A record of tic-tac-toe that says it is of another game."""
+    """A record of tic-tac-toe with the name of another game."""
     [played] = play([MatchJob("m-1", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
     return json.dumps({**json.loads(Record.of(played).line()), "game": game, **fields})
 
@@ -139,7 +139,7 @@ def test_one_bad_line_does_not_take_the_others_with_it(tmp_path: Path, module: C
 
 
 def test_an_engine_that_ends_its_process_ends_not_ours(tmp_path: Path) -> None:
-    """Even where the user has allowed it."""
+    """Also if the user has allowed it."""
     allow("openspiel:*")
     file = tmp_path / "records.jsonl"
     file.write_text("\n".join([_line(CRASHES), _line("openspiel:nim"), _line("tic_tac_toe")]) + "\n")
@@ -194,7 +194,7 @@ def test_a_suite_is_a_file() -> None:
 
 
 def test_an_entry_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who plays on a board that somebody else made is refused before the first match."""
+    """A player that a foreign board names is refused before the first match."""
     board = Board.begin(tmp_path / "board", parse_suite(SUITE.format(player='"random"', game="tic_tac_toe")))
     theirs = own_entry(board.suite, "random")
     told = theirs.model_copy(update={"player": "sb3:a.zip", "slug": "sb3-a-zip", "number": 1, "own": False}).sealed()

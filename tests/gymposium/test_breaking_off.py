@@ -1,4 +1,4 @@
-"""Matches that do not end by the rules: an engine that fails, and a player that never answers."""
+"""Matches that do not end by the rules: the engine fails, or a player never answers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FragileMatch:
 
 
 class Scripted:
-    """Plays what it is told to, in order."""
+    """Plays the given moves in order."""
 
     name, reader, style = "scripted", READERS["move"], "compact"
 
@@ -99,7 +99,7 @@ def test_what_a_player_raises_is_its_own() -> None:
 
 
 class Stuck:
-    """Answers at random until its turn `after`, then waits until it is let go."""
+    """Answers at random until its turn `after`, then waits for the event."""
 
     name, reader, style = "stuck", READERS["move"], "compact"
 

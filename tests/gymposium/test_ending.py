@@ -1,4 +1,4 @@
-"""Endings: what a match can end with, in words and in records."""
+"""Endings of matches, in words and in records."""
 
 from __future__ import annotations
 

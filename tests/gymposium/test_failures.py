@@ -1,4 +1,4 @@
-"""What failed replies cost."""
+"""Policies for failed replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores in [0, 1]: what they mean for one, two and more seats."""
+"""Scores in [0, 1] for one, two and more seats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts: what stands in them, in which order, and what their digest is of."""
+"""Prompts: their parts, the order of the parts, and the digest."""
 
 from __future__ import annotations
 

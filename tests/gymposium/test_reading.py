@@ -1,4 +1,4 @@
-"""Replies are read strictly, and nothing that a player may write crashes a reader."""
+"""Replies are read strictly, and no text crashes a reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: written, read, replayed, and every kind of tampering found."""
+"""Records: writing, reading, replaying, and finding every kind of tampering."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JUNK = ["", "nonsense", "a9", "bid 99", "fold", "\ud800", "line\nbreak", "\u2028
 
 
 class Clumsy:
-    """Plays at random and fails now and then, in all ways there are."""
+    """Plays at random and sometimes fails, in every possible way."""
 
     name = "clumsy"
     style: Style = "compact"
@@ -105,7 +105,7 @@ def clean(game: str, seed: int = 5) -> MatchResult:
 
 
 def put(*path: Any) -> Callable[[dict[str, Any]], None]:
-    """Replace what stands at a path by its last item."""
+    """A change that replaces the value at a path by the last argument."""
 
     def change(data: Any) -> None:
         *way, key, value = path
@@ -190,7 +190,7 @@ def test_a_field_of_a_wrong_form_breaks_the_record(change: Callable[[dict[str, A
 
 
 def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
-    """Another square: legal, same returns perhaps, but nobody replied it."""
+    """Another square: legal, perhaps with the same returns, but not in the replies."""
     played = clean("tic_tac_toe")
     last = played.events[-1]
     free = sorted({f"{c}{r}" for c in "abc" for r in "123"} - {e.move for e in played.events})
@@ -200,7 +200,7 @@ def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
 
 
 def test_another_seed_is_named_though_with_its_cards_the_moves_are_not_even_legal() -> None:
-    """Hearts: somebody else holds the two of clubs, and so would lead."""
+    """Hearts: with another seed another seat holds the two of clubs, and leads."""
     players = [make_player("random")] * 4
     [played] = play([MatchJob("m", load_game("hearts(pass_cards=False)"), players, 1, player_seed=1)])
     found = {tampered(played, put("seed", seed)) for seed in range(2, 8)}
@@ -208,7 +208,7 @@ def test_another_seed_is_named_though_with_its_cards_the_moves_are_not_even_lega
 
 
 def test_chance_that_the_seed_does_not_draw_is_found() -> None:
-    """Kuhn: exchange the hidden third card for the other's, where the result stays the same."""
+    """Kuhn: exchange the hidden third card for a dealt one without changing the result."""
     hits = 0
     for seed in range(40):
         played = clean("kuhn_poker", seed)
@@ -253,7 +253,8 @@ def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
 
 
 def test_another_move_than_the_one_drawn_for_a_failed_reply_is_found() -> None:
-    """Under `random` the drawn move follows from the players' seed: another legal one, to the same end, is found."""
+    """Under `random` the drawn move follows from the players' seed: another legal move is found, even with the same
+    result."""
     found = 0
     for played in matches("tic_tac_toe", "random", n=20):
         last, event = played.turns[-1], played.events[-1]
@@ -288,7 +289,7 @@ def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: 
 
 @pytest.mark.parametrize("name", sorted(host().games))
 def test_every_game_under_a_policy(name: str) -> None:
-    """Untouched records have no difference; every one of these changes is one."""
+    """Unchanged records have no difference; each of these changes is a difference."""
     game, names = load_game(name), sorted(host().games)
     policy = POLICIES[names.index(name) % len(POLICIES)]
     jobs = [

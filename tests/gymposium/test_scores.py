@@ -95,7 +95,7 @@ def test_bounded_means_are_covered() -> None:
 
 
 class Silent:
-    """Never says a move."""
+    """Never replies with a move."""
 
     name = "silent"
     reader: Reader = READERS["move"]
@@ -124,7 +124,7 @@ def test_a_score_counts_each_seat_it_is_given() -> None:
 
 
 class Fired:
-    """A watchdog whose time is over at once for the player of seat 1."""
+    """A watchdog that fires at once for the player of seat 1."""
 
     def act(self, player: Silent, asks: Sequence[Ask]) -> list[Reply] | None:
         return None if asks[0].seat else [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
@@ -144,7 +144,7 @@ def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties()
 
 
 def test_a_score_of_records_is_that_of_the_matches() -> None:
-    """What a run prints is computed from its records."""
+    """A run computes its output from its records."""
     game = load_game("kuhn_poker")
     of_matches, of_records = Score(), Score()
     for policy in ("forfeit", "penalty(0.5,2)"):

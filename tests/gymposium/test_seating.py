@@ -1,4 +1,4 @@
-"""Who sits where: with swapped seats every player gets every deal; streams of players differ from match to match."""
+"""Seats and seeds: with swapped seats every player gets every deal; the players' streams differ from match to match."""
 
 from __future__ import annotations
 

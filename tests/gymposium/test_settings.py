@@ -1,4 +1,4 @@
-"""Options are read strictly: names, types, what is missing; each error says what to write."""
+"""Options are read strictly: names, types and missing options; each error says what to write."""
 
 from __future__ import annotations
 

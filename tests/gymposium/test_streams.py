@@ -1,4 +1,4 @@
-"""Streams: named, reproducible, apart from each other and from the global generators."""
+"""Random streams: named, reproducible, independent of each other and of the global generators."""
 
 from __future__ import annotations
 

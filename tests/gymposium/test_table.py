@@ -1,4 +1,4 @@
-"""`gymposium.Table`: a match that is driven from outside is the match that the driver plays."""
+"""`gymposium.Table`: a match that is driven from outside is the same match that the driver plays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POLICIES = ("forfeit", "random", "retry(1)", "retry(2)", "penalty(0.5)", "penalt
 
 
 def careless(failures: Sequence[bool]) -> Callable[[int, int, list[str] | None], str]:
-    """A way of answering that follows from the seat and the number of its reply alone: now and then it fails."""
+    """Replies that follow from the seat and the number of the reply alone, some of which fail."""
 
     def answer(seat: int, turn: int, legal: list[str] | None) -> str:
         assert legal
@@ -44,7 +44,7 @@ def careless(failures: Sequence[bool]) -> Callable[[int, int, list[str] | None],
 
 
 class Careless:
-    """The same as a player."""
+    """The same replies as a player."""
 
     name, reader = "outside", READERS["move"]
 

@@ -1,4 +1,4 @@
-"""What replies took: kept with the turn, written to the record, added up in scores."""
+"""Time, tokens and cost of replies: kept with the turn, written to the record, added up in scores."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RANDOM = make_player("random")
 
 
 class Counted:
-    """Plays at random and says what it took."""
+    """Plays at random and reports usage."""
 
     name, reader = "counted", READERS["move"]
 
     def __init__(self, *usages: Usage | None) -> None:
-        """`usages` by turn, over and over."""
+        """Repeats `usages`, one for each turn."""
         self.style: Style = "compact"
         self._usages = usages
 

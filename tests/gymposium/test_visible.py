@@ -1,4 +1,4 @@
-"""Whatever somebody wrote is shown, in pages and in terminals, and steers nothing."""
+"""Untrusted text is shown in pages and terminals without control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going through a record decision by decision gives everything in it once, at its place."""
+"""Walking a record decision by decision yields each of its parts once, in its place."""
 
 from __future__ import annotations
 

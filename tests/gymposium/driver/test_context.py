@@ -1,4 +1,4 @@
-"""A player that has no room to reply: its match ends there, with that reason, in every schedule and record."""
+"""A player whose context is full: its match ends there, with that reason, in every schedule and record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JOINT = "goofspiel(num_cards=5)"
 
 
 class Short:
-    """Plays at random until its turn `after`, then has no room for more."""
+    """Plays at random until its turn `after`, when its context is full."""
 
     name, reader = "short", READERS["move"]
 

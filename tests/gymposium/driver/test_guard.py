@@ -1,4 +1,4 @@
-"""What a player raises, under a guard: the match in which it raised is forfeited, and nothing else changes."""
+"""Exceptions of players under a guard: the match is forfeited, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Failing:
 
 
 class Submitting(Failing):
-    """The same, by futures."""
+    """The same player, with futures."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
         reply = self._reply(ask)
@@ -134,7 +134,7 @@ def test_what_a_player_stands_on_is_not_its_doing(schedule: Schedule) -> None:
 @pytest.mark.parametrize("part", ["new", "apply", "observe"])
 def test_an_engine_that_fails_breaks_off_its_own_match(part: str, schedule: Schedule) -> None:
     class Broken:
-        """A match, or the game, whose engine fails at the third event, or when it begins."""
+        """A game or match whose engine fails at the third event, or at the beginning."""
 
         def __init__(self, whole: Any, bad: bool) -> None:
             self._whole, self._bad = whole, bad

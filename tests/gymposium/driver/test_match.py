@@ -1,4 +1,4 @@
-"""The driver: who is asked when, what failed replies cost, and that a run repeats."""
+"""The driver: the order of asks, the cost of failed replies, and repeatable runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DESCENDING = "goofspiel(num_cards=4,points_order=descending)"
 
 @dataclass
 class Scripted:
-    """A player whose replies are computed from the ask; it notes what it was asked."""
+    """A player whose replies are computed from the ask. It keeps the asks."""
 
     answer: Callable[[Ask], Reply | str]
     name: str = "scripted"
@@ -49,7 +49,7 @@ def last(ask: Ask) -> str:
 
 
 def keyed(ask: Ask) -> str:
-    """Random, but from the ask's own stream."""
+    """A random move from the ask's own stream."""
     return (ask.legal_moves or [])[int(ask.rng.random() * len(ask.legal_moves or []))]
 
 
@@ -166,7 +166,7 @@ def test_a_player_cannot_make_a_move_legal() -> None:
 
 
 def bad_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = first) -> Scripted:
-    """Replies with `text` at these turns of its seat, else plays."""
+    """Replies with `text` at these turns of its seat, otherwise with a move."""
     return Scripted(lambda ask: text if ask.turn in turns else then(ask))
 
 
@@ -316,7 +316,7 @@ def test_hostile_replies_never_crash(policy: str, reader: str) -> None:
 
 
 def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
-    """It costs reward; who won is the game's to say."""
+    """A penalty changes the return, not the result."""
     line = iter("b2 a3 c3 a1 a2 c2 b3 b1 c1".split())
     stumbling = bad_at(0, then=lambda ask: next(line))
     played = one("tic_tac_toe", stumbling, Scripted(lambda ask: next(line)), policy="penalty(0.25)")
@@ -330,7 +330,7 @@ def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seat", range(4))
 def test_a_forfeit_is_a_loss_also_where_the_game_pays_only_at_its_end(seat: int, tmp_path: Path) -> None:
-    """Hearts has paid nobody anything until the hand is over, and its least return is nothing as well."""
+    """Hearts pays nothing before the end of the hand, and its least return is 0 too."""
     players = [
         Scripted(lambda ask: "no" if ask.turn > 5 else first(ask)) if s == seat else Scripted(first) for s in range(4)
     ]

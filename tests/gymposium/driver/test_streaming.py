@@ -1,4 +1,4 @@
-"""The schedule `streaming`: matches go on by themselves, and what is played in them is what rounds play."""
+"""The schedule `streaming`: matches go on independently, with the same moves as in `rounds`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONG = 60.0
 
 
 class Named:
-    """What all players here have in common."""
+    """Base class of the players in this file."""
 
     reader = READERS["move"]
 
@@ -40,7 +40,7 @@ class Named:
 
 
 class Clumsy(Named):
-    """Plays at random, and fails now and then, by its own stream."""
+    """Plays at random and sometimes fails, from the ask's stream."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [self.reply(ask) for ask in asks]
@@ -54,7 +54,7 @@ class Clumsy(Named):
 
 
 class Shuffled(Named):
-    """Takes any number of asks at once, and answers them in an order that is drawn."""
+    """Takes any number of asks at once, and answers them in a random order."""
 
     def __init__(self, inner: Player, order: Sequence[int]) -> None:
         super().__init__(inner.name)
@@ -95,7 +95,7 @@ def jobs(game: str, players: Sequence[Player], n: int, policy: str = "forfeit") 
 
 
 def told(matches: Iterator[MatchResult]) -> dict[str, object]:
-    """All that is in the records, but for who played."""
+    """The records without the names of the players."""
     found = {}
     for played in matches:
         record = Record.of(played)
@@ -168,7 +168,7 @@ def test_a_schedule_that_there_is_not() -> None:
 
 
 class Waits(Named):
-    """Plays at random, but not before it may."""
+    """Plays at random once the event is set."""
 
     def __init__(self, may: threading.Event, name: str = "waits") -> None:
         super().__init__(name)
@@ -201,11 +201,11 @@ def test_a_match_does_not_wait_for_the_players_of_another(may: threading.Event) 
 
 
 def test_what_waits_at_a_desk_is_handed_over_at_once(may: threading.Event) -> None:
-    """While the first call is under way three matches come to wait for the same player."""
+    """During the first call three matches begin to wait for the same player."""
     waits, seen = Waits(may), [0]
 
     def counts(ask: Ask, future: Future[Reply]) -> None:
-        """The other side of a joint move, asked after `waits`."""
+        """The other seat of a joint move, asked after `waits`."""
         seen[0] += 1
         if seen[0] == 3:
             may.set()
@@ -267,7 +267,7 @@ class Fails(Named):
 
 
 class Promises(Named):
-    """Concurrent: does as it is told with its futures, which it keeps."""
+    """A concurrent player that passes each future to a function and keeps it."""
 
     def __init__(self, do: Callable[[Ask, Future[Reply]], None], name: str = "promises") -> None:
         super().__init__(name)
@@ -285,7 +285,7 @@ class Promises(Named):
 
 
 def never(ask: Ask, future: Future[Reply]) -> None:
-    """No answer at all."""
+    """Never answers."""
 
 
 def at_once(ask: Ask, future: Future[Reply]) -> None:
@@ -401,7 +401,7 @@ def test_an_engine_that_fails_comes_out_with_its_match_and_those_that_ended(look
 
 
 def test_matches_that_ended_beside_one_that_broke_off_are_told_first() -> None:
-    """Their answers come in together: both are asked in one call."""
+    """Both matches get their answers together, from one call."""
     both = Says("a1", "b1", "c1", "b2")
 
     class Far(Says):
@@ -449,7 +449,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
 
 
 def test_an_answer_that_comes_too_late_is_ignored() -> None:
-    """One player's first ask is answered, or fails, only when its match is over already, while another goes on."""
+    """A player's first ask is answered, or fails, after its match is over, while another match goes on."""
     game = load_game("tic_tac_toe")
 
     def running(ask: Ask, future: Future[Reply]) -> None:
@@ -470,7 +470,7 @@ def test_an_answer_that_comes_too_late_is_ignored() -> None:
 
 
 def test_an_overdue_player_is_not_asked_again_before_it_has_answered(may: threading.Event) -> None:
-    """And what waits for it has its own time."""
+    """Asks that wait for the player have their own deadline."""
     waits = Waits(may)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (waits, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05), schedule="streaming"))

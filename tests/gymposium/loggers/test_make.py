@@ -1,4 +1,4 @@
-"""The loggers that a config names: found among the plugins', checked before the first starts, all closed."""
+"""Loggers of a config: found among those of plugins, checked before the first one starts, all closed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def gymposium_loggers():
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
-    """What the loggers of a plugin of one file are told; it alone is loaded."""
+    """The calls of the loggers of a one-file plugin, which alone is loaded."""
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", "")
     without_plugins()
     file = tmp_path / "telling_plugin.py"

@@ -1,4 +1,4 @@
-"""Real distributions, as pip leaves them, in a folder of the test's own."""
+"""Real distributions, as pip installs them, in a temporary folder."""
 
 import sys
 import textwrap

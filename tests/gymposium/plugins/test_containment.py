@@ -1,4 +1,4 @@
-"""Plugins that raise what nobody catches, write to stdout or end the process, in the command as a user runs it."""
+"""Plugins that raise exceptions of any kind, write to stdout or end the process, in the command as a user runs it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BROKEN = {
 
 @pytest.fixture
 def command(site: Path, tmp_path: Path) -> Command:
-    """`command("list", "--json", only="a,b")` with the plugins of `site`, and a cache directory of the test's own."""
+    """`command("list", "--json", only="a,b")` with the plugins of `site`, and a temporary cache directory."""
 
     def run(*arguments: str, only: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -73,7 +73,7 @@ def environment(site: Path, tmp_path: Path) -> dict[str, str]:
 
 
 def complaints(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    """What was said of each broken plugin, by its name."""
+    """The warning about each broken plugin, by its name."""
     start = "warning: gymposium plugin '"
     lines = [line.removeprefix(start) for line in done.stderr.splitlines() if line.startswith(start)]
     return {line.partition("'")[0]: line.partition("left out: ")[2] for line in lines}
@@ -106,7 +106,7 @@ def test_each_is_broken_with_its_reason_and_stdout_stays_json(
 def test_nothing_of_a_plugin_that_prints_is_kept(
     install: Install, site: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What it claimed is free for the next one."""
+    """The names that it claimed are free for the next plugin."""
     install("aaa_prints", "import os\nos.write(1, b'hello')" + good("shared"))
     install("bbb_fine", good("shared"))
     monkeypatch.syspath_prepend(site)
@@ -261,7 +261,7 @@ def test_isolated_tries_each_plugin_apart(install: Install, site: Path, command:
 def test_a_process_that_is_killed_while_it_loads_a_plugin_is_not_held_against_the_plugin(
     install: Install, site: Path, command: Command, tmp_path: Path
 ) -> None:
-    """Nor is one that is still at it, and what it left is gone afterwards."""
+    """A process that is still loading it does not count either, and the marker is removed afterwards."""
     source = "import os, sys\nif 'WAITS' in os.environ:\n    os.write(2, b'waiting')\n    os.read(0, 1)\n"
     install("slow", source + good("slow_game"))
     waiting = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The plugin host with real distributions: a broken one breaks nothing but itself."""
+"""The plugin host with real distributions: a broken plugin does not affect others."""
 
 import json
 import os
@@ -63,7 +63,7 @@ BROKEN = {
 
 
 def load(names: list[str], site: Path, monkeypatch: pytest.MonkeyPatch, *, strict: bool = False) -> Host:
-    """A host that looks at these plugins only."""
+    """A host with these plugins only."""
     monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", ",".join(names))
     return Host(strict=strict)
@@ -136,7 +136,7 @@ def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, m
 
 
 def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second is refused, and that leaves the first as it is."""
+    """The second plugin is refused, and the first one stays unchanged."""
     install("twin", one_game("first"))
     info = site / "other-3.dist-info"
     info.mkdir()
@@ -291,7 +291,7 @@ def test_the_examples_of_the_hooks_are_right() -> None:
 
 
 def test_a_whole_process_with_a_broken_plugin(install: Install, site: Path) -> None:
-    """Import, envs and the command go on; the warning is shown once."""
+    """Import, environments and the command work; the warning is shown once."""
     install("broken", "import there_is_no_such_module")
     install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")
     code = (

@@ -1,4 +1,4 @@
-"""Rewards by turn: what the match paid between two decisions, what a failed reply cost, and that all of it adds up."""
+"""Rewards by turn: the pay between two decisions, the cost of failed replies, and their sum."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POLICIES = ("forfeit", "random", "retry(2)", "penalty(0.3,4)")
 
 @dataclass
 class Clumsy:
-    """Plays at random, and says nonsense now and then."""
+    """Plays at random, and sometimes replies with nonsense."""
 
     fails: float
     name: str = "clumsy"
@@ -43,7 +43,7 @@ def _any(ask: Ask) -> str:
 
 @dataclass
 class Says:
-    """Gives these replies in order; None for one that finds no room."""
+    """Gives these replies in order; None stands for a full context."""
 
     texts: Sequence[str | None]
     name: str = "says"
@@ -92,7 +92,7 @@ def test_whatever_is_played_the_turns_add_up_to_the_total(
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
 def test_each_move_of_2048_has_what_it_was_paid(schedule: Schedule) -> None:
-    """Against the match played again, event by event."""
+    """Compares with the match played again, event by event."""
     game = load_game("2048")
     [match] = play([MatchJob("m", game, [make_player("random")], 5, note_pay=True)], schedule=schedule)
     again, paid, moves = game.new(5), [], [event.move for event in match.events if event.seat == 0]

@@ -1,4 +1,5 @@
-"""`clipped(most)`: what a turn is paid stays within bounds, penalties come off, and what cannot be told is refused."""
+"""`clipped(most)`: the pay of a turn is clipped, penalties are subtracted, and matches without noted pay are
+refused."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def reward_of(trajectory: Trajectory, name: str) -> Reward:
 
 
 def paid_as(trajectory: Trajectory, before: Sequence[float], utility: float) -> Trajectory:
-    """The same turns, with what the match had paid before each, and in the end."""
+    """The same turns, with the pay before each of them and at the end."""
     turns = [replace(trajectory.turns[0], before=b, penalty=0.0) for b in before]
     return replace(trajectory, turns=turns, utilities=(utility,))
 
@@ -57,7 +58,7 @@ def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() 
 
 
 def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
-    """A critic's value takes the place of `cut`, so what is left of the last turn is what it was paid."""
+    """A critic's value replaces `cut`, so the rest of the last turn's reward is its pay."""
     mine = paid_as(random_match("2048", 0), [0.0, 8.0], utility=0.0)
     cut = replace(mine, ending=Ending("out of context", 0), paid=12.0)
     reward = reward_of(cut, "clipped(5)")

@@ -1,4 +1,4 @@
-"""Many groups rated: those that cannot be are told apart, and a function that works on several at once is let to."""
+"""Rating many groups: groups without a rating are separated, and a function may rate several groups at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def groups(count: int = 4) -> list[list[Trajectory]]:
 
 
 def by_seed(group: Group) -> list[Reward]:
-    """No rewards for odd seeds."""
+    """Raises `Unrated` for odd seeds."""
     seed = group[0].seed or 0
     if seed % 2:
         raise Unrated("the seed is odd", f"It is {seed}.")
@@ -32,7 +32,7 @@ def by_seed(group: Group) -> list[Reward]:
 
 
 class AllAtOnce:
-    """Answers when as many groups are there as it waits for."""
+    """Answers once it has been asked for a given number of groups."""
 
     def __init__(self, wanted: int) -> None:
         self._barrier = threading.Barrier(wanted)

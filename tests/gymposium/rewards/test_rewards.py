@@ -116,7 +116,7 @@ def test_accuracy_is_what_a_match_reports_as_exact() -> None:
 
 
 def test_who_forfeits_scores_nothing_though_nobody_got_more() -> None:
-    """Alike utilities are a draw to the game, but a forfeit is a loss that counts, and the other has won."""
+    """Equal utilities are a draw in the game, but a forfeit is a loss and the other seat wins."""
     tied = replace(QUICK, utilities=(-1.0, -1.0), ending=Ending("no legal move", 0))
     assert [r.total for r in make_reward("score")([tied, replace(tied, seat=1)])] == [0.0, 1.0]
 
@@ -140,7 +140,7 @@ def test_criteria_lie_between_0_and_1_and_stopping_early_is_never_worth_it(game:
 def test_the_slowest_win_beats_the_quickest_draw_and_nobody_elses_reward_moves_mine(
     accuracy: float, share: float, order: list[int], times: int
 ) -> None:
-    """With efficiency's weight no greater than accuracy's. Built-in criteria do not compare the group's members."""
+    """The weight of efficiency is not greater than that of accuracy. Built-in criteria do not compare trajectories."""
     reward = make_reward(f"weighted(accuracy={accuracy!r},efficiency={accuracy * share!r},completeness=0)")
     members = [QUICK, SLOW, DRAWN, LOST, replace(DRAWN, events=DRAWN.events[:1])]
     alone = [reward([member])[0] for member in members]

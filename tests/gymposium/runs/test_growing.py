@@ -1,4 +1,4 @@
-"""A file that grows is read on, line by whole line, whatever becomes of it."""
+"""A growing file is read further by complete lines, also if it is replaced or cut."""
 
 from __future__ import annotations
 

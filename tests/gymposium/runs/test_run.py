@@ -1,4 +1,4 @@
-"""Runs are found, and their files read, whatever state they are in."""
+"""Finding runs and reading their files in any state."""
 
 from __future__ import annotations
 
