@@ -48,11 +48,9 @@ class Script:
     def __init__(self, record: Record) -> None:
         self._broken_off = record.ending.detail if record.ending.broke_off else None
         self._answers: dict[int, deque[Answer]] = {seat: deque() for seat in range(len(record.players))}
-        for turn in record.turns:
-            if turn["seat"] in self._answers:  # a turn of any other seat is never asked for, and found as a difference
-                self._answers[turn["seat"]].append(_reply(turn))
-        for seat, answer in silences(record):
-            if seat in self._answers:
+        replies = ((turn["seat"], _reply(turn)) for turn in record.turns)
+        for seat, answer in (*replies, *silences(record)):
+            if seat in self._answers:  # a reply of any other seat is never asked for, and found as a difference
                 self._answers[seat].append(answer)
 
     def next(self, seat: int) -> Answer:
