@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -27,8 +27,6 @@ from gymposium.players.identity import Fact, Identity, code_of
 from gymposium.players.protocol import Identified, Player, Repeats, is_deterministic, repeats_of
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.records.record import versions
-
-FORMAT: Final = "gymposium-entry-1"
 
 
 class Revision(FileModel):
@@ -57,7 +55,7 @@ class PromptOf(FileModel):
 class Entry(FileModel):
     """A player on a board."""
 
-    format: Literal["gymposium-entry-1"] = FORMAT
+    format: Literal["gymposium-entry-1"] = "gymposium-entry-1"
     number: int = Field(ge=0)
     """Position on the board: the player meets all entries of smaller number."""
     player: str

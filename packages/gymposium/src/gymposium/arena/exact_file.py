@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
@@ -15,15 +15,13 @@ from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
 from gymposium.players.grammar import check_named_player, make_player
 
-FORMAT: Final = "gymposium-exact-1"
-
 _REMEDY = "Measure again, or remove it."
 
 
 class ExactFile(FileModel):
     """The content of `exact.json`."""
 
-    format: Literal["gymposium-exact-1"] = FORMAT
+    format: Literal["gymposium-exact-1"] = "gymposium-exact-1"
     player: str
     games: dict[str, Measured]
     """The figures of each game that is small enough, by its full name."""

@@ -5,14 +5,12 @@ The JSON schema of the file is made from these classes (`gymposium leaderboard r
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from gymposium.arena.json_file import FileModel
 from gymposium.arena.ratings.connectivity import Bound
 from gymposium.arena.ratings.ranks import Place
 from gymposium.ending import EndingKind
-
-FORMAT: Final = "gymposium-results-2"
 
 Kind = Literal["versus", "solo", "cooperative", "general_sum"]
 Model = Literal["Bradley–Terry", "Plackett–Luce"]
@@ -200,7 +198,7 @@ class SuiteResult(FileModel):
 class Results(FileModel):
     """The content of the file."""
 
-    format: Literal["gymposium-results-2"] = FORMAT
+    format: Literal["gymposium-results-2"] = "gymposium-results-2"
     suite: SuiteResult
     method: Method
     players: list[Contender]

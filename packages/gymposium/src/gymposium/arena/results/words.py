@@ -100,13 +100,11 @@ def _exploitability(figures: Measured) -> str:
 
 def counts(game: GameResult) -> str:
     """The number of matches of a game, and how they ended, in words."""
-    parts = [f"{game.matches} matches on {game.deals} deals"]
-    if game.duplicates:
-        parts.append(f"{game.duplicates} repeated matches not counted")
-    if game.forfeits:
-        parts.append(f"{game.forfeits} forfeits")
-    if game.errors:
-        parts.append(f"{game.errors} broke off and are to be played again")
-    if game.model:
-        parts.append(game.model)
-    return ", ".join(parts)
+    parts = [
+        f"{game.matches} matches on {game.deals} deals",
+        f"{game.duplicates} repeated matches not counted" if game.duplicates else None,
+        f"{game.forfeits} forfeits" if game.forfeits else None,
+        f"{game.errors} broke off and are to be played again" if game.errors else None,
+        game.model,
+    ]
+    return ", ".join(filter(None, parts))

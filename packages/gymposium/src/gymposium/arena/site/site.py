@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from gymposium.arena.board import Board
@@ -24,7 +25,7 @@ TABS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Site:
     """A board with all data that its pages show."""
 
@@ -36,11 +37,11 @@ class Site:
     expected: Expected
     pages: Mapping[str, str]
     """The paths of the pages of single matches, by match id."""
-    games: Mapping[str, GameResult] = field(init=False)
-    """The results of games, by full name."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "games", {game.game: game for game in self.results.games})
+    @cached_property
+    def games(self) -> Mapping[str, GameResult]:
+        """The results of games, by full name."""
+        return {game.game: game for game in self.results.games}
 
     def render(self, template: str, path: str, **values: Any) -> str:
         """Render the page of this path."""
