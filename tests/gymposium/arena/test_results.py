@@ -72,8 +72,8 @@ def game(results: Results, name: str) -> GameResult:
 
 
 def test_each_kind_of_game_has_its_own_measure(results: Results) -> None:
-    told = {one.game: (one.kind, one.model, one.board is not None, one.means is not None) for one in results.games}
-    assert told == {
+    measures = {one.game: (one.kind, one.model, one.board is not None, one.means is not None) for one in results.games}
+    assert measures == {
         "tic_tac_toe": ("versus", "Bradley–Terry", True, False),
         "kuhn_poker": ("versus", "Bradley–Terry", True, False),
         "universal_poker(players=3)": ("versus", "Plackett–Luce", True, False),
@@ -95,24 +95,24 @@ def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> No
 
 
 def test_a_board_s_figures_agree_with_each_other(results: Results) -> None:
-    found = game(results, "tic_tac_toe")
-    assert (found.matches, found.deals, found.players) == (36, 6, ["random", "mcts-10", "exact"])
-    assert found.board is not None
-    ranks = {row.player: row for row in found.board.standings}
-    assert [row.player for row in found.board.standings][-1] == "random"
+    result = game(results, "tic_tac_toe")
+    assert (result.matches, result.deals, result.players) == (36, 6, ["random", "mcts-10", "exact"])
+    assert result.board is not None
+    ranks = {row.player: row for row in result.board.standings}
+    assert [row.player for row in result.board.standings][-1] == "random"
     assert ranks["random"].rating == ranks["random"].low == 0.0
-    for row in found.board.standings:
+    for row in result.board.standings:
         assert row.place is not None
         assert row.place.best <= row.place.rank <= row.place.worst
-    cell, back = found.board.payoff[0][2], found.board.payoff[2][0]
+    cell, back = result.board.payoff[0][2], result.board.payoff[2][0]
     assert cell is not None
     assert back is not None
     assert (cell.wins, cell.draws, cell.losses) == (back.losses, back.draws, back.wins)
     assert cell.wins + cell.draws + cell.losses == 12
     assert cell.share + back.share == pytest.approx(1.0)
-    assert found.board.payoff[0][0] is None
-    assert found.returns is not None
-    assert found.returns[0][2] == pytest.approx(cell.share * 2 - 1, abs=1e-3)
+    assert result.board.payoff[0][0] is None
+    assert result.returns is not None
+    assert result.returns[0][2] == pytest.approx(cell.share * 2 - 1, abs=1e-3)
 
 
 def test_yardsticks_are_those_of_the_games(results: Results) -> None:
@@ -155,8 +155,8 @@ def test_a_pairing_of_a_general_sum_game_has_both_players_mean_returns(results: 
 
 def test_conduct_is_counted_from_the_records(played: Path, results: Results) -> None:
     random = results.players[0].conduct
-    told = [record for _, record in Board(played).records()]
-    assert random.matches == sum("random" in record.players for record in told)  # type: ignore[union-attr]
+    records = [record for _, record in Board(played).records()]
+    assert random.matches == sum("random" in record.players for record in records)  # type: ignore[union-attr]
     assert (
         random.replies["illegal"]
         == random.replies["unparsable"]
@@ -185,9 +185,9 @@ def test_the_schema_says_all_that_stands_there(results: Results) -> None:
 def test_a_torn_line_is_left_out_and_told(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_bytes(file.read_bytes()[:-20])
-    found = results_of(board, samples=20)
-    assert found.unreadable == 1
-    assert game(found, "kuhn_poker").matches == game(results, "kuhn_poker").matches - 1
+    torn = results_of(board, samples=20)
+    assert torn.unreadable == 1
+    assert game(torn, "kuhn_poker").matches == game(results, "kuhn_poker").matches - 1
 
 
 def test_a_match_that_broke_off_is_counted_apart_until_it_is_played(board: Board, results: Results) -> None:
@@ -203,16 +203,16 @@ def test_a_match_that_broke_off_is_counted_apart_until_it_is_played(board: Board
     )
     for lines, errors, matches in (([broken, *others], 1, 11), ([broken, first, *others], 0, 12)):
         file.write_text("".join(f"{line}\n" for line in lines))
-        found = game(results_of(board, samples=20), "kuhn_poker")
-        assert (found.errors, found.matches, found.forfeits) == (errors, matches, 0)
+        result = game(results_of(board, samples=20), "kuhn_poker")
+        assert (result.errors, result.matches, result.forfeits) == (errors, matches, 0)
 
 
 def test_a_record_listed_twice_counts_once(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_text(file.read_text() * 2)
-    found = game(results_of(board, samples=200), "kuhn_poker")
-    assert found.duplicates == 12
-    assert found.board == game(results, "kuhn_poker").board
+    result = game(results_of(board, samples=200), "kuhn_poker")
+    assert result.duplicates == 12
+    assert result.board == game(results, "kuhn_poker").board
 
 
 def test_a_match_of_somebody_else_is_refused(board: Board) -> None:
@@ -223,10 +223,10 @@ def test_a_match_of_somebody_else_is_refused(board: Board) -> None:
 
 
 def test_a_board_without_matches_has_results_too(tmp_path: Path) -> None:
-    found = results_of(Board.begin(tmp_path / "empty", parse_suite(SUITE)), samples=20)
-    assert found.joint is None
-    assert all(one.board is None and not one.players for one in found.games)
-    assert Results.model_validate_json(results_text(found)) == found
+    results = results_of(Board.begin(tmp_path / "empty", parse_suite(SUITE)), samples=20)
+    assert results.joint is None
+    assert all(one.board is None and not one.players for one in results.games)
+    assert Results.model_validate_json(results_text(results)) == results
 
 
 def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Results) -> None:
@@ -236,11 +236,11 @@ def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Resul
     write_exact(board, board.entries()[0].model_copy(update={"games": ("tic_tac_toe",)}))
     assert list(json.loads(path.read_text())["games"]) == ["tic_tac_toe"], "it does not play the other one"
     write_exact(board, board.entries()[0])
-    told = json.loads(path.read_text())
-    told["games"]["kuhn_poker"]["exploitability"] = 0.25
-    path.write_text(json.dumps(told))
+    content = json.loads(path.read_text())
+    content["games"]["kuhn_poker"]["exploitability"] = 0.25
+    path.write_text(json.dumps(content))
     assert game(results_of(board, samples=20), "kuhn_poker").yardsticks.players[0].exploitability == 0.25
-    exact_path(board, entry).write_text(json.dumps(told))
+    exact_path(board, entry).write_text(json.dumps(content))
     with pytest.raises(BadRecord, match="is of random, not of mcts-10"):
         results_of(board, samples=20)
 

@@ -59,18 +59,18 @@ def test_every_player_gets_every_seat_of_every_deal_once(suite: Suite) -> None:
         for job in jobs(lineup, cast(lineup)):
             seats[job.seed].update(enumerate(player.name for player in job.players))
         assert len(seats) == lineup.game.groups
-        for found in seats.values():
-            assert found == Counter({(seat, name): 1 for seat in range(job.game.seats) for name in lineup.players})
+        for players in seats.values():
+            assert players == Counter({(seat, name): 1 for seat in range(job.game.seats) for name in lineup.players})
 
 
 @given(suites)
 @settings(max_examples=20, deadline=None)
 def test_equal_suites_give_equal_matches_and_no_two_are_the_same(suite: Suite) -> None:
-    found = schedule(suite, own_entries(suite))
-    assert found == schedule(parse_suite(suite.text()), own_entries(suite))
-    ids = [match[0] for matches in found.values() for match in matches]
+    matches_of = schedule(suite, own_entries(suite))
+    assert matches_of == schedule(parse_suite(suite.text()), own_entries(suite))
+    ids = [match[0] for matches in matches_of.values() for match in matches]
     assert len(set(ids)) == len(ids)
-    streams = [match[4] for matches in found.values() for match in matches]
+    streams = [match[4] for matches in matches_of.values() for match in matches]
     assert len(set(streams)) == len(streams)
 
 
@@ -111,16 +111,16 @@ def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: in
 
 def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy", "mcts-3"]\n[[games]]\nname = "leduc_poker"\n')
-    found = [jobs(lineup, cast(lineup)) for lineup in lineups(suite, own_entries(suite))]
-    assert len(found) == 3
-    assert len({tuple(job.seed for job in matches) for matches in found}) == 1
-    assert len({job.player_seed for matches in found for job in matches}) == 3 * 80
+    planned = [jobs(lineup, cast(lineup)) for lineup in lineups(suite, own_entries(suite))]
+    assert len(planned) == 3
+    assert len({tuple(job.seed for job in matches) for matches in planned}) == 1
+    assert len({job.player_seed for matches in planned for job in matches}) == 3 * 80
 
 
 def test_openings_are_for_those_who_draw_nothing() -> None:
     suite = parse_suite('name = "s"\nplayers = ["hold-20", "stand-17", "random"]\n[[games]]\nname = "tic_tac_toe"\n')
-    found = {lineup.players: jobs(lineup, cast(lineup)) for lineup in lineups(suite, own_entries(suite))}
-    assert {names: {job.opening for job in matches} for names, matches in found.items()} == {
+    planned = {lineup.players: jobs(lineup, cast(lineup)) for lineup in lineups(suite, own_entries(suite))}
+    assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
         ("hold-20", "stand-17"): {4},
         ("hold-20", "random"): {0},
         ("stand-17", "random"): {0},
@@ -136,9 +136,9 @@ def test_a_player_that_calls_itself_otherwise_is_refused() -> None:
 
 @given(st.lists(st.text(max_size=80), min_size=2, unique=True))
 def test_slugs_are_safe_in_any_file_system_and_keep_texts_apart(texts: list[str]) -> None:
-    found = [slug(text) for text in texts]
-    assert len(set(found)) == len(texts)
-    for one in [*found, joint_slug(found * 20)]:
+    slugs = [slug(text) for text in texts]
+    assert len(set(slugs)) == len(texts)
+    for one in [*slugs, joint_slug(slugs * 20)]:
         assert one
         assert set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
         assert not one.startswith(("-", "."))

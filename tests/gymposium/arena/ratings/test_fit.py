@@ -40,8 +40,8 @@ def written_out(outcomes: Sequence[MatchOutcome], virtual: float) -> Floats:
                     total += (np.logaddexp.reduce(left) - left[0]) / len(ways)
         return float(total)
 
-    found = minimize(loss, np.zeros(len(NAMES)), method="BFGS", options={"gtol": 1e-8}).x
-    return np.asarray(found - found.mean())
+    best = minimize(loss, np.zeros(len(NAMES)), method="BFGS", options={"gtol": 1e-8}).x
+    return np.asarray(best - best.mean())
 
 
 def seated(seats: st.SearchStrategy[int]) -> st.SearchStrategy[MatchOutcome]:

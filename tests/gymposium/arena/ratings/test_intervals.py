@@ -19,12 +19,12 @@ EQUALS = dict.fromkeys(LADDER, 0.0)
 def test_ratings_lie_in_their_intervals() -> None:
     held = []
     for seed in range(40):
-        found = rated([*tournament(LADDER, 15, seed)], [*LADDER])
-        low, high = interval(found.samples)
+        ratings = rated([*tournament(LADDER, 15, seed)], [*LADDER])
+        low, high = interval(ratings.samples)
         for i, strength in enumerate(LADDER.values()):
             if i:
-                lower = found.bounds[i] == "at most" or low[i] <= POINTS * strength
-                held.append(lower and (found.bounds[i] == "at least" or POINTS * strength <= high[i]))
+                lower = ratings.bounds[i] == "at most" or low[i] <= POINTS * strength
+                held.append(lower and (ratings.bounds[i] == "at least" or POINTS * strength <= high[i]))
     assert np.mean(held) >= 0.88  # of 160 intervals, which are not independent
 
 

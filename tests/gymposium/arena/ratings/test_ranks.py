@@ -18,15 +18,15 @@ from .made_up import won
 
 
 def above(n: int, *pairs: tuple[int, int]) -> np.ndarray:
-    found = np.zeros((n, n), dtype=bool)
+    matrix = np.zeros((n, n), dtype=bool)
     for one, other in pairs:
-        found[one, other] = True
-    return found
+        matrix[one, other] = True
+    return matrix
 
 
 def test_ranks_with_ranges_and_groups() -> None:
-    found = places([10.0, 30.0, 20.0, math.nan], above(4, (1, 0)))
-    assert found == [Place(3, 2, 3, "b"), Place(1, 1, 2, "a"), Place(2, 1, 3, "ab"), None]
+    ranked = places([10.0, 30.0, 20.0, math.nan], above(4, (1, 0)))
+    assert ranked == [Place(3, 2, 3, "b"), Place(1, 1, 2, "a"), Place(2, 1, 3, "ab"), None]
 
 
 def test_all_apart_and_all_alike() -> None:
@@ -40,9 +40,9 @@ def test_all_apart_and_all_alike() -> None:
 def test_a_letter_is_shared_by_those_that_cannot_be_told_apart_and_by_no_others(apart: list[bool]) -> None:
     upper = np.zeros((7, 7), dtype=bool)
     upper[np.triu_indices(7, 1)] = apart
-    found = places([7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], upper)
-    for one, first in enumerate(found):
-        for other, second in enumerate(found[one + 1 :], start=one + 1):
+    ranked = places([7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], upper)
+    for one, first in enumerate(ranked):
+        for other, second in enumerate(ranked[one + 1 :], start=one + 1):
             assert first is not None
             assert second is not None
             assert bool(set(first.group) & set(second.group)) == (not upper[one, other])
@@ -66,10 +66,10 @@ def test_who_is_not_rated_is_above_nobody() -> None:
 
 def ring(deals: int) -> list[list[str]]:
     names = ("rock", "paper", "scissors", "well")
-    told = won("rock", "scissors", deals) + won("scissors", "paper", deals) + won("paper", "rock", deals)
-    game = compare(told + won("well", "rock", deals), names)
+    outcomes = won("rock", "scissors", deals) + won("scissors", "paper", deals) + won("paper", "rock", deals)
+    game = compare(outcomes + won("well", "rock", deals), names)
     payoff = payoff_of(game, deal_weights(generator(0, "d"), 500, deals), generator(0, "p"))
-    return [[names[i] for i in found] for found in cycles(payoff.beats)]
+    return [[names[i] for i in cycle] for cycle in cycles(payoff.beats)]
 
 
 def test_rock_paper_scissors_is_a_ring_where_it_is_sure() -> None:
@@ -78,7 +78,7 @@ def test_rock_paper_scissors_is_a_ring_where_it_is_sure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("beats", "found"),
+    ("beats", "expected"),
     [
         (above(4, (0, 1), (1, 2), (2, 3)), []),
         (above(5, (0, 1), (1, 2), (2, 3), (3, 0), (3, 4)), [(0, 1, 2, 3)]),
@@ -86,5 +86,5 @@ def test_rock_paper_scissors_is_a_ring_where_it_is_sure() -> None:
         (above(4, (0, 1), (1, 2), (2, 3), (3, 0), (2, 0)), [(0, 1, 2)]),
     ],
 )
-def test_a_shortest_ring_for_each_knot(beats: np.ndarray, found: list[tuple[int, ...]]) -> None:
-    assert cycles(beats) == found
+def test_a_shortest_ring_for_each_knot(beats: np.ndarray, expected: list[tuple[int, ...]]) -> None:
+    assert cycles(beats) == expected

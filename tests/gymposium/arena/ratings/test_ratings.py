@@ -28,15 +28,15 @@ def outcomes() -> list[MatchOutcome]:
 def test_random_is_zero_and_four_hundred_points_are_ten_to_one() -> None:
     sure = [match("good", "random", paid=(1.0, -1.0), deal=str(i)) for i in range(1000)]
     now_and_then = [match("good", "random", paid=(-1.0, 1.0), deal=str(i)) for i in range(100)]
-    found = rated(sure + now_and_then, ("good", "random"))
-    assert found.anchor == "random"
-    assert found.values.tolist() == [pytest.approx(400.0, abs=2.0), 0.0]
-    assert not found.samples[:, 1].any()
+    ratings = rated(sure + now_and_then, ("good", "random"))
+    assert ratings.anchor == "random"
+    assert ratings.values.tolist() == [pytest.approx(400.0, abs=2.0), 0.0]
+    assert not ratings.samples[:, 1].any()
 
 
 def test_where_random_does_not_play_the_first_is_zero() -> None:
-    found = rated(won("b", "a", 3), ("a", "b"))
-    assert (found.anchor, found.values[0]) == ("a", 0.0)
+    ratings = rated(won("b", "a", 3), ("a", "b"))
+    assert (ratings.anchor, ratings.values[0]) == ("a", 0.0)
 
 
 @given(st.randoms(use_true_random=False))
@@ -72,16 +72,16 @@ def test_no_ladder_is_pressed_together() -> None:
             continue
         matches += [match(upper, lower, paid=(1.0, -1.0), deal=str(deal)) for deal in range(85)]
         matches += [match(lower, upper, paid=(1.0, -1.0), deal=str(deal)) for deal in range(15)]
-    found = rated(matches, ladder)
-    assert (np.diff(found.values) > 0).all()
-    assert found.values[-1] == pytest.approx(10 * 400 * math.log10(85 / 15), rel=0.1)
+    ratings = rated(matches, ladder)
+    assert (np.diff(ratings.values) > 0).all()
+    assert ratings.values[-1] == pytest.approx(10 * 400 * math.log10(85 / 15), rel=0.1)
 
 
 def test_who_never_lost_is_above_nobody_knows_how_far() -> None:
     few, many = (rated(won("better", "random", deals), ("random", "better")) for deals in (4, 40))
-    for found in (few, many):
-        assert found.bounds == ("interval", "at least")
-    low_of_few, low_of_many = (float(interval(found.samples)[0][1]) for found in (few, many))
+    for ratings in (few, many):
+        assert ratings.bounds == ("interval", "at least")
+    low_of_few, low_of_many = (float(interval(ratings.samples)[0][1]) for ratings in (few, many))
     # a player who loses 7 % of groups wins 40 of 40 with a probability of 1 in 20
     assert 0.0 < low_of_few < low_of_many
     assert 350 < low_of_many < 550
@@ -89,26 +89,26 @@ def test_who_never_lost_is_above_nobody_knows_how_far() -> None:
 
 def test_who_never_won_is_below_and_those_above_are_known_among_themselves() -> None:
     above = [*tournament({"b": 0.0, "c": 1.0}, 30, seed=2)]
-    found = rated(
+    ratings = rated(
         above + won("b", "random", 9) + won("c", "random", 9) + won("random", "a", 9), ("a", "random", "b", "c")
     )
-    assert found.bounds == ("at most", "interval", "at least", "at least")
-    low, high = interval(found.samples[:, 3] - found.samples[:, 2])
+    assert ratings.bounds == ("at most", "interval", "at least", "at least")
+    low, high = interval(ratings.samples[:, 3] - ratings.samples[:, 2])
     assert 0.0 < low < 174 < high < 350  # odds of e to 1
 
 
 def test_who_met_nobody_that_is_joined_to_random_is_not_rated() -> None:
-    found = rated(won("a", "random", 5) + won("d", "c", 5), ("random", "a", "c", "d", "nobody"))
-    assert found.bounds[2:] == (None, None, None)
-    assert np.isnan(found.values[2:]).all()
-    assert np.isnan(found.samples[:, 2:]).all()
-    assert found.values[1] > 0
+    ratings = rated(won("a", "random", 5) + won("d", "c", 5), ("random", "a", "c", "d", "nobody"))
+    assert ratings.bounds[2:] == (None, None, None)
+    assert np.isnan(ratings.values[2:]).all()
+    assert np.isnan(ratings.samples[:, 2:]).all()
+    assert ratings.values[1] > 0
 
 
 def test_two_that_only_lost_to_a_third_are_not_compared() -> None:
-    found = rated(won("a", "random", 5) + won("a", "b", 5), ("random", "a", "b"))
-    assert found.bounds == ("interval", "at least", None)
-    assert math.isnan(found.values[2])
+    ratings = rated(won("a", "random", 5) + won("a", "b", 5), ("random", "a", "b"))
+    assert ratings.bounds == ("interval", "at least", None)
+    assert math.isnan(ratings.values[2])
 
 
 def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[MatchOutcome]) -> None:

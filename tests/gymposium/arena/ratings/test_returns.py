@@ -37,14 +37,14 @@ def test_players_that_shared_their_deals_are_compared_on_them() -> None:
 
 
 def test_an_interval_needs_more_than_one_deal() -> None:
-    found = means(
+    result = means(
         [match("a", paid=(3.0,)), match("b", paid=(4.0,)), match("b", paid=(5.0,), deal="1")], ("a", "b", "c")
     )
-    assert found.values[:2].tolist() == [3.0, 4.5]
-    assert math.isnan(found.low[0])
-    assert found.low[1] < 4.5 < found.high[1]
-    assert math.isnan(found.values[2])
-    assert not surely_above(found.samples).any()
+    assert result.values[:2].tolist() == [3.0, 4.5]
+    assert math.isnan(result.low[0])
+    assert result.low[1] < 4.5 < result.high[1]
+    assert math.isnan(result.values[2])
+    assert not surely_above(result.samples).any()
 
 
 def test_partners_and_pairings_have_means_of_their_own() -> None:
@@ -58,7 +58,7 @@ def test_partners_and_pairings_have_means_of_their_own() -> None:
 def test_equal_payments_are_no_certainty() -> None:
     outcomes = [match("a", "b", paid=(1.0, -1.0), deal=str(i)) for i in range(4)]
     returns = returns_of(outcomes, ("a", "b"))
-    found = means_of(returns, deal_weights(generator(0, "deals"), 500, 4), (-1.0, 1.0))
-    assert (found.high[0], found.low[1]) == (1.0, -1.0)
-    assert found.low[0] == pytest.approx(-found.high[1])
-    assert -0.3 < found.low[0] < -0.1
+    result = means_of(returns, deal_weights(generator(0, "deals"), 500, 4), (-1.0, 1.0))
+    assert (result.high[0], result.low[1]) == (1.0, -1.0)
+    assert result.low[0] == pytest.approx(-result.high[1])
+    assert -0.3 < result.low[0] < -0.1

@@ -39,11 +39,11 @@ class Seen(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._inside = tag
         self.text += " "
-        told = dict(attrs)
-        self.links += [told[name] or "" for name in ("href", "src", "action", "srcset") if name in told]
-        self.ids |= {told["id"] or ""} if "id" in told else set()
-        self.scripts += [told] if tag == "script" else []
-        self.handlers += [name for name in told if name.startswith("on")]
+        attributes = dict(attrs)
+        self.links += [attributes[name] or "" for name in ("href", "src", "action", "srcset") if name in attributes]
+        self.ids |= {attributes["id"] or ""} if "id" in attributes else set()
+        self.scripts += [attributes] if tag == "script" else []
+        self.handlers += [name for name in attributes if name.startswith("on")]
 
     def handle_endtag(self, tag: str) -> None:
         self._inside = ""
@@ -189,13 +189,13 @@ def test_what_is_on_the_board_is_on_the_site(site: Path, rated: Path) -> None:
 
 def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
     """A cycle, a player without a rating, a player that never lost, and lines that are not records."""
-    told = json.loads((board.path / "results.json").read_text())
-    best, second, *_, last = told["joint"]["standings"]
+    results = json.loads((board.path / "results.json").read_text())
+    best, second, *_, last = results["joint"]["standings"]
     best |= {"bound": "at least", "low": 123.0, "high": None}
     last |= {"bound": None, "rating": None, "low": None, "high": None, "place": None}
-    told["joint"]["cycles"] = [[best["player"], second["player"], "random"]]
-    told["unreadable"] = 2
-    (board.path / "results.json").write_text(json.dumps(told))
+    results["joint"]["cycles"] = [[best["player"], second["player"], "random"]]
+    results["unreadable"] = 2
+    (board.path / "results.json").write_text(json.dumps(results))
     build(board, tmp_path / "out", replays=0)
     shown = plain(see(tmp_path / "out" / "index.html").text)
     assert "≥ 123" in shown

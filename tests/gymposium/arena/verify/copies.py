@@ -27,18 +27,18 @@ class Copy:
         """Verify everything, with every search in every match."""
         return verify_board(self.board, **{"sample": 99, "seed": 1, **how})
 
-    def found(self, **how: Any) -> list[Finding]:
+    def findings(self, **how: Any) -> list[Finding]:
         return self.verify(**how).findings
 
     def lineup(self, game: str, *players: str) -> Lineup:
         """The lineup of a game with these players, given by the beginnings of their names."""
         planned = lineups(self.board.suite, self.board.entries())
-        [found] = [
+        [lineup] = [
             one
             for one in planned
             if one.game.name == game and all(whole.startswith(start) for whole, start in zip(one.players, players))
         ]
-        return found
+        return lineup
 
     def file(self, game: str, *players: str) -> Path:
         """The match file of that lineup."""
@@ -59,9 +59,9 @@ class Copy:
 
     def lines(self, file: Path, change: Callable[[list[str]], object]) -> None:
         """Change the list of lines of a file."""
-        found = file.read_text().splitlines()
-        change(found)
-        file.write_text("".join(f"{line}\n" for line in found))
+        lines = file.read_text().splitlines()
+        change(lines)
+        file.write_text("".join(f"{line}\n" for line in lines))
 
 
 def put(*path: Any) -> Callable[[dict[str, Any]], None]:

@@ -31,7 +31,7 @@ from .copies import Copy, put
 )
 def test_the_matches_are_those_of_the_schedule_each_once(change: Any, said: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
-    [finding] = copy.found(only="mcts-5")
+    [finding] = copy.findings(only="mcts-5")
     assert finding.about == "schedule"
     assert said in finding.what
 
@@ -39,8 +39,8 @@ def test_the_matches_are_those_of_the_schedule_each_once(change: Any, said: str,
 def test_a_file_that_is_gone_and_one_too_many_are_found(copy: Copy) -> None:
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     file.rename(file.with_name("more.jsonl"))
-    found = copy.found(only="mcts-5")
-    assert [(one.about, one.where.rpartition("/")[2]) for one in found] == [
+    findings = copy.findings(only="mcts-5")
+    assert [(one.about, one.where.rpartition("/")[2]) for one in findings] == [
         ("schedule", "random--mcts-5.jsonl"),
         ("schedule", "more.jsonl"),
     ]
@@ -50,7 +50,7 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     whole = file.read_bytes()
     file.write_bytes(whole[:-30])
-    torn, missing = copy.found(only="mcts-5")
+    torn, missing = copy.findings(only="mcts-5")
     assert (torn.about, missing.about) == ("file", "schedule")
     assert torn.where.endswith("random--mcts-5.jsonl:4")
     assert "the last line is torn; the 3 before it are whole" in torn.what
@@ -61,7 +61,7 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
 
 def test_junk_in_the_middle_is_named(copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), lambda lines: lines.insert(1, '{"half'))
-    [finding] = copy.found(only="mcts-5")
+    [finding] = copy.findings(only="mcts-5")
     assert (finding.about, finding.where.rpartition(":")[2]) == ("file", "2")
     assert "not JSON" in finding.what
 
@@ -80,33 +80,33 @@ def test_junk_in_the_middle_is_named(copy: Copy) -> None:
 )
 def test_a_changed_figure_in_the_results_is_found(change: Any, said: str, copy: Copy) -> None:
     copy.edit(copy.path / "results.json", change)
-    found = copy.verify(sample=0)
-    assert found.results == "differ"
-    assert {one.about for one in found.findings} == {"results"}
-    assert said in found.findings[0].what
+    verification = copy.verify(sample=0)
+    assert verification.results == "differ"
+    assert {one.about for one in verification.findings} == {"results"}
+    assert said in verification.findings[0].what
 
 
 def test_figures_that_were_measured_beside_an_entry_are_measured_again(copy: Copy) -> None:
     board = copy.board
     file = write_exact(board, next(entry for entry in board.entries() if entry.player == "random"))
-    assert copy.found(sample=0, only="random") == []
+    assert copy.findings(sample=0, only="random") == []
     copy.edit(file, put("games", "kuhn_poker", "exploitability", 0.0))
-    [finding] = copy.found(sample=0, only="random")
+    [finding] = copy.findings(sample=0, only="random")
     assert (finding.about, finding.where) == ("results", "entries/random/exact.json")
     assert finding.what == "in kuhn_poker, exploitability is 0.0, but measured again it is 0.458333"
 
 
-def entries_of(found: Sequence[Finding]) -> list[str]:
-    return [str(one) for one in found if one.about == "entry"]
+def entries_of(findings: Sequence[Finding]) -> list[str]:
+    return [str(one) for one in findings if one.about == "entry"]
 
 
 @pytest.mark.parametrize(("was", "is_now"), [("groups = 2", "groups = 1"), ("seed = 5", "seed = 6"), ("60.0", "70.0")])
 def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy: Copy) -> None:
     suite = copy.path / "suite.toml"
     suite.write_text(suite.read_text().replace(was, is_now))
-    told = entries_of(copy.found())
-    assert len(told) == 5
-    assert all("refused: it was made for the suite of digest" in one for one in told)
+    messages = entries_of(copy.findings())
+    assert len(messages) == 5
+    assert all("refused: it was made for the suite of digest" in one for one in messages)
     with pytest.raises(BadOption, match="is refused: it was made for the suite of digest"):
         copy.board.entries()
 
@@ -128,7 +128,7 @@ def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy:
 )
 def test_an_entry_that_was_changed_is_found_by_its_digest(change: Any, copy: Copy) -> None:
     copy.edit(copy.board.entry_file("greedy"), change)
-    assert any("was changed after it was made" in one for one in entries_of(copy.found(only="greedy")))
+    assert any("was changed after it was made" in one for one in entries_of(copy.findings(only="greedy")))
     with pytest.raises(BadRecord, match="was changed after it was made"):
         copy.board.entries()
 
@@ -153,31 +153,31 @@ def seal(copy: Copy, slug: str, **change: Any) -> None:
 )
 def test_an_entry_sealed_anew_is_held_against_suite_and_player(change: dict[str, Any], said: str, copy: Copy) -> None:
     seal(copy, "greedy", **change)
-    assert any(said in one for one in entries_of(copy.found()))
+    assert any(said in one for one in entries_of(copy.findings()))
 
 
 def test_the_seed_of_a_submission_is_found_in_its_matches(copy: Copy) -> None:
     seal(copy, "secret", seed=4)
-    found = copy.found(only="secret")
-    assert len(found) == 16
-    assert all(one.what.startswith("seed is ") for one in found)
+    findings = copy.findings(only="secret")
+    assert len(findings) == 16
+    assert all(one.what.startswith("seed is ") for one in findings)
 
 
 def test_prompts_of_an_entry_are_made_again(copy: Copy) -> None:
     prompt = read_entry(copy.board.entry_file("greedy")).prompt
     digests = {**prompt.digests, "kuhn_poker": "0" * 12}
     seal(copy, "greedy", prompt=prompt.model_copy(update={"digests": digests}))
-    assert any("its prompt in kuhn_poker has the digest '000000000000'" in one for one in entries_of(copy.found()))
+    assert any("its prompt in kuhn_poker has the digest '000000000000'" in one for one in entries_of(copy.findings()))
 
 
 def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> None:
     revision = read_entry(copy.board.entry_file("greedy")).revision
     seal(copy, "greedy", revision=revision.model_copy(update={"code": {**revision.code, "version": "0.0.1"}}))
-    found = copy.verify(only="greedy")
-    assert found.findings == []
-    [told] = [one for one in found.players if one.player == "greedy"]
-    assert told.asked == 0
-    assert "code version was '0.0.1'" in told.behind()
+    verification = copy.verify(only="greedy")
+    assert verification.findings == []
+    [player] = [one for one in verification.players if one.player == "greedy"]
+    assert player.asked == 0
+    assert "code version was '0.0.1'" in player.behind()
 
 
 @contextmanager
@@ -196,8 +196,8 @@ def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, mo
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "weighted:*")
     with weights(copy) as (entry, file):
         file.write_text("4")
-        told = entries_of(copy.found(only=entry.slug))
-        assert f"{file} is another file than was entered: its digest is sha256:" in told[0]
+        messages = entries_of(copy.findings(only=entry.slug))
+        assert f"{file} is another file than was entered: its digest is sha256:" in messages[0]
         copy.lines(copy.file("kuhn_poker", "random", "weighted"), lambda lines: lines.pop())
         again = run_tournament(copy.board, 1, [plugin])
         assert not again.complete
@@ -208,21 +208,21 @@ def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, mo
 def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> None:
     with weights(copy) as (entry, file):
         file.unlink()
-        found = copy.verify(only=entry.slug)
-        assert (found.findings, found.matches) == ([], 24)
-        [told] = [one for one in found.players if one.slug == entry.slug]
-        assert told.asked == 0
-        assert "FileNotFoundError" in told.behind()
+        verification = copy.verify(only=entry.slug)
+        assert (verification.findings, verification.matches) == ([], 24)
+        [player] = [one for one in verification.players if one.slug == entry.slug]
+        assert player.asked == 0
+        assert "FileNotFoundError" in player.behind()
         copy.edit(copy.file("kuhn_poker", "random", "weighted"), lambda data: data["returns"].reverse())
-        assert [one.about for one in copy.found(only=entry.slug)] == ["record"]
+        assert [one.about for one in copy.findings(only=entry.slug)] == ["record"]
 
 
 def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None:
     shutil.rmtree(copy.path / "entries/greedy")
     (copy.path / "entries/mcts-5").rename(copy.path / "entries/mcts-6")
-    told = "\n".join(entries_of(copy.found()))
-    assert "entries/greedy/entry.json: the suite's own player greedy has no entry" in told
-    assert "belongs in a folder called 'mcts-5'" in told
+    messages = "\n".join(entries_of(copy.findings()))
+    assert "entries/greedy/entry.json: the suite's own player greedy has no entry" in messages
+    assert "belongs in a folder called 'mcts-5'" in messages
 
 
 def test_there_must_be_such_an_entry(copy: Copy) -> None:
@@ -261,7 +261,7 @@ def _twice(text: str) -> str:
 )
 def test_changed_lines_are_found(change: Any, said: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
-    assert any(said in finding.what for finding in copy.found(only="mcts-5"))
+    assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
 
 
 def _to_a_link(path: Path) -> None:
@@ -292,7 +292,7 @@ def _to_a_pipe(path: Path) -> None:
 )
 def test_links_and_foreign_files_are_found(change: Any, said: str, copy: Copy) -> None:
     change(copy.file("tic_tac_toe", "random", "mcts-5"))
-    assert any(said in finding.what for finding in copy.found(only="mcts-5"))
+    assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
 
 
 def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
@@ -301,14 +301,14 @@ def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
         (copy.path / name).parent.mkdir(exist_ok=True)
         (copy.path / name).touch()
     (copy.path / "README.md").touch()
-    found = {finding.where for finding in copy.found(sample=0) if "does not belong" in finding.what}
-    assert found == {"suite.bak", "entries/notes.txt", "more", "more/file"}
+    places = {finding.where for finding in copy.findings(sample=0) if "does not belong" in finding.what}
+    assert places == {"suite.bak", "entries/notes.txt", "more", "more/file"}
 
 
 def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:
     entry = copy.board.entry_file("mcts-5")
     entry.write_text(entry.read_text().replace('"label":', '"label": "x", "label":', 1))
-    assert any("the key 'label' is repeated" in finding.what for finding in copy.found(only="mcts-5"))
+    assert any("the key 'label' is repeated" in finding.what for finding in copy.findings(only="mcts-5"))
 
 
 def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
@@ -318,11 +318,11 @@ def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
     (tmp_path / "mine").write_text("secret")
     revision = read_entry(copy.board.entry_file("random")).revision
     seal(copy, "random", revision=revision.model_copy(update={"files": {str(tmp_path / "mine"): "sha256:0"}}))
-    assert not any("its digest is" in finding.what for finding in copy.found(only="random"))
+    assert not any("its digest is" in finding.what for finding in copy.findings(only="random"))
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "random")
-    assert any("its digest is" in finding.what for finding in copy.found(only="random"))
+    assert any("its digest is" in finding.what for finding in copy.findings(only="random"))
 
 
 def test_who_can_be_asked_again_must_not_say_otherwise(copy: Copy) -> None:
     seal(copy, "greedy", repeats=None)
-    assert any("repeats was None, and here it is 'quickly'" in told.what for told in copy.found(only="greedy"))
+    assert any("repeats was None, and here it is 'quickly'" in finding.what for finding in copy.findings(only="greedy"))

@@ -20,15 +20,15 @@ BROKE_OFF = Ending("broke off", detail="ValueError: engine")
 
 
 def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
-    found = copy.verify()
-    assert (found.findings, found.notes, found.results) == ([], [], "agree")
-    assert (found.matches, found.planned) == (64, 64)
-    told = {one.slug: one for one in found.players}
-    for name, one in told.items():
+    verification = copy.verify()
+    assert (verification.findings, verification.notes, verification.results) == ([], [], "agree")
+    assert (verification.matches, verification.planned) == (64, 64)
+    players = {one.slug: one for one in verification.players}
+    for name, one in players.items():
         assert one.replies > 0
         assert one.asked == one.same == (0 if name == "secret" else one.replies)
-    assert told["secret"].behind() == "attested: cannot be asked for again"
-    assert told["random"].behind() == "all asked for again"
+    assert players["secret"].behind() == "attested: cannot be asked for again"
+    assert players["random"].behind() == "all asked for again"
 
 
 @pytest.mark.parametrize(
@@ -76,17 +76,17 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
 def test_a_changed_record_is_found(change: Callable[[Any], object], about: str, said: str, copy: Copy) -> None:
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     copy.edit(file, change, line=1)
-    found = [one for one in copy.found(only="mcts-5") if one.about == about]
-    assert found
-    assert found[0].where.startswith("entries/mcts-5/matches/tic_tac_toe/random--mcts-5.jsonl")
-    assert re.search(said, found[0].what)
+    findings = [one for one in copy.findings(only="mcts-5") if one.about == about]
+    assert findings
+    assert findings[0].where.startswith("entries/mcts-5/matches/tic_tac_toe/random--mcts-5.jsonl")
+    assert re.search(said, findings[0].what)
 
 
 def test_where_a_finding_says_it_is_there_it_is(copy: Copy) -> None:
     file = copy.file("kuhn_poker", "random", "greedy")
     name: list[str] = []
     copy.edit(file, lambda data: (name.append(data["id"]), data["returns"].reverse()), line=2)
-    [finding] = copy.found(only="greedy")
+    [finding] = copy.findings(only="greedy")
     assert str(finding).startswith(
         f"entries/greedy/matches/kuhn_poker/random--greedy.jsonl:3 (match {name[0]}): returns"
     )
@@ -96,7 +96,7 @@ def test_chance_is_drawn_again(copy: Copy) -> None:
     """The same cards dealt in another order, which would be legal."""
     file = copy.file("kuhn_poker", "random", "mcts-5")
     copy.edit(file, lambda data: data["events"].insert(0, data["events"].pop(1)))
-    [finding] = copy.found(only="mcts-5")
+    [finding] = copy.findings(only="mcts-5")
     assert finding.about == "record"
     assert "gives 'Deal:" in finding.what
 
@@ -122,7 +122,7 @@ def test_no_change_of_a_record_is_overlooked(data: st.DataObject, played: Path, 
         record[way[-1]] = data.draw(new.filter(lambda value: value != was))
 
     copy.edit(copy.file(game, "random", "greedy"), change, line=data.draw(st.integers(0, 3)))
-    assert copy.found(only="greedy")
+    assert copy.findings(only="greedy")
 
 
 def leaves(data: Any) -> list[tuple[Any, ...]]:

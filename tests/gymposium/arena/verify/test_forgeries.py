@@ -46,8 +46,10 @@ class Saboteur(Guard):
         self._name, self._failure = name, failure
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
-        found = super().answers(player, asks)
-        return [self._failure if player.name == self._name and ask.turn == 1 else one for ask, one in zip(asks, found)]
+        answers = super().answers(player, asks)
+        return [
+            self._failure if player.name == self._name and ask.turn == 1 else one for ask, one in zip(asks, answers)
+        ]
 
 
 def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = "-", failure: Answer = None) -> str:
@@ -71,33 +73,36 @@ def test_moves_are_found_that_do_not_follow_from_the_seed(
     game: str, players: tuple[str, str], liar: int, copy: Copy
 ) -> None:
     where = forge(copy, game, *players, liar=players[liar])
-    [finding] = copy.found(only=copy.lineup(game, *players).slugs[-1])
+    [finding] = copy.findings(only=copy.lineup(game, *players).slugs[-1])
     assert (finding.about, finding.where) == ("reply", where)
     assert re.match(rf"seat \d \({players[liar]}.*\) replies '\S+', but asked again replies '\S+'", finding.what)
 
 
 def test_search_that_is_not_sampled_is_taken_as_it_stands_and_that_is_said(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "mcts-5", liar="mcts-5")
-    found = copy.verify(only="mcts-5", sample=0)
-    assert found.findings == []
-    [told] = [one for one in found.players if one.player == "mcts-5"]
-    assert (told.asked, told.behind()) == (0, "follow from its seed; not asked for again (--sample N asks for some)")
+    verification = copy.verify(only="mcts-5", sample=0)
+    assert verification.findings == []
+    [player] = [one for one in verification.players if one.player == "mcts-5"]
+    assert (player.asked, player.behind()) == (
+        0,
+        "follow from its seed; not asked for again (--sample N asks for some)",
+    )
 
 
 def test_nobody_can_foresee_which_searches_are_sampled(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "mcts-5", liar="mcts-5")
-    found = [bool(copy.found(only="mcts-5", sample=1, seed=seed)) for seed in range(12)]
-    assert {*found} == {True, False}
-    assert found == [bool(copy.found(only="mcts-5", sample=1, seed=seed)) for seed in range(12)]
+    detected = [bool(copy.findings(only="mcts-5", sample=1, seed=seed)) for seed in range(12)]
+    assert {*detected} == {True, False}
+    assert detected == [bool(copy.findings(only="mcts-5", sample=1, seed=seed)) for seed in range(12)]
 
 
 def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "secret", liar="secret")
     write_results(copy.board, results_of(copy.board))
-    found = copy.verify()
-    [told] = [one for one in found.players if one.player == "secret"]
-    assert told.behind() == "attested: cannot be asked for again"
-    assert found.findings == []
+    verification = copy.verify()
+    [player] = [one for one in verification.players if one.player == "secret"]
+    assert player.behind() == "attested: cannot be asked for again"
+    assert verification.findings == []
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
 @pytest.mark.parametrize("who", ["random", "mcts-5"])
 def test_failures_are_found_that_nobody_had(who: str, failure: Answer, said: str, copy: Copy) -> None:
     where = forge(copy, "tic_tac_toe", "random", "mcts-5", failing=who, failure=failure)
-    [finding] = copy.found(only="mcts-5")
+    [finding] = copy.findings(only="mcts-5")
     assert finding.about == "reply"
     assert where.partition("(")[2] in finding.where
     assert f"({who}) {said}" in finding.what
@@ -125,10 +130,10 @@ def test_failures_are_found_that_nobody_had(who: str, failure: Answer, said: str
 
 def test_a_failure_of_a_search_is_looked_at_in_every_match(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "mcts-5", failing="mcts-5", failure=PlayerFailure("ValueError", own=True))
-    assert copy.found(only="mcts-5", sample=1, seed=0)
-    assert copy.found(only="mcts-5", sample=1, seed=5)
-    [told] = [one for one in copy.verify(only="mcts-5", sample=0).players if one.player == "mcts-5"]
-    assert told.on_its_word == 1
+    assert copy.findings(only="mcts-5", sample=1, seed=0)
+    assert copy.findings(only="mcts-5", sample=1, seed=5)
+    [player] = [one for one in copy.verify(only="mcts-5", sample=0).players if one.player == "mcts-5"]
+    assert player.on_its_word == 1
 
 
 def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> None:
@@ -136,9 +141,9 @@ def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> 
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]
     head = f'name = "failing"\ngroups = 2\nwatchdog = 1.0\nplayers = {json.dumps(names)}\n'
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
-    found = run_tournament(board, 2, [plugin])
-    assert found.complete
-    assert found.faults["failing-hangs", "did not answer in time"] > 0
+    tournament = run_tournament(board, 2, [plugin])
+    assert tournament.complete
+    assert tournament.faults["failing-hangs", "did not answer in time"] > 0
     verified = Copy(board.path).verify(sample=1, plugins=[plugin])
     assert (verified.findings, verified.results) == ([], "absent")
     assert [one.on_its_word for one in verified.players] == [0, 0, 0]
