@@ -16,7 +16,7 @@ from gymposium.ending import OVER, Ending
 
 def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> PlayedMatch:
     ending = OVER if forfeit is None else Ending("no legal move", forfeit)
-    return PlayedMatch(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, ending, 0, counts)
+    return PlayedMatch(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, ending, counts)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def expected(rated: Path) -> Expected:
 
 
 def chosen(matches: Sequence[PlayedMatch], expected: Expected, most: int) -> list[str]:
-    lineup = PlayedLineup("tic_tac_toe", "x.jsonl", ("random", "mcts-5"), [[one] for one in matches])
+    lineup = PlayedLineup("tic_tac_toe", ("random", "mcts-5"), [[one] for one in matches])
     return choose([], [lineup], expected, most)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gymposium.arena.board import Board
@@ -27,8 +28,6 @@ class PlayedMatch:
     returns: tuple[float, ...]
     results: tuple[str, ...]
     ending: Ending
-    failed: int
-    """Number of replies that were not legal moves."""
     counts: bool
     """False if the match repeats an earlier one, since equal matches count once."""
 
@@ -43,8 +42,6 @@ class PlayedLineup:
     """The finished matches of a lineup, which are in one file."""
 
     game: str
-    file: str
-    """The path below the board's directory."""
     players: tuple[str, ...]
     """The players in the order of their entries; one player if it plays alone."""
     groups: list[list[PlayedMatch]]
@@ -106,12 +103,12 @@ def read_played(board: Board) -> Played:
     players = [entry.player for entry in board.entries()]
     games = [game.name for game in board.suite.games]
     tally = BoardTally()
-    matches: defaultdict[str, list[PlayedMatch]] = defaultdict(list)
-    lineup_of: dict[str, tuple[str, frozenset[str]]] = {}
+    matches: defaultdict[Path, list[PlayedMatch]] = defaultdict(list)
+    lineup_of: dict[Path, tuple[str, frozenset[str]]] = {}
     spent: defaultdict[str, Spent] = defaultdict(Spent)
     versions: defaultdict[str, set[str]] = defaultdict(set)
     seen: set[tuple[str, tuple[str, ...], str]] = set()
-    for path, record in board.records():
+    for file, record in board.records():
         if not isinstance(record, Record):
             continue
         tally.add(record)
@@ -130,15 +127,13 @@ def read_played(board: Board) -> Played:
             tuple(record.returns),
             tuple(record.results),
             record.ending,
-            failed=sum(turn["reading"] != "move" for turn in record.turns),
             counts=key not in seen,
         )
         seen.add(key)
-        file = path.relative_to(board.path).as_posix()
         matches[file].append(match)
         lineup_of.setdefault(file, (record.game, frozenset(record.players)))
     lineups = [
-        PlayedLineup(game, file, tuple(player for player in players if player in seated), _groups(matches[file]))
+        PlayedLineup(game, tuple(player for player in players if player in seated), _groups(matches[file]))
         for file, (game, seated) in lineup_of.items()
     ]
     place = {player: number for number, player in enumerate(players)}
