@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -26,6 +26,39 @@ settings.load_profile("gymposium")
 
 _QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 _OPTIONS = f"{_QUIET} --disable-component-update --disable-sync".split()
+
+
+class FragileGame:
+    """Tic-tac-toe whose engine fails at a move to the centre and, after so many events, in the method `blind`."""
+
+    def __init__(self, blind: str = "", after: int = 0) -> None:
+        self._game, self._blind, self._after = load_game("tic_tac_toe"), blind, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
+
+    def new(self, seed: int) -> Any:
+        return FragileMatch(self._game.new(seed), self._blind, self._after)
+
+
+class FragileMatch:
+    """A match of a `FragileGame`."""
+
+    def __init__(self, match: Any, blind: str, after: int) -> None:
+        self._match, self._blind, self._after = match, blind, after
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._blind and len(self._match.events) >= self._after:
+            return self._fail
+        return getattr(self._match, name)
+
+    def _fail(self, *_: object) -> None:
+        raise ZeroDivisionError("dark")
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        if "b2" in moves.values():
+            raise ZeroDivisionError("the centre\ndoes not hold")
+        self._match.apply(moves)
 
 
 @pytest.fixture(scope="module")

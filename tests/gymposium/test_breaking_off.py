@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.gymposium.conftest import FragileGame
 
 from gymposium import load_game, make_player
 from gymposium.driver import EngineError, MatchJob, play
@@ -21,33 +21,6 @@ from gymposium.scores import Score
 from gymposium.watchdog import Watchdog
 
 RANDOM = make_player("random")
-
-
-class Fragile:
-    """Tic-tac-toe whose engine fails at a move to the centre."""
-
-    def __init__(self) -> None:
-        self._game = load_game("tic_tac_toe")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._game, name)
-
-    def new(self, seed: int) -> Any:
-        match = self._game.new(seed)
-        return FragileMatch(match)
-
-
-class FragileMatch:
-    def __init__(self, match: Any) -> None:
-        self._match = match
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._match, name)
-
-    def apply(self, moves: Mapping[int, str]) -> None:
-        if "b2" in moves.values():
-            raise ZeroDivisionError("the centre\ndoes not hold")
-        self._match.apply(moves)
 
 
 class Scripted:
@@ -65,7 +38,7 @@ class Scripted:
 
 @pytest.fixture
 def broken() -> EngineError:
-    job = MatchJob("m7", Fragile(), (Scripted("a1", "c1"), Scripted("b1", "b2")), 3)  # type: ignore[arg-type]
+    job = MatchJob("m7", FragileGame(), (Scripted("a1", "c1"), Scripted("b1", "b2")), 3)  # type: ignore[arg-type]
     with pytest.raises(EngineError) as caught:
         list(play([job]))
     return caught.value
@@ -184,20 +157,6 @@ def test_a_limit_is_a_time(seconds: float) -> None:
 
 @pytest.mark.parametrize("part", ["observe", "legal_moves", "legal_actions", "tensor"])
 def test_what_the_engine_raises_as_a_player_looks_is_the_engine_s(part: str) -> None:
-    class Blind(FragileMatch):
-        pass
-
-    def fail(self: Any, *_: Any) -> Any:
-        if len(self._match.events) == 2:
-            raise ZeroDivisionError("dark")
-        return getattr(self._match, part)(*_)
-
-    setattr(Blind, part, fail)
-
-    class Dark(Fragile):
-        def new(self, seed: int) -> Any:
-            return Blind(self._game.new(seed))
-
     class Looks(Scripted):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             for ask in asks:
@@ -206,7 +165,7 @@ def test_what_the_engine_raises_as_a_player_looks_is_the_engine_s(part: str) -> 
                 assert ask.tensor().size
             return super().act(asks)
 
-    job = MatchJob("m", Dark(), (Looks("a1", "c1"), Looks("b1")), 0)  # type: ignore[arg-type]
+    job = MatchJob("m", FragileGame(part, after=2), (Looks("a1", "c1"), Looks("b1")), 0)  # type: ignore[arg-type]
     with pytest.raises(EngineError, match="after 2 events, the last 'b1' of seat 1: ZeroDivisionError: dark") as caught:
         list(play([job]))
     assert [turn.text for turn in caught.value.played.turns] == ["a1", "b1"]

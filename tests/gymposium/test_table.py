@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.gymposium.conftest import FragileGame
 
 import gymposium
 from gymposium import load_game, make_player
@@ -183,32 +184,6 @@ def test_what_an_opponent_raises_is_raised_by_answer_and_the_match_cannot_go_on(
         table.answer(0, table.asked[0].legal_moves[0])  # type: ignore[index]
     with pytest.raises(NotAsked, match="A player failed in this match"):
         table.answer(0, "a1")
-
-
-class FragileGame:
-    """Tic-tac-toe whose engine fails at a move to the centre."""
-
-    def __init__(self) -> None:
-        self._game = load_game("tic_tac_toe")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._game, name)
-
-    def new(self, seed: int) -> Any:
-        return FragileMatch(self._game.new(seed))
-
-
-class FragileMatch:
-    def __init__(self, match: Any) -> None:
-        self._match = match
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._match, name)
-
-    def apply(self, moves: Mapping[int, str]) -> None:
-        if "b2" in moves.values():
-            raise ZeroDivisionError("the centre")
-        self._match.apply(moves)
 
 
 def test_an_engine_that_fails_is_raised_with_the_match_so_far() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from importlib import import_module
 from queue import SimpleQueue
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.gymposium.conftest import FragileGame
 
 from gymposium import load_game, make_player
 from gymposium.driver import EngineError, MatchJob, MatchResult, Schedule, play
@@ -349,35 +350,6 @@ def test_who_stops_early_leaves_nothing_behind(may: threading.Event) -> None:
     assert not thread.is_alive()
 
 
-class Fragile:
-    """Tic-tac-toe whose engine fails at a move to the centre."""
-
-    def __init__(self) -> None:
-        self._game = load_game("tic_tac_toe")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._game, name)
-
-    def new(self, seed: int) -> Any:
-        return FragileMatch(self._game.new(seed))
-
-
-class FragileMatch:
-    def __init__(self, match: Any) -> None:
-        self._match = match
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._match, name)
-
-    def apply(self, moves: Mapping[int, str]) -> None:
-        if "b2" in moves.values():
-            raise ZeroDivisionError("the centre does not hold")
-        self._match.apply(moves)
-
-    def tensor(self, seat: int) -> Any:
-        raise ZeroDivisionError("dark")
-
-
 class Says(Named):
     def __init__(self, *moves: str, look: bool = False) -> None:
         super().__init__("says")
@@ -392,7 +364,7 @@ class Says(Named):
 @pytest.mark.parametrize("look", [False, True])
 def test_an_engine_that_fails_comes_out_with_its_match_and_those_that_ended(look: bool) -> None:
     players = (Says("a1", "c1"), Says("b1", "b2", look=look))
-    job = MatchJob("m7", Fragile(), players, 3)  # type: ignore[arg-type]
+    job = MatchJob("m7", FragileGame("tensor"), players, 3)  # type: ignore[arg-type]
     with pytest.raises(EngineError) as caught:
         list(play([job], schedule="streaming"))
     assert caught.value.played.job is job
@@ -409,7 +381,7 @@ def test_matches_that_ended_beside_one_that_broke_off_are_told_first() -> None:
             return [Reply({"whole": ["a2", "nonsense"], "broken": ["a3", "b2"]}[ask.key][ask.turn]) for ask in asks]
 
     whole = MatchJob("whole", load_game("tic_tac_toe"), (both, far := Far()), 0)
-    broken = MatchJob("broken", Fragile(), (both, far), 0)  # type: ignore[arg-type]
+    broken = MatchJob("broken", FragileGame(), (both, far), 0)  # type: ignore[arg-type]
     matches = play([whole, broken], schedule="streaming")
     assert next(matches).job.id == "whole"
     with pytest.raises(EngineError):

@@ -47,7 +47,7 @@ def test_a_position_is_what_its_events_lead_to(name: str) -> None:
         ("hearts", "two seats that move in turn"),
         ("2048", "two seats that move in turn|OpenSpiel"),
         ("trace", "OpenSpiel"),
-        ("openspiel:pig(players=2,winscore=10)", "come again"),
+        ("openspiel:pig(players=2,winscore=10)", "positions repeat"),
         ("openspiel:coin_game", "cannot say what a seat knows"),
     ],
 )

@@ -211,7 +211,7 @@ def test_a_match_is_its_events(host: Host, data: st.DataObject, seed: int) -> No
     with pytest.raises(WrongSeat, match="the match is over"):
         again.apply({})
     # begun again from any decision, with its seed, it goes on as it did
-    cut = data.draw(st.sampled_from([len(position.events) for position in positions(game, match.events)]))
+    cut = data.draw(st.sampled_from([len(position.events) for position in positions(game.load, match.events)]))
     rest = game.load(match.events[:cut], seed)
     while seats := rest.to_move():
         ahead = match.events[len(rest.events) :]

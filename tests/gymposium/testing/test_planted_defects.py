@@ -162,7 +162,7 @@ plant(
     lambda: type(
         "Bent", (BentGame,), {"new": remembering_new, "match": type("M", (BentMatch,), {"apply": last_mover_draws})}
     )("pig"),
-    "another way where another is stepped in between",
+    "another way if another one is played beside it",
     "pieces_load_and_play_on",
     "records_verify",
 )
@@ -184,7 +184,7 @@ plant(
     "seeds_decide_what_chance_does",
     "one seed for all",
     with_new("leduc_poker", lambda self, seed: self.match(self, self.inner.new(0), "new")),
-    "whatever the seed",
+    "the same for all seeds",
     "records_verify",
 )
 
@@ -270,7 +270,7 @@ plant(
     "hostile_replies_are_read",
     "a shape that takes anything",
     lambda: BentGame("tic_tac_toe", move_pattern=re.compile("(?s).*")),
-    "takes '' for the shape of a move",
+    "matches ''",
 )
 
 
@@ -517,7 +517,7 @@ plant(
     "forks_stand_apart",
     "one list of events for two matches",
     bent("tic_tac_toe", fork=shares_events),
-    "its events",
+    "a match changes if its fork is played on: events",
     "any_order_of_calls_is_fine",
 )
 plant(

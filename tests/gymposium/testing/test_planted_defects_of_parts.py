@@ -188,7 +188,7 @@ DEFECTS: list[tuple[str, Spec, str]] = [
     ("rewards_are_finite", reward("endless"), "is inf"),
     ("rewards_are_finite", reward("short"), "3 rewards for a group of 4"),
     ("forfeits_are_rewarded", reward("unforgiving"), "is nan"),
-    ("equal_groups_get_equal_rewards", reward("drawn"), "other rewards"),
+    ("equal_groups_get_equal_rewards", reward("drawn"), "different rewards"),
     ("rewards_leave_the_global_generators_alone", reward("seeding"), "Python's random"),
     ("logger_settings_are_read", logger("Log", "Loose"), "the settings are"),
     ("logger_settings_are_read", logger("Log", "Misfit"), "folder is 3"),

@@ -1,13 +1,13 @@
 """Exact results for small games, by traversal of all positions: the best possible play against random moves
-(`optima_against_random`), and how good a given player is.
+(`optima_against_random`), and the strength of a given player.
 
-A player that can say how likely it plays each move is asked in every position that it can reach; the table of its
+A player that knows the probabilities of its moves is asked in every position that it can reach; the table of its
 answers is its `Policy` (`tabulate`). `value` is the result of a policy against random play or another policy,
-`best_response` the strongest opponent's result against it, and `exploitability` its distance from an equilibrium.
+`best_response` is the strongest opponent and its result, and `exploitability` is the distance from an equilibrium.
 `measure` computes all three.
 
-For OpenSpiel's games with two seats that move in turn and at most 20,000 positions, with or without chance and hidden
-information: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`.
+A player's exact figures are for OpenSpiel's games with two seats that move in turn and at most 20,000 positions, with
+or without chance and hidden information: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`.
 """
 
 from gymposium.exact.measures import Figures, Measures, measure

@@ -1,15 +1,15 @@
-"""All positions of a small game with two seats in turn, chance and hidden information included.
+"""All positions of a small game with two seats that move in turn, with or without chance and hidden information.
 
-Where nothing is hidden, and all is paid at the end, a position is what is on the board, however it came about:
-tic-tac-toe has 4,520 with a move to make instead of 294,778 histories. Elsewhere it is the history.
+If nothing is hidden and rewards are paid at the end, a position is the state of the board, whichever moves led to it:
+tic-tac-toe has 4,520 positions with a move to make instead of 294,778 histories. Otherwise a position is a history.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
 
 import pyspiel
 
@@ -17,36 +17,33 @@ from gymposium.exact.size import MAX_POSITIONS, TooLarge
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import CHANCE, Event, Game
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
 OVER = -2
-"""The seat that is to move where a match has ended."""
+"""Seat to move at the end of a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One position, and where it leads."""
+    """One position, and the positions that it leads to."""
 
     seat: int
-    """Who is to move: a seat, `CHANCE` or `OVER`."""
+    """Seat to move, or `CHANCE` or `OVER`."""
     view: str
-    """What a seat that is to move knows (`Match.view`)."""
+    """What the seat to move knows (`Match.view`)."""
     events: tuple[Event, ...]
-    """A way to get there."""
+    """Events of one match that leads here."""
     moves: tuple[str, ...]
-    """The legal moves in the game's order, or the outcomes of chance."""
+    """Legal moves in the game's order, or outcomes of chance."""
     odds: tuple[float, ...]
-    """Of each outcome of chance; () for a seat's moves."""
+    """Probability of each outcome of chance; () for a seat's moves."""
     children: tuple[int, ...]
-    """Where in the graph each of `moves` leads."""
+    """Index in the graph of the position after each of `moves`."""
     returns: tuple[float, ...]
-    """What each seat has got so far."""
+    """Return of each seat so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A game's positions. The first is where a match begins, and each stands before those that it leads to."""
+    """All positions of a game. A match begins at the first, and each stands before those that it leads to."""
 
     game: OpenSpielGame
     positions: tuple[Position, ...]
@@ -54,25 +51,38 @@ class Graph:
 
 @lru_cache(maxsize=4)
 def graph_of(game: Game) -> Graph:
-    """All positions of a game. Raises `TooLarge` with the reason where it cannot be traversed."""
-    return _in_order(_Growing(_traversable(game)))
-
-
-def _traversable(game: Game) -> OpenSpielGame:
+    """Return all positions of a game. Raises `TooLarge` with the reason if it cannot be traversed."""
     if not isinstance(game, OpenSpielGame):
         raise TooLarge(f"{game.name}: exact figures of a player are for games of OpenSpiel.")
     if game.seats != 2 or game.spec.dynamics != "sequential":
         raise TooLarge(f"{game.name}: exact figures of a player need two seats that move in turn.")
+    check_engine(game)
+    positions = _Growing(game).positions
+    sorter = TopologicalSorter({i: position.children for i, position in enumerate(positions)})
+    try:
+        order = [*sorter.static_order()][::-1]
+    except CycleError as error:
+        raise TooLarge(f"{game.name}: positions repeat within a match.") from error
+    place = {old: new for new, old in enumerate(order)}
+    in_order = (positions[old] for old in order)
+    return Graph(
+        game,
+        tuple(replace(position, children=tuple(place[child] for child in position.children)) for position in in_order),
+    )
+
+
+def check_engine(game: OpenSpielGame) -> None:
+    """Raise `TooLarge` if the engine cannot tell histories apart as seats do, or list the outcomes of chance."""
     kind = game.engine.get_type()
-    if game.hides and not kind.provides_information_state_string:
+    hides = game.hides or kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    if hides and not kind.provides_information_state_string:
         raise TooLarge(f"{game.name}: its engine cannot say what a seat knows of the whole match.")
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise TooLarge(f"{game.name}: its engine draws chance itself and cannot list the outcomes.")
-    return game
 
 
 class _Growing:
-    """Positions as they are found, breadth first."""
+    """The positions of a game in the order in which a breadth-first traversal finds them."""
 
     def __init__(self, game: OpenSpielGame) -> None:
         self.game = game
@@ -86,7 +96,7 @@ class _Growing:
             self.positions.append(self._position(*self._waiting[len(self.positions)]))
 
     def _place(self, state: pyspiel.State, events: tuple[Event, ...]) -> int:
-        """Where this state stands, or will."""
+        """Return the index that the position of this state has or will have."""
         seat = state.current_player()
         key = (seat, self.game.view_of(state, seat)) if self._merges and seat >= 0 else None
         if key in self._known:
@@ -118,20 +128,3 @@ class _Growing:
             for action, move in zip(actions, moves, strict=True)
         )
         return Position(seat, view, events, moves, odds, children, returns)
-
-
-def _in_order(found: _Growing) -> Graph:
-    """The positions renumbered so that each stands before those that it leads to."""
-    sorter = TopologicalSorter({i: position.children for i, position in enumerate(found.positions)})
-    try:
-        order = [*sorter.static_order()][::-1]
-    except CycleError as error:
-        raise TooLarge(f"{found.game.name}: its positions come again within a match.") from error
-    place = {old: new for new, old in enumerate(order)}
-    return Graph(
-        found.game,
-        tuple(
-            Position(p.seat, p.view, p.events, p.moves, p.odds, tuple(place[child] for child in p.children), p.returns)
-            for p in (found.positions[old] for old in order)
-        ),
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gymposium.exact.outcome import Value
@@ -14,28 +15,28 @@ from gymposium.players.protocol import Player
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a policy is worth."""
+    """Exact figures of a policy."""
 
     policy: Policy
     against_random: Value
     response: BestResponse | None
-    """None where there is none to be found: something is hidden and replies are not always legal moves."""
+    """Best response to the policy; None if it cannot be computed (`unanswerable`)."""
 
     @classmethod
     def of(cls, policy: Policy, held_out: Policy | None) -> Figures:
-        """By traversal; `held_out` as in `best_response`."""
+        """Compute the figures by traversal; `held_out` is as in `best_response`."""
         answerable = unanswerable(policy, held_out) is None
         return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
 
     @property
     def exploitability(self) -> float | None:
-        """NashConv / 2; None where no best response is known or the game is not zero-sum."""
+        """NashConv / 2; None if there is no best response or the game is not zero-sum."""
         if self.response is None or self.policy.game.spec.utility != "zero_sum":
             return None
         return self.response.exploitability
 
     def as_dict(self) -> dict[str, object]:
-        """Everything as plain data; a best response by the seat that it takes."""
+        """Return the figures as plain data; those of the best response are by the seat that it takes."""
         return {
             "against_random": self.against_random.as_dict(),
             "best_response": None if self.response is None else self.response.value.as_dict(),
@@ -45,14 +46,14 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The figures of a player as it plays, its illegal replies forfeits, and those of its legal moves alone."""
+    """Exact figures of a player: as it plays, where illegal replies forfeit, and restricted to its legal moves."""
 
     as_played: Figures
     restricted: Figures | None
-    """None where there is a state in which it never plays a legal move."""
+    """None if there is a state in which the player never plays a legal move."""
 
     def as_dict(self) -> dict[str, object]:
-        """Everything as plain data, with the number of information states that the player can get into."""
+        """Return the figures as plain data, with the number of information states that the player can reach."""
         policy = self.as_played.policy
         return {
             "states": len(policy.table),
@@ -65,13 +66,12 @@ class Measures:
 
 
 def measure(game: Game, player: Player, seed: int = 0) -> Measures:
-    """All figures of a player in a game. One that has to be estimated is asked twice, with `seed` and the next.
+    """Return all exact figures of a player in a game.
 
-    Raises as `tabulate`."""
+    A player whose policy is estimated from samples is asked twice, with `seed` and `seed + 1`. Raises as `tabulate`."""
     policy = tabulate(game, player, seed=seed)
     held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
-    try:
-        alone = Figures.of(policy.restricted(), None if held_out is None else held_out.restricted())
-    except NoLegalMove:
-        alone = None
-    return Measures(Figures.of(policy, held_out), alone)
+    restricted = None
+    with suppress(NoLegalMove):
+        restricted = Figures.of(policy.restricted(), None if held_out is None else held_out.restricted())
+    return Measures(Figures.of(policy, held_out), restricted)

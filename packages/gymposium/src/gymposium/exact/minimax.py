@@ -1,16 +1,18 @@
-"""What best play of both is worth, in games of two seats in turn with nothing hidden and no chance."""
+"""Minimax values of games with two seats that move in turn, perfect information and no chance."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 from gymposium.exact.size import Room, TooLarge
 from gymposium.games.protocol import Game, Match
 
 
 class Minimax:
-    """The return of one seat where both play their best: it for the most, the other for the least it can get. Positions
-    are remembered by their view, up to `most` of them."""
+    """The return of one seat if it maximizes this return and the other seat minimizes it.
+
+    Values are kept by view, for up to `most` positions."""
 
     def __init__(self, game: Game, seat: int, most: int) -> None:
         check_solvable(game)
@@ -19,49 +21,47 @@ class Minimax:
         self._values: dict[tuple[str, int], float] = {}
 
     def value(self, match: Match) -> float:
-        """What the position is worth to the seat. Raises `TooLarge` where there is too much to look at."""
+        """Return the value of a position for the seat. Raises `TooLarge` if too many positions can follow."""
         seats = match.to_move()
         if not seats:
             return match.returns()[self._seat]
         key = (match.view(0), seats[0])
-        found = self._values.get(key)
-        if found is None:
+        value = self._values.get(key)
+        if value is None:
             self._room.enter(key, len(self._values))
-            found = self._values[key] = self._best(match, seats[0])
+            value = self._values[key] = self._best(match, seats[0])
             self._room.leave(key)
-        return found
+        return value
 
     def _best(self, match: Match, mover: int) -> float:
         mine = mover == self._seat
         bound = self._highest if mine else self._lowest
-        found: float | None = None
+        best: float | None = None
         for _, child in children(match):
             value = self.value(child)
-            if found is None or (value > found) == mine:
-                found = value
-            if found == bound:  # nothing is better
+            if best is None or (value > best) == mine:
+                best = value
+            if best == bound:  # no move is better
                 break
-        assert found is not None, "a seat that is to move has a move"
-        return found
+        assert best is not None, "a seat that is to move has a move"
+        return best
 
 
-def children(match: Match) -> list[tuple[str, Match]]:
-    """Each legal move of the seat that is to move, and where it leads."""
+def children(match: Match) -> Iterator[tuple[str, Match]]:
+    """Yield each legal move of the seat to move, with a fork of the match in which it is played."""
     (seat,) = match.to_move()
-    found = []
     for move in match.legal_moves(seat) or ():
         child = match.fork(_NEVER)
         child.apply({seat: move})
-        found.append((move, child))
-    return found
+        yield move, child
 
 
 _NEVER = random.Random(0)
-"""Never drawn from: there is no chance."""
+"""Generator that is never drawn from, as there is no chance."""
 
 
 def check_solvable(game: Game) -> None:
-    """Raises `TooLarge` where the game is of a kind that minimax does not solve."""
+    """Raise `TooLarge` if minimax does not solve games of this kind."""
     spec = game.spec
     if game.seats != 2 or spec.information != "perfect" or spec.chance or spec.dynamics != "sequential":
         raise TooLarge(f"{game.name}: exact optima need two seats in turn, nothing hidden and no chance.")

@@ -1,11 +1,12 @@
-"""How well can anybody do against a uniformly random opponent?
+"""The best results that any player can get against a uniformly random opponent.
 
-By traversal of the game, so only for two seats that move in turn, nothing hidden and no chance.
+They are computed by traversal of the game, so only for two seats that move in turn, perfect information and no chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from gymposium.exact.minimax import Minimax, check_solvable, children
 from gymposium.exact.outcome import Outcome
@@ -13,10 +14,14 @@ from gymposium.exact.size import MAX_POSITIONS, Room
 from gymposium.games.protocol import Game, Match
 
 Preference = Callable[[Outcome], tuple[float, ...]]
+"""Function that ranks outcomes: the best one has the greatest tuple."""
+
+_WINS: Preference = attrgetter("win", "draw")
+_GAINS: Preference = attrgetter("mean_return", "win")
 
 
 class _Traversal:
-    """Values of one seat's best policy against random replies, positions remembered by their view."""
+    """Values of one seat's best policy against random replies, kept by view."""
 
     def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
         self._seat, self._prefer, self._room = seat, prefer, Room(game, MAX_POSITIONS)
@@ -32,14 +37,14 @@ class _Traversal:
             self._room.enter(key, len(self._values))
             mine = seats[0] == self._seat
             values = []
-            for child in self._worth_a_look(match, mine):  # no comprehension: one frame more for each move of a line
+            for child in self._candidates(match, mine):  # a comprehension would add a frame to each level of recursion
                 values.append(self.value(child))  # noqa: PERF401
             self._values[key] = max(values, key=self._prefer) if mine else Outcome.mean(values)
             self._room.leave(key)
         return self._values[key]
 
-    def _worth_a_look(self, match: Match, mine: bool) -> list[Match]:
-        """Where the moves lead; of this seat's own, where it must be safe, only those that keep the minimax value."""
+    def _candidates(self, match: Match, mine: bool) -> list[Match]:
+        """Return the positions after each move; for a safe policy's own moves, those that keep the minimax value."""
         ahead = [child for _, child in children(match)]
         if self._minimax is None or not mine:
             return ahead
@@ -48,24 +53,13 @@ class _Traversal:
 
 
 def optima_against_random(game: Game) -> dict[str, Outcome]:
-    """Three optima: the most wins, the greatest return, and the most wins among policies that keep the
-    minimax value of every position (they never lose a game that cannot be lost).
+    """Return three optima: the most wins, the greatest return, and the most wins of all policies that keep the minimax
+    value of every position (they never lose a game that cannot be lost).
 
-    Raises `TooLarge` where the game cannot be traversed."""
+    Raises `TooLarge` if the game cannot be traversed."""
     check_solvable(game)
-
-    def wins(v: Outcome) -> tuple[float, ...]:
-        return (v.win, v.draw)
-
-    def gains(v: Outcome) -> tuple[float, ...]:
-        return (v.mean_return, v.win)
-
-    kinds: dict[str, tuple[Preference, bool]] = {
-        "most wins": (wins, False),
-        "best return": (gains, False),
-        "minimax-safe": (wins, True),
+    kinds = {"most wins": (_WINS, False), "best return": (_GAINS, False), "minimax-safe": (_WINS, True)}
+    return {
+        name: Outcome.mean([_Traversal(game, seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
+        for name, (prefer, safe) in kinds.items()
     }
-    found = {}
-    for name, (prefer, safe) in kinds.items():
-        found[name] = Outcome.mean([_Traversal(game, seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
-    return found

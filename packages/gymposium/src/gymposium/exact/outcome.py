@@ -1,4 +1,4 @@
-"""What a match comes to for one seat, as shares of wins, draws and losses and a mean return."""
+"""Results of matches for one seat: probabilities of a win, a draw and a loss, and the mean return."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium.games.protocol import seat_result
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How matches end for one seat."""
+    """Probabilities of the results of a match for one seat, and its mean return."""
 
     win: float
     draw: float
@@ -21,13 +21,13 @@ class Outcome:
 
     @classmethod
     def of(cls, returns: Sequence[float], seat: int, forfeit: int | None = None) -> Self:
-        """The end of one match; `forfeit` is the seat that gave it up."""
+        """Return the outcome of one match that has ended; `forfeit` is the seat that forfeited it."""
         result = seat_result(returns, seat, forfeit)
         return cls(float(result == "win"), float(result == "draw"), float(result == "loss"), returns[seat])
 
     @classmethod
     def mean(cls, outcomes: Sequence[Outcome], weights: Sequence[float] | None = None) -> Self:
-        """The mean of outcomes, each with a weight that is its probability (None: all alike)."""
+        """Return the mean of outcomes. `weights` are their probabilities; None weights all alike."""
         shares = weights if weights is not None else [1.0 / len(outcomes)] * len(outcomes)
 
         def total(values: Sequence[float]) -> float:
@@ -41,21 +41,21 @@ class Outcome:
         )
 
     def as_dict(self) -> dict[str, float]:
-        """Everything as plain data."""
+        """Return the fields as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """How a player does in each of two seats."""
+    """Outcomes of a player in each of two seats."""
 
     seats: tuple[Outcome, Outcome]
 
     @property
     def mean(self) -> Outcome:
-        """Over both seats, as often in the one as in the other."""
+        """Mean outcome over both seats, with equal weights."""
         return Outcome.mean(self.seats)
 
     def as_dict(self) -> dict[str, object]:
-        """The mean, and under `seats` what it is the mean of."""
+        """Return the mean as plain data, with the outcomes of both seats under `seats`."""
         return {**self.mean.as_dict(), "seats": [outcome.as_dict() for outcome in self.seats]}

@@ -15,11 +15,11 @@ from gymposium.reading import READERS, Reader
 
 
 class ExactPlayer:
-    """A perfect player, by minimax over all positions that can still come. It picks uniformly among the moves that keep
-    the value of the position, without a preference for shorter wins. Solved positions are kept across matches.
+    """A perfect player, by minimax over all positions that can still come.
 
-    Plays games with two seats that move in turn, perfect information, no chance and at most 400,000 positions; raises
-    `TooLarge` with the reason for any other game."""
+    It picks uniformly among the moves that keep the value of the position, without a preference for shorter wins.
+    Solved positions are kept across matches. It plays games with two seats that move in turn, perfect information, no
+    chance and at most 400,000 positions, and raises `TooLarge` with the reason for other games."""
 
     name = "exact"
     reader: Reader = READERS["move"]
@@ -33,7 +33,7 @@ class ExactPlayer:
         return [Reply(ask.rng.choice(self._best(ask))) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """The same probability for each best move."""
+        """Return distributions with the same probability for each best move."""
         return [self._distribution(ask) for ask in asks]
 
     def _distribution(self, ask: Ask) -> MoveDistribution:
@@ -42,24 +42,23 @@ class ExactPlayer:
         return MoveDistribution(legal, tuple((m in best) / len(best) for m in legal), legal_mass=1.0, samples=None)
 
     def _best(self, ask: Ask) -> list[str]:
-        solved = self._solved.get(ask.game)
-        if solved is None:
+        if ask.game not in self._solved:
             solved = Minimax(ask.game, 0, MOST_POSITIONS)
             if ask.game.spec.utility != "zero_sum":
                 raise TooLarge(f"exact does not play {ask.game.name}: what one seat gets is not what the other loses.")
             self._solved[ask.game] = solved
         _, (position,) = ask.sampler.worlds(1, ask.rng)
-        worth = {move: solved.value(child) for move, child in children(position)}
+        worth = {move: self._solved[ask.game].value(child) for move, child in children(position)}
         best = (max if ask.seat == 0 else min)(worth.values())
         return [move for move, value in worth.items() if value == best]
 
 
 class CfrPlayer:
-    """A player near an equilibrium: it plays the average policy of N iterations of CFR+. It can be exploited for
-    little, and does not exploit its opponent. The policy is computed at the first move and kept across matches.
+    """A player near an equilibrium: it plays the average policy of N iterations of CFR+.
 
-    Plays OpenSpiel's zero-sum games with two seats, hidden information and at most 400,000 histories; raises `TooLarge`
-    with the reason for any other game."""
+    It is hard to exploit, and does not exploit its opponent. The policy is computed at the first move and kept across
+    matches. It plays OpenSpiel's zero-sum games with two seats, hidden information and at most 400,000 histories, and
+    raises `TooLarge` with the reason for other games."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -77,13 +76,12 @@ class CfrPlayer:
         ]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """The policy at each ask."""
+        """Return the policy at each ask."""
         return [self._distribution(ask) for ask in asks]
 
     def _distribution(self, ask: Ask) -> MoveDistribution:
-        solved = self._solved.get(ask.game)
-        if solved is None:
-            solved = self._solved[ask.game] = average_policy(ask.game, self.iterations)
-        odds = solved[ask.seat, ask.view]
+        if ask.game not in self._solved:
+            self._solved[ask.game] = average_policy(ask.game, self.iterations)
+        odds = self._solved[ask.game][ask.seat, ask.view]
         probabilities = tuple(odds[action] for action in ask.legal_actions)
         return MoveDistribution(tuple(ask.legal_moves or ()), probabilities, legal_mass=1.0, samples=None)

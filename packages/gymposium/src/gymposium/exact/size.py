@@ -1,4 +1,4 @@
-"""Which games are small enough."""
+"""Limits on the size of games that are traversed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 
 MAX_POSITIONS = 20_000
-"""A larger game is refused: its traversal takes minutes, a language model's answers in it hours."""
+"""Most positions of a game with exact figures. The traversal of a larger one takes minutes, and the answers of a
+language model in it take hours."""
 
 MOST_POSITIONS = 400_000
-"""Of minimax, for the player `exact`: more would take a minute, and gigabytes, before the first move."""
+"""Most positions of a game that the player `exact` solves. More would take a minute, and gigabytes, before the first
+move."""
 
 DEEPEST = 300
-"""Moves of a match, at most: a traversal goes down one line at a time, by recursion."""
+"""Most moves of a match, as a traversal is recursive."""
 
 
 class TooLarge(GymposiumError):
@@ -20,17 +22,16 @@ class TooLarge(GymposiumError):
 
 
 class Room:
-    """How far a traversal that remembers positions may go: so many of them, and no line that is too long or comes back
-    to where it was."""
+    """Guard of a depth-first traversal: limits the number of positions and the depth, and refuses cycles."""
 
     def __init__(self, game: Game, most: int) -> None:
         self._game, self._most = game, most
         self._line: set[tuple[str, int]] = set()
 
     def enter(self, position: tuple[str, int], remembered: int) -> None:
-        """Go on from a position, with so many remembered. Raises `TooLarge` where that is too far."""
+        """Descend into a position while `remembered` positions are solved. Raises `TooLarge` beyond a limit."""
         if position in self._line:
-            raise TooLarge(f"{self._game.name}: its positions come again within a match.")
+            raise TooLarge(f"{self._game.name}: positions repeat within a match.")
         if len(self._line) >= DEEPEST:
             raise TooLarge(f"{self._game.name} has matches of more than {DEEPEST} moves.")
         if remembered >= self._most:
@@ -38,5 +39,5 @@ class Room:
         self._line.add(position)
 
     def leave(self, position: tuple[str, int]) -> None:
-        """Go back to where it was entered from."""
+        """Return from a position."""
         self._line.remove(position)

@@ -28,11 +28,12 @@ class GameConformance:
     """Base class of a test class: name a game in a subclass, and pytest runs the whole kit on it."""
 
     game: ClassVar[str] = ""
-    """A game, a plugin, or a game with parameters, as `gymposium plugins check` takes them."""
+    """Name of a game, a plugin or a game with parameters, as in `gymposium plugins check`."""
     file: ClassVar[str | Path | None] = None
-    """The file of a one-file plugin that is not installed."""
+    """File of a one-file plugin that is not installed."""
     effort: ClassVar[Effort] = NORMAL
     seed: ClassVar[int] = 0
+    """Seed of every check."""
 
     def facts(self, game: Game, seat: int) -> Iterable[str]:
         """Yield texts that a seat's full rules or first prompt must contain, made from the game's own numbers."""
@@ -86,7 +87,7 @@ def pytest_addoption(parser: Any) -> None:
     """Add the options of `gymposium.testing.suite` if pytest loads this module as a plugin."""
     group = parser.getgroup("gymposium", "gymposium's conformance kit")
     group.addoption(
-        "--game", action="append", dest="games", metavar="NAME", help="A game or a plugin; may be given again."
+        "--game", action="append", dest="games", metavar="NAME", help="Check this game or plugin. May be repeated."
     )
     group.addoption(
         "--plugin-file",
@@ -95,5 +96,7 @@ def pytest_addoption(parser: Any) -> None:
         metavar="FILE",
         help="Load a plugin from one Python file.",
     )
-    group.addoption("--effort", choices=list(EFFORTS), default=NORMAL.name, help="How much each check tries.")
-    group.addoption("--kit-seed", type=int, default=0, metavar="N", help="The seed of every check.")
+    group.addoption(
+        "--effort", choices=list(EFFORTS), default=NORMAL.name, help="How many matches and moves each check tries."
+    )
+    group.addoption("--kit-seed", type=int, default=0, metavar="N", help="Seed of every check.")

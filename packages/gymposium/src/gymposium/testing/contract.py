@@ -1,4 +1,4 @@
-"""What every check takes and raises: its effort, `CheckFailed` and `NotApplicable`, and the words of its messages."""
+"""What every check takes and raises: `Effort`, `CheckFailed` and `NotApplicable`; and the wording of error messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gymposium.games.protocol import CHANCE, Event, Match
 
 _SHOWN = 12
+"""Number of events shown of a long list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,17 @@ class NotApplicable(Exception):
     """A check does not apply to its subject. The message says why."""
 
 
+def require(holds: bool, what: str, do: str, where: str = "") -> None:
+    """Raise `CheckFailed` unless `holds`. `what` has no full stop."""
+    if not holds:
+        raise CheckFailed(f"{what}.", do=do, where=where)
+
+
 def after(match: Match, seat: int | None = None) -> str:
     """Return a description of a position for error messages: game, seed, seat and the events so far."""
     seed = "" if match.seed is None else f"seed {match.seed}, "
-    whom = "" if seat is None else f"seat {seat}, "
-    return f"{match.game.name}, {seed}{whom}after {events_in_words(match.events)}"
+    of_seat = "" if seat is None else f"seat {seat}, "
+    return f"{match.game.name}, {seed}{of_seat}after {events_in_words(match.events)}"
 
 
 def events_in_words(events: Sequence[Event]) -> str:
@@ -57,6 +64,11 @@ def events_in_words(events: Sequence[Event]) -> str:
     words = [f"{'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}" for event in events]
     dots = [f"… {len(words) - _SHOWN} events …"] if len(words) > _SHOWN else []
     return ", ".join([*dots, *words[-_SHOWN:]]) or "nothing"
+
+
+def raised(error: Exception) -> str:
+    """Return an error in words: its type and the message, shortened if it is long."""
+    return f"{type(error).__name__}: {short(str(error), 600)}"
 
 
 def short(value: object, most: int = 300) -> str:

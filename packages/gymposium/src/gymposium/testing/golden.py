@@ -1,13 +1,13 @@
-"""Golden transcripts: whole matches of random players, with the prompts that a seat reads.
+"""Golden transcripts: whole matches of random players, with the prompts that each seat reads.
 
 The tests compare transcripts word for word with files, so that a change of wording or rules shows up in review. After
-an intended change, write those of gymposium's own games, or of named games and plugins, again:
+an intended change, write the transcripts of gymposium's own games, or of the games and plugins that you name, again:
 
     python -m gymposium.testing.golden tests/golden
     python -m gymposium.testing.golden tests/golden my_plugin
 
-Transcripts of long matches show the prompts of the first and last decisions, and every event. In games of free text
-players reply with short texts: words of the prompt and common answers.
+A transcript of a long match shows every event, but only the prompts of the first and last decisions. In games of free
+text players reply with short texts: words of the prompt and common answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gymposium.driver import MatchJob, MatchResult, play
-from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.games.protocol import CHANCE, Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import Host
 from gymposium.plugins.specs import GameSpec
@@ -36,8 +36,8 @@ FIRST, LAST = 12, 3
 def transcript(game: Game, seed: int = SEED) -> str:
     """Return one match of random players as plain text.
 
-    It has the rules of each seat in both styles, then the events, the rest of the prompts at each decision, and the
-    returns."""
+    The text has the rules of each seat in both styles, then the events with the rest of the prompts at each decision,
+    and the returns."""
     player = AnyPlayer()
     [played] = play([MatchJob("golden", game, [player] * game.seats, seed, player_seed=seed)])
     return "\n".join(_lines(game, seed, played))
@@ -48,14 +48,15 @@ def _lines(game: Game, seed: int, played: MatchResult) -> Iterator[str]:
     for seat in range(game.seats):
         for style in STYLES:
             yield from ("", f"== seat {seat}, {style}: every prompt begins with", *_indented(game.rules(seat, style)))
-    told = 0
-    walked = list(positions(game, played.events))
+    written = 0
+    walked = list(positions(game.load, played.events))
     for turn, match in enumerate(walked):
         shown = turn < FIRST or turn >= len(walked) - 1 - LAST
         if shown or turn == FIRST:
             yield ""
-        yield from (_event(event) for event in match.events[told:])
-        told = len(match.events)
+        for event in match.events[written:]:
+            yield f">> {'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}"
+        written = len(match.events)
         for seat in match.to_move() if shown else ():
             for style in STYLES:
                 prompt = prompt_for(game, style, READERS["move"])(match.observe(seat, style))
@@ -69,28 +70,24 @@ def _lines(game: Game, seed: int, played: MatchResult) -> Iterator[str]:
     yield ""
 
 
-def _event(event: Event) -> str:
-    return f">> {'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}"
-
-
 def _indented(text: str) -> Iterator[str]:
     return (f"   {line}".rstrip() for line in text.strip("\n").split("\n"))
 
 
 def golden_games(specs: Iterable[GameSpec] | None = None) -> list[Game]:
-    """Make the games of all examples of the specs, by default of gymposium's own."""
+    """Return the games of all examples of the specs, by default of gymposium's own."""
     if specs is None:
         specs = Host(autoload=False).games.values()
     return [load_game(spec.name, **example) for spec in specs for example in spec.examples]
 
 
 def file_name(game: Game) -> str:
-    """`goofspiel(num_cards=4)` → `goofspiel-num_cards=4.txt`."""
+    """Return the name of a game's file: `goofspiel-num_cards=4.txt` for `goofspiel(num_cards=4)`."""
     return re.sub(r"[^\w=.]+", "-", game.name).strip("-") + ".txt"
 
 
 def main(arguments: list[str]) -> None:
-    """Write transcripts into the folder given first, of the games and plugins that follow or of gymposium's own."""
+    """Write transcripts into the first argument, a folder: of the games and plugins named next, or of our own."""
     if not arguments:
         sys.exit("Usage: python -m gymposium.testing.golden FOLDER [GAME or PLUGIN]...")
     folder = Path(arguments[0])

@@ -1,8 +1,8 @@
-"""The leak check: what a seat sees must depend on all that it may know, and on nothing else.
+"""The leak check: what a seat sees must depend on everything that it may know, and on nothing else.
 
-In two worlds that a seat cannot tell apart (see `gymposium.testing.worlds`) all that the seat sees must be equal:
-prompts in both styles, legal moves and actions, the tensor, and the error messages for bad moves. If its views differ,
-its prompts must differ too. The check also compares every position of every random match with all others.
+In two worlds that a seat cannot tell apart (see `gymposium.testing.worlds`) everything that the seat sees must be
+equal: prompts in both styles, legal moves and actions, the tensor, and the error messages for bad moves. If its views
+differ, its prompts must differ too. The check also compares every position of every random match with all others.
 
 The check trusts `view`: it does not find what the view itself gives away. So a view must come from an engine or be
 written by hand; it must not be made from the text.
@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gymposium.errors import IllegalMove
-from gymposium.games.protocol import Event, Game, Match, Style
+from gymposium.games.protocol import Event, Game, Match
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS, read
 from gymposium.streams import stream
 from gymposium.testing.contract import CheckFailed, events_in_words, unlike
 from gymposium.testing.positions import STYLES, sight
-from gymposium.testing.walk import any_move
+from gymposium.testing.walk import any_moves
 from gymposium.testing.worlds import Finder, How, WorldPosition
 
 JUNK = "no such move"
@@ -39,9 +39,9 @@ _MEANING: dict[LeakKind, str] = {
     "blind prompt": "the seat's views differ but its prompts are equal: the text leaves something out",
 }
 _DO: dict[LeakKind, str] = {
-    "leak": "make it from what the seat may know alone; where the seat may know it after all, put it into view().",
+    "leak": "make it from what the seat may know alone; if the seat may know it after all, put it into view().",
     "coarse view": "put what the seat sees into view(), or show less.",
-    "blind prompt": "tell it in observe(), or take what the seat need not know out of view().",
+    "blind prompt": "say it in observe(), or remove from view() what the seat need not know.",
 }
 
 
@@ -102,15 +102,15 @@ def assert_no_leaks(
     Raises `CheckFailed` if it finds a leak, or if the game says that it hides something and no worlds were found."""
     report = check_leaks(game, seed, matches=matches, tries=tries, events=events)
     if report.leaks:
-        raise CheckFailed(str(report), do="each leak says it.")
+        raise CheckFailed(str(report), do="do what each leak says.")
     if game.spec.information == "imperfect" and not report.worlds:
-        raise CheckFailed(f"{report}\nNothing was compared, though the spec says information='imperfect'.", do=DECLARE)
+        raise CheckFailed(f"{report}\nNo worlds were compared, but the spec says information='imperfect'.", do=DECLARE)
     return report
 
 
 DECLARE = (
-    "let view(seat) hold what the seat knows and nothing else, from the engine or written by hand; where worlds are "
-    "too rare to be met by chance, write resample(seat, rng); where nothing is hidden, say information='perfect'."
+    "let view(seat) hold what the seat knows and nothing else, from the engine or written by hand; if random play "
+    "seldom finds worlds, write resample(seat, rng); if nothing is hidden, say information='perfect'."
 )
 
 
@@ -119,26 +119,31 @@ def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12
 
     At each decision it tries `tries` alterations, one search from scratch of as many steps and one sample, until
     `events` events are replayed. Equal arguments give equal reports."""
-    return _Check(game, seed).run(Finder(game, seed, matches=matches, tries=tries, events=events))
+    check = _Check(game, seed)
+    for world in Finder(game, seed, matches=matches, tries=tries, events=events):
+        check.compare(world)
+    return check.report
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the seat was shown at the first position with some key."""
+    """What a seat was shown at a position."""
 
     history: bytes
+    view: str
     events: tuple[Event, ...]
     shown: dict[str, object]
 
 
 class _Check:
+    """The comparison of positions, and the report on it."""
+
     def __init__(self, game: Game, seed: int) -> None:
         self.game = game
         self.rng = stream(seed, "leaks")
         self.report = LeakReport(game)
-        self._worlds: dict[tuple[int, tuple[int, ...], bytes], _Shown] = {}
-        self._views: dict[tuple[int, tuple[int, ...], str], _Shown] = {}
-        self._prompts: dict[tuple[int, Style, str], tuple[str, tuple[Event, ...]]] = {}
+        self._first: dict[tuple[object, ...], _Shown] = {}
+        """The first position with each key: what a seat knows, sees, or reads."""
         self._noted: set[tuple[str, int, str]] = set()
         self._bad_moves: list[str] = [JUNK, *self._some_moves()]
 
@@ -148,47 +153,40 @@ class _Check:
         for _ in range(20):
             if not match.to_move():
                 break
-            given = {seat: any_move(match, seat, self.rng) for seat in match.to_move()}
+            given = any_moves(match, self.rng)
             moves.update(given.values())
             match.apply(given)
         return self.rng.sample(sorted(moves), min(3, len(moves)))
 
-    def run(self, finder: Finder) -> LeakReport:
-        for seen in finder:
-            self._compare(seen)
-        return self.report
-
-    def _compare(self, seen: WorldPosition) -> None:
-        """Compare a position with earlier ones that have the same key."""
-        match, seat = seen.match, seen.seat
-        seats, events, view = match.to_move(), seen.events, match.view(seat)
+    def compare(self, world: WorldPosition) -> None:
+        """Compare a position with earlier ones in which the seat had the same history, view or prompt."""
+        seat, seats, events = world.seat, world.match.to_move(), world.events
+        now = _Shown(world.history.digest, world.match.view(seat), events, self._shown(world.match, seat))
         self.report.positions += 1
-        if seen.how != "played" and events != seen.base:
-            self.report.found[seen.how] = self.report.found.get(seen.how, 0) + 1
-        now = _Shown(seen.history.digest, events, self._shown(match, seat))
-        twin = self._worlds.setdefault((seat, seats, now.history), now)
-        if seen.how == "played" and twin.events != events:
-            self.report.found["played"] = self.report.found.get("played", 0) + 1
-        self._hold("leak", seat, now, twin)
-        same_view = self._views.setdefault((seat, seats, view), now)
+        twin = self._first.setdefault(("history", seat, seats, now.history), now)
+        if world.hides or (world.how == "played" and twin.events != events):
+            self.report.found[world.how] = self.report.found.get(world.how, 0) + 1
+        self._must_agree("leak", seat, now, twin)
+        same_view = self._first.setdefault(("view", seat, seats, now.view), now)
         if same_view.history != now.history:
-            self._hold("coarse view", seat, now, same_view)
-        if seat in seats:
-            for style in STYLES:
-                prompt = str(now.shown[f"{style} prompt"])
-                other_view, other_events = self._prompts.setdefault((seat, style, prompt), (view, events))
-                if other_view != view:
-                    self._note(Leak("blind prompt", seat, f"{style} prompt", events, other_events, view, other_view))
+            self._must_agree("coarse view", seat, now, same_view)
+        for style in STYLES if seat in seats else ():
+            prompt = f"{style} prompt"
+            same_prompt = self._first.setdefault((prompt, seat, now.shown[prompt]), now)
+            if same_prompt.view != now.view:
+                self._note("blind prompt", seat, prompt, now, same_prompt, now.view, same_prompt.view)
 
-    def _hold(self, fault: LeakKind, seat: int, one: _Shown, other: _Shown) -> None:
+    def _must_agree(self, fault: LeakKind, seat: int, one: _Shown, other: _Shown) -> None:
         for what, shown in one.shown.items():
             if shown != other.shown[what]:
-                self._note(Leak(fault, seat, what, one.events, other.events, shown, other.shown[what]))
+                self._note(fault, seat, what, one, other, shown, other.shown[what])
 
-    def _note(self, leak: Leak) -> None:
-        if (leak.fault, leak.seat, leak.what) not in self._noted:
-            self._noted.add((leak.fault, leak.seat, leak.what))
-            self.report.leaks.append(leak)
+    def _note(
+        self, fault: LeakKind, seat: int, what: str, one: _Shown, other: _Shown, shown: object, other_shown: object
+    ) -> None:
+        if (fault, seat, what) not in self._noted:
+            self._noted.add((fault, seat, what))
+            self.report.leaks.append(Leak(fault, seat, what, one.events, other.events, shown, other_shown))
 
     def _shown(self, match: Match, seat: int) -> dict[str, object]:
         """Return everything that the seat sees: prompts, what `sight` returns, and the answers to bad moves."""
@@ -197,8 +195,7 @@ class _Check:
             shown[f"{style} prompt"] = prompt_for(self.game, style, READERS["move"])(match.observe(seat, style))
             del shown[f"{style} text"]  # it is in the prompt
         if seat in match.to_move():
-            for move in self._bad_moves:
-                shown[f"answer to {move!r}"] = self._refusal(match, seat, move)
+            shown.update({f"answer to {move!r}": self._refusal(match, seat, move) for move in self._bad_moves})
         return shown
 
     def _refusal(self, match: Match, seat: int, move: str) -> tuple[str, str]:
@@ -208,9 +205,8 @@ class _Check:
         reason = "" if reading.kind == "move" else reading.reason(legal)
         if legal is None or move in legal:
             return reason, ""
-        moves = {other: any_move(match, other, random.Random(0)) for other in match.to_move()}
         try:
-            match.fork(random.Random(0)).apply({**moves, seat: move})
+            match.fork(random.Random(0)).apply({**any_moves(match, random.Random(0)), seat: move})
         except IllegalMove as error:
             return reason, str(error)
         return reason, "accepted"

@@ -1,4 +1,4 @@
-"""Make the game of a spec with given parameters, or with parameters drawn within their bounds."""
+"""Games of a spec with given parameters, and parameters drawn within their bounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def needs_hypothesis() -> None:
 
 
 def settings(draws: int, **more: Any) -> hypothesis.settings:
-    """Return settings of hypothesis: the same draws on every machine, no files and no deadlines."""
+    """Return settings for hypothesis: the same draws on every machine, no files and no deadlines."""
     from hypothesis import HealthCheck, Phase, settings
 
     return settings(

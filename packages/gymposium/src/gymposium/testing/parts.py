@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar, cast
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
@@ -13,7 +15,6 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import MatchContext, Player
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
-from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
 from gymposium.testing.contract import CheckFailed, NotApplicable
 
@@ -21,6 +22,8 @@ GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20
 """Games that players and rewards are tried on if their plugin adds no games of its own."""
 
 _MOST_GAMES = 3
+"""Number of games that a player is tried on."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class PluginPart:
         return self.spec.name if isinstance(self.spec, LoggerSpec) else self.spec.form
 
     def make(self) -> Any:
-        """Make the player or the reward function of the example, new each time.
+        """Make a new player or reward function from the example.
 
         Raises `NotApplicable` if there is no example, `CheckFailed` if it does not match the pattern."""
         assert not isinstance(self.spec, LoggerSpec)
@@ -47,7 +50,7 @@ class PluginPart:
         if groups is None:
             raise CheckFailed(
                 f"the example {self.name!r} does not match the pattern {self.spec.pattern!r}.",
-                do="list texts in examples that the pattern matches whole.",
+                do="give examples that the whole pattern matches.",
             )
         return resolve(self.spec.entry_point)(**groups)
 
@@ -77,32 +80,35 @@ def games_to_try(part: PluginPart) -> list[Game]:
     return [load_game(spec.name, **spec.examples[-1]) for spec in own] or list(map(load_game, GAMES))
 
 
-def games_that_it_plays(part: PluginPart) -> list[Game]:
-    """Return up to three games whose first decision the player answers.
+def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
+    """Yield up to three games whose first decision the player answers. Raises as `accepted`."""
 
-    Raises `NotApplicable` if it refuses all of them with an error of gymposium's."""
-    games: list[Game] = []
-    refusals: list[str] = []
-    for game in games_to_try(part):
+    def begin(game: Game) -> Game:
         player: Player = part.make()
         match = game.new(0)
+        for seat in match.to_move():
+            player.act([MatchContext(match, "first", 0).ask(seat)])
+        return game
+
+    return islice(accepted((game.name, partial(begin, game)) for game in games_to_try(part)), _MOST_GAMES)
+
+
+def accepted(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
+    """Yield what each attempt on a game of this name returns, unless it raises an error of gymposium's.
+
+    Raises `NotApplicable` with the errors if all attempts raise one."""
+    refusals: dict[str, None] = {}
+    accepts = False
+    for name, attempt in attempts:
         try:
-            for seat in match.to_move():
-                player.act([MatchContext(match, "first", 0).ask(seat)])
+            result = attempt()
         except GymposiumError as error:
-            refusals.append(f"{game.name}: {error}")
+            refusals[f"{name}: {error}"] = None
         else:
-            games.append(game)
-        if len(games) == _MOST_GAMES:
-            break
-    if not games:
+            accepts = True
+            yield result
+    if not accepts:
         raise NotApplicable(f"it refuses every game that was tried ({'; '.join(refusals)})")
-    return games
-
-
-def reward_of(part: PluginPart) -> CheckedReward:
-    """Return the reward function of the part, made anew and held to the promise of a reward."""
-    return CheckedReward(part.name, part.make())
 
 
 def seeds_for(seed: int, count: int) -> list[int]:

@@ -1,11 +1,13 @@
-"""Positions: everything that seats see of one, and games whose matches begin at one."""
+"""Positions: everything that seats see of one, snapshots for comparing, and games whose matches begin at one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gymposium.games.protocol import Draws, Event, Game, Match, Style
+from gymposium.testing.contract import events_in_words, unlike
 
 STYLES: tuple[Style, ...] = ("full", "compact")
 
@@ -40,10 +42,35 @@ def difference(one: dict[str, object], other: dict[str, object]) -> str | None:
     return next((what for what, value in one.items() if value != other[what]), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A match as it was at one moment: its events and everything that can be observed of its position."""
+
+    events: list[Event]
+    position: dict[str, object]
+
+    @classmethod
+    def of(cls, match: Match) -> Snapshot:
+        """Take a snapshot of a match."""
+        return cls(list(match.events), position(match))
+
+    def change(self, match: Match) -> str | None:
+        """Return the first thing that is different in `match`, in words, or None: `returns: (0, 0) instead of (1, 0)`.
+
+        Events are compared first."""
+        events = list(match.events)
+        if events != self.events:
+            return f"events: {events_in_words(events)} instead of {events_in_words(self.events)}"
+        now = position(match)
+        what = difference(self.position, now)
+        return None if what is None else f"{what}: {' instead of '.join(unlike(now[what], self.position[what]))}"
+
+
 class GameAtPosition:
     """A game whose every new match begins at the position that some events lead to.
 
-    Environments can only start matches; with this game they show any position."""
+    Environments can only start matches; with this game they show any position. It has all attributes of the game, which
+    a type checker cannot see: cast it to `Game`."""
 
     def __init__(self, game: Game, events: Sequence[Event]) -> None:
         self._game, self._events = game, events
@@ -56,10 +83,3 @@ class GameAtPosition:
 
     def new(self, seed: int) -> Match:
         return self._game.load(self._events, seed)
-
-
-def standing_at(game: Game, events: Sequence[Event]) -> Game:
-    """Return the game with every new match at the position that these events lead to."""
-    game_there: Any = GameAtPosition(game, events)  # has all attributes of the game, which a type checker cannot see
-    result: Game = game_there
-    return result

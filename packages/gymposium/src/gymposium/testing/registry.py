@@ -29,14 +29,13 @@ from gymposium.testing.checks import (
     spec,
     weight,
 )
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised
 from gymposium.testing.parts import PluginPart
 
 _OURS = Path(gymposium.__file__).parent
 
-
 Kind = Literal["spec", "game", "player", "reward", "logger"]
-"""What a check is of: the spec of a game, a game made from one of its examples, or another part of a plugin."""
+"""Kind of subject: the spec of a game, a game made from one of its examples, or another part of a plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +52,18 @@ class Check:
 
     @property
     def summary(self) -> str:
-        """What it requires, in a sentence or two."""
+        """Requirement of the check, in a sentence or two."""
         return " ".join((self.function.__doc__ or "").split())
 
     def run(self, subject: GameSpec | Game | PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-        """Run the check. Raises `NotApplicable` or `CheckFailed`, which other errors of the subject become."""
+        """Run the check. Raises `NotApplicable`, or `CheckFailed`, also in place of other errors of the subject."""
         try:
             self.function(subject, seed, effort)
         except (CheckFailed, NotApplicable, MissingExtra):
             raise
-        except Exception as error:  # whatever a stranger's game may raise
+        except Exception as error:  # a plugin may raise anything
             raise CheckFailed(
-                f"{type(error).__name__}: {short(str(error), 600)}",
+                raised(error),
                 where=f"{subject.name}, check {self.name}, {_line(error)}",
                 do="fix what fails there: no method of the protocol may raise that.",
             ) from error
@@ -72,7 +71,7 @@ class Check:
 
 def _line(error: Exception) -> str:
     """Return where an error was raised: the innermost line outside gymposium below the check, or else the innermost."""
-    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)  # EngineError has it as its cause
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)  # an EngineError has the error as its cause
     theirs: list[traceback.FrameSummary] = []
     for frame in frames:
         if Path(frame.filename).is_relative_to(_OURS / "testing"):
@@ -152,7 +151,7 @@ class Subject:
 
     @property
     def label(self) -> str:
-        """The name for reports, with the kind unless it is a game: `nim (spec)`, `nim(sticks=4)`, `mcts-5 (player)`."""
+        """Name for reports, with the kind unless it is a game: `nim (spec)`, `nim(sticks=4)`, `mcts-5 (player)`."""
         return self.name if self.of == "game" else f"{self.name} ({self.of})"
 
     def checks(self) -> Iterator[Check]:
@@ -163,9 +162,9 @@ class Subject:
         """Load what is to be checked. Raises `CheckFailed` if a game cannot be made."""
         try:
             return self.load()
-        except Exception as error:  # whatever a stranger's game may raise
+        except Exception as error:  # a plugin may raise anything
             raise CheckFailed(
-                f"the game cannot be made: {type(error).__name__}: {short(str(error), 600)}",
+                f"the game cannot be made: {raised(error)}",
                 where=f"{self.name}, {_line(error)}",
                 do="let the spec's entry_point name a callable that takes (spec, params) and returns the game.",
             ) from error

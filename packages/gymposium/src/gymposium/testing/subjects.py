@@ -1,4 +1,4 @@
-"""What the kit checks of a plugin: the specs of games, and each example of its games, players, rewards and loggers."""
+"""Subjects of the kit: the specs of games, and each example of the games, players, rewards and loggers of a plugin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium.testing.registry import Kind, Subject
 
 
 def subjects_of(spec: Spec) -> list[Subject]:
-    """Return what is to be checked of a spec: of a game the spec and a game for each example, else each example."""
+    """Return the subjects of a spec: each of its examples and, for a game, the spec itself."""
     if isinstance(spec, GameSpec):
         games = [
             Subject(spec.full_name(spec.check_params(example)), "game", partial(load_game, spec.name, **example))
@@ -35,12 +35,14 @@ def _itself(part: PluginPart) -> PluginPart:
 
 
 def named_subjects(name: str) -> list[Subject]:
-    """Return what a name stands for: a game (its spec and its examples); a plugin, by its own name or its
-    distribution's (all that it adds); a player, reward or logger, by the name of its spec; or a game with parameters,
-    `nim(sticks=7)`, or of OpenSpiel, `openspiel:nim` (that one alone).
+    """Return the subjects that a name stands for.
+
+    The name is that of a game (its spec and its examples); of a plugin or its distribution (everything that it adds);
+    of the spec of a player, reward or logger; or of one game with parameters, `nim(sticks=7)`, or of OpenSpiel,
+    `openspiel:nim` (that game alone).
 
     Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, `BadOption` if it adds nothing
-    that the kit checks, and for `gym:ID`, which Gymnasium's own checks are for."""
+    that the kit checks or for `gym:ID`, which Gymnasium's own checks are for."""
     plugins = host()
     if name in plugins.games:
         return subjects_of(plugins.games[name])
@@ -60,20 +62,20 @@ def named_subjects(name: str) -> list[Subject]:
 
 
 def _only_openspiel_has(name: str) -> bool:
-    """Return whether the name lacks the prefix `openspiel:`; loading it then says so."""
+    """Return whether the name lacks the prefix `openspiel:`; the error of loading it then says so."""
     import pyspiel
 
     return name in pyspiel.registered_names()
 
 
 def named_games(names: Iterable[str]) -> list[Game]:
-    """Return the games among what the names stand for."""
+    """Return the games among the subjects that the names stand for."""
     subjects = [subject for name in names for subject in named_subjects(name)]
     return [cast(Game, subject.get()) for subject in subjects if subject.of == "game"]
 
 
 def plugin_subjects(plugin: Plugin) -> list[Subject]:
-    """Return all that is to be checked of a plugin.
+    """Return the subjects of a plugin.
 
     Raises `PluginError` if it is broken or disabled, `BadOption` if it adds nothing that the kit checks."""
     if plugin.status == "broken":
@@ -89,7 +91,7 @@ def plugin_subjects(plugin: Plugin) -> list[Subject]:
 def installed_plugins() -> list[Plugin]:
     """Return the plugins to check if none is named: those loaded from files, or else all installed ones.
 
-    Broken plugins are among them; disabled ones, those that add nothing to check, and gymposium's own parts are not."""
+    Broken plugins are among them. Disabled plugins, plugins that add nothing to check, and gymposium itself are not."""
     others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
     files = [plugin for plugin in others if plugin.source.endswith(".py")]
     return [plugin for plugin in files or others if plugin.status == "broken" or any(map(subjects_of, plugin.specs))]

@@ -32,7 +32,7 @@ def pytest_generate_tests(metafunc: Any) -> None:
             host().load_file(file)
     names = config.getoption("games", default=None)
     lists = map(named_subjects, names) if names else map(plugin_subjects, installed_plugins())
-    subjects = [subject for found in lists for subject in found]
+    subjects = [subject for of_one_name in lists for subject in of_one_name]
     if not subjects:
         raise BadOption(NOTHING)
     parametrize(metafunc, subjects)

@@ -1,9 +1,10 @@
-"""Iterate over the positions of matches: of random matches, and of records."""
+"""Iterators over the positions of matches: of random matches, and of records."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from gymposium.errors import IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
@@ -18,9 +19,9 @@ BEGIN = 10
 _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not know", "çé ∑", "{}")
 
 
-def some_text(seen: str, rng: random.Random) -> str:
-    """Return a short text that a reader of `seen` might reply: a word or line of it, or a common answer."""
-    pieces = (seen.split(), [line.strip() for line in seen.split("\n") if line.strip()], _WORDS)
+def some_text(prompt: str, rng: random.Random) -> str:
+    """Return a short text that a reader of the prompt might reply: a word or line of it, or a common answer."""
+    pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)
     some = pieces[int(rng.random() * 3)] or _WORDS
     return some[int(rng.random() * len(some))]
 
@@ -42,6 +43,12 @@ def any_move(match: Match, seat: int, rng: random.Random) -> str:
 def any_moves(match: Match, rng: random.Random) -> dict[int, str]:
     """Return a random move for each seat that must move."""
     return {seat: any_move(match, seat, rng) for seat in match.to_move()}
+
+
+def any_reply(info: Mapping[str, Any], text: str, rng: random.Random) -> str:
+    """Return a random reply to what an environment shows: a legal move of its info, or a short text."""
+    legal = info.get("legal_moves")
+    return legal[int(rng.random() * len(legal))] if legal else some_text(text, rng)
 
 
 class AnyPlayer:
@@ -85,11 +92,20 @@ def played(game: Game, seed: int, decisions: int) -> Iterator[Match]:
     """Yield random matches at each decision and at the end, until the budget is spent (at least one whole match).
 
     The yielded match is played on afterwards."""
+    return (match for [match] in alike(game, seed, decisions, 1))
+
+
+def alike(game: Game, seed: int, decisions: int, count: int = 2) -> Iterator[list[Match]]:
+    """Yield `count` matches with one seed and the same random moves, where and as long as `played` yields a match."""
     number = 0
     while decisions > 0:
         decisions -= BEGIN
-        for match in steps(game.new(match_seed(seed, number)), stream(seed, "moves", number)):
-            yield match
+        first, *others = matches = [game.new(match_seed(seed, number)) for _ in range(count)]
+        given: list[dict[int, str]] = []
+        for _ in steps(first, stream(seed, "moves", number), given):
+            for other in others if given else ():
+                other.apply(given[-1])
+            yield matches
             decisions -= 1
         number += 1
 
@@ -112,15 +128,21 @@ def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
     return given
 
 
-def positions(game: Game, events: Sequence[Event]) -> Iterator[Match]:
-    """Yield the match at each decision of a record and at its end.
+def play_chance(match: Match, rng: random.Random, start: int = 0) -> tuple[Event, ...]:
+    """Play random moves to the end of a match, and return the events of chance from event `start` on."""
+    play_out(match, rng)
+    return tuple(event for event in match.events[start:] if event.seat == CHANCE)
+
+
+def positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event]) -> Iterator[Match]:
+    """Yield the match at each decision of a record and at its end, loaded with `load`.
 
     Raises `BadRecord` if the events break the rules or end before a chance outcome."""
     end = 0
     while True:
         while end < len(events) and events[end].seat == CHANCE:
             end += 1
-        match = game.load(events[:end])
+        match = load(events[:end])
         yield match
         if end == len(events):
             return
@@ -130,8 +152,8 @@ def positions(game: Game, events: Sequence[Event]) -> Iterator[Match]:
 def play_moves(match: Match, moves: Sequence[Mapping[int, str]]) -> bool:
     """Play these moves until the match refuses one. Return whether it accepted all."""
     try:
-        for one in moves:
-            match.apply(one)
+        for of_each_seat in moves:
+            match.apply(of_each_seat)
     except (IllegalMove, WrongSeat):
         return False
     return True

@@ -13,7 +13,7 @@ that the others miss:
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
@@ -21,7 +21,7 @@ from typing import Literal
 from gymposium.errors import BadRecord, IllegalMove, NoSampler
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.streams import stream
-from gymposium.testing.walk import any_move, steps
+from gymposium.testing.walk import any_move, positions, steps
 
 How = Literal["played", "altered", "from scratch", "sampled"]
 _LOOK = 3
@@ -30,32 +30,37 @@ _BEGIN = 15
 """Cost of making a match, in events. In some games this is most of the work."""
 
 
+@dataclass(frozen=True, slots=True)
 class SeatHistory:
     """History of a match as one seat observed it: every change of its view and its own moves, in order."""
 
-    __slots__ = ("_view", "digest", "items")
+    items: tuple[str, ...] = ()
+    digest: bytes = b""
+    """Digest of all items."""
+    view: str | None = None
+    """The last view."""
 
-    def __init__(self) -> None:
-        self.items: tuple[str, ...] = ()
-        self.digest = b""
-        self._view: str | None = None
+    def then(self, events: Sequence[Event], match: Match, seat: int) -> SeatHistory:
+        """Return the history after these events, which led to the position of `match`."""
+        history = self
+        for event in events:
+            if event.seat == seat:
+                history = history.did(event.move)
+        return history.saw(match.view(seat))
 
-    def see(self, view: str) -> None:
-        if view != self._view:
-            self._view = view
-            self._add("saw " + view)
+    def saw(self, view: str) -> SeatHistory:
+        return self if view == self.view else self._with("saw " + view, view)
 
-    def own(self, move: str) -> None:
-        self._add("did " + move)
+    def did(self, move: str) -> SeatHistory:
+        return self._with("did " + move, self.view)
 
-    def copy(self) -> SeatHistory:
-        other = SeatHistory()
-        other.items, other.digest, other._view = self.items, self.digest, self._view
-        return other
+    def begins(self, other: SeatHistory) -> bool:
+        """Return whether the other history continues this one."""
+        return self.items == other.items[: len(self.items)]
 
-    def _add(self, item: str) -> None:
-        self.items += (item,)
-        self.digest = blake2b(self.digest + b"\0" + item.encode(errors="replace"), digest_size=16).digest()
+    def _with(self, item: str, view: str | None) -> SeatHistory:
+        digest = blake2b(self.digest + b"\0" + item.encode(errors="replace"), digest_size=16).digest()
+        return SeatHistory((*self.items, item), digest, view)
 
 
 @dataclass(slots=True)
@@ -73,14 +78,19 @@ class WorldPosition:
     def events(self) -> tuple[Event, ...]:
         return tuple(self.match.events)
 
+    @property
+    def hides(self) -> bool:
+        """True if it is a world with other events than the position that it is a world of."""
+        return self.how != "played" and self.events != self.base
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """A decision of a random match for which worlds are sought."""
 
     events: tuple[Event, ...]
     seats: tuple[int, ...]
-    histories: list[SeatHistory]
+    histories: tuple[SeatHistory, ...]
 
 
 class Finder:
@@ -109,17 +119,16 @@ class Finder:
             if self.places and self.left < most:
                 return
             self.left -= _BEGIN
-            histories = [SeatHistory() for _ in range(self.game.seats)]
+            histories = [SeatHistory()] * self.game.seats
             before = 0
             for match in steps(self.game.new(self.rng.getrandbits(31)), self.rng):
                 new, before = match.events[before:], len(match.events)
-                for seat, history in enumerate(histories):
+                for seat in range(self.game.seats):
                     self.left -= _LOOK
-                    _record(history, new, match, seat)
-                    yield WorldPosition(match, seat, history.copy(), "played", tuple(match.events))
+                    histories[seat] = histories[seat].then(new, match, seat)
+                    yield WorldPosition(match, seat, histories[seat], "played", tuple(match.events))
                 if match.to_move():
-                    snapshot = [history.copy() for history in histories]
-                    self.places.append(_Place(tuple(match.events), match.to_move(), snapshot))
+                    self.places.append(_Place(tuple(match.events), match.to_move(), tuple(histories)))
 
     def _load(self, events: Sequence[Event], seed: int | None = None) -> Match:
         self.left -= _BEGIN + len(events)
@@ -131,25 +140,22 @@ class Finder:
         """Yield worlds made by altering events, each starting from the last world found."""
         events, history = place.events, place.histories[seat]
         others = [number for number, event in enumerate(events) if event.seat != seat]
-        if not others:
-            return
-        view = self._load(events).view(seat)
-        for _ in range(self.tries):
+        for _ in range(self.tries if others else 0):
             try:
                 altered = self._altered(events, self.rng.choice(others))
-                if altered is None or altered == events:
+                if altered == events:
                     continue
                 world = self._load(altered)
-                if world.to_move() != place.seats or world.view(seat) != view:
+                if world.to_move() != place.seats or world.view(seat) != history.view:
                     continue
-                if not self.has_history(altered, seat, history):
+                if not has_history(self._load, altered, seat, history):
                     continue
             except BadRecord:  # the rules do not allow it
                 continue
             events = altered
             yield WorldPosition(world, seat, history, "altered", place.events)
 
-    def _altered(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...] | None:
+    def _altered(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
         """Return the events with one drawn again, or swapped with another event of the same seat."""
         changed = list(events)
         seat, move = events[number]
@@ -157,13 +163,10 @@ class Finder:
         if same and self.rng.random() < 0.5:
             other = self.rng.choice(same)
             changed[number], changed[other] = changed[other], changed[number]
-            return tuple(changed)
-        if seat == CHANCE:
-            drawn = self._load(events[:number], self.rng.getrandbits(31)).events[number]
+        elif seat == CHANCE:
+            changed[number] = self._load(events[:number], self.rng.getrandbits(31)).events[number]
         else:
-            before = self._decision(events, number)
-            drawn = Event(seat, any_move(before, seat, self.rng))
-        changed[number] = drawn
+            changed[number] = Event(seat, any_move(self._decision(events, number), seat, self.rng))
         return tuple(changed)
 
     def _decision(self, events: tuple[Event, ...], number: int) -> Match:
@@ -177,92 +180,72 @@ class Finder:
                 continue
         raise BadRecord(f"Event {number} belongs to no decision.")
 
-    def has_history(self, events: tuple[Event, ...], seat: int, history: SeatHistory) -> bool:
-        """Return whether a seat has this history in these events. Raises `BadRecord`."""
-        observed, before, end = SeatHistory(), 0, 0
-        while True:
-            while end < len(events) and events[end].seat == CHANCE:
-                end += 1
-            match = self._load(events[:end])
-            _record(observed, events[before:end], match, seat)
-            if observed.items != history.items[: len(observed.items)]:
-                return False
-            if end == len(events):
-                return observed.digest == history.digest
-            before, end = end, end + max(1, len(match.to_move()))
-
     # -- from scratch
 
     def _search(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
-        """Yield worlds found depth first along the history; `tries` times its length bounds the steps."""
+        """Yield a world found depth first along the history; `tries` times its length bounds the steps."""
         history = place.histories[seat]
         bound = iter(range(self.tries * (len(history.items) + 1)))
         for _ in range(self.tries):
             self.left -= _BEGIN
-            start = self.game.new(self.rng.getrandbits(31))
-            for world in self._steer(start, seat, SeatHistory(), history, place.seats, bound):
+            world = self._steer(self.game.new(self.rng.getrandbits(31)), place, seat, SeatHistory(), bound)
+            if world is not None:
                 yield WorldPosition(world, seat, history, "from scratch", place.events)
                 return
 
     def _steer(
-        self,
-        match: Match,
-        seat: int,
-        observed: SeatHistory,
-        history: SeatHistory,
-        seats: tuple[int, ...],
-        bound: Iterator[int],
-    ) -> Iterator[Match]:
-        observed = observed.copy()
-        observed.see(match.view(seat))
-        if observed.items != history.items[: len(observed.items)]:
-            return
-        now = match.to_move()
-        if observed.digest == history.digest and now == seats:
-            yield match
-            return
-        if not now:
-            return
+        self, match: Match, place: _Place, seat: int, observed: SeatHistory, bound: Iterator[int]
+    ) -> Match | None:
+        """Return a world that continues `match`, in which the seat has this history so far; None if none is found."""
+        history, seats = place.histories[seat], match.to_move()
+        observed = observed.saw(match.view(seat))
+        if not seats or not observed.begins(history):
+            return None
+        if observed.digest == history.digest and seats == place.seats:
+            return match
         for _ in range(3):
             self.left -= _LOOK
             if next(bound, None) is None:
-                return
-            moves = {other: any_move(match, other, self.rng) for other in now if other != seat}
-            after = observed.copy()
-            if seat in now:
-                if len(observed.items) == len(history.items) or not history.items[len(observed.items)].startswith(
-                    "did "
-                ):
-                    return
-                moves[seat] = history.items[len(observed.items)].removeprefix("did ")
+                return None
+            moves = {other: any_move(match, other, self.rng) for other in seats if other != seat}
+            after = observed
+            if seat in seats:
+                kind, _, move = (*history.items, "")[len(observed.items)].partition(" ")  # what the seat did next
                 legal = match.legal_moves(seat)
-                if legal is not None and moves[seat] not in legal:  # a coarse view: found by comparing elsewhere
-                    return
-                after.own(moves[seat])
+                if kind != "did" or (legal is not None and move not in legal):
+                    return None  # an illegal move shows a coarse view, which is found by comparing elsewhere
+                moves[seat], after = move, observed.did(move)
             child = match.fork(random.Random(self.rng.getrandbits(31)))
             child.apply(moves)
-            yield from self._steer(child, seat, after, history, seats, bound)
+            world = self._steer(child, place, seat, after, bound)
+            if world is not None:
+                return world
+        return None
 
     # -- sampled
 
     def _sample(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
+        history = place.histories[seat]
         try:
             world = self._load(place.events).resample(seat, random.Random(self.rng.getrandbits(31)))
             self.left -= len(world.events)
-            alike = world.to_move() == place.seats and self.has_history(
-                tuple(world.events), seat, place.histories[seat]
-            )
+            if world.to_move() != place.seats or not has_history(self._load, tuple(world.events), seat, history):
+                return
         except (NoSampler, BadRecord):
             return
-        if alike:
-            yield WorldPosition(world, seat, place.histories[seat], "sampled", place.events)
+        yield WorldPosition(world, seat, history, "sampled", place.events)
 
 
-def _record(history: SeatHistory, events: Sequence[Event], match: Match, seat: int) -> None:
-    for event in events:
-        if event.seat == seat:
-            history.own(event.move)
-    history.see(match.view(seat))
+def has_history(
+    load: Callable[[Sequence[Event]], Match], events: Sequence[Event], seat: int, history: SeatHistory
+) -> bool:
+    """Return whether a seat has this history in these events. Raises `BadRecord`."""
+    observed, before = SeatHistory(), 0
+    for match in positions(load, events):
+        observed, before = observed.then(match.events[before:], match, seat), len(match.events)
+        if not observed.begins(history):
+            return False
+    return observed.digest == history.digest
 
 
 def go_the_same_way(one: Match, other: Match, rng: random.Random) -> bool:

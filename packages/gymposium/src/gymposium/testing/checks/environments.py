@@ -1,4 +1,4 @@
-"""Checks of environments: those of Gymnasium and PettingZoo, with warnings as errors."""
+"""Checks of environments: the test functions of Gymnasium and PettingZoo, with warnings as errors."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.envs.views import KINDS
 from gymposium.errors import MissingExtra
 from gymposium.games.protocol import Game
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised, short
 from gymposium.testing.walk import AnyPlayer
 
-_OF_EVERY_DICT = (
+_IGNORED = (
     "Observation is not a NumPy array",
     "Observation space for each agent probably should be",
     "Observation is a single number",
     "Observation numpy array is all zeros",
     "The observation contains negative numbers",
 )
-"""Warnings that PettingZoo gives for every dict observation but its own, and for harmless numbers."""
+"""Beginnings of warnings that PettingZoo gives for all dict observations but its own, and for harmless numbers."""
 
 
 def _pettingzoo() -> Any:
-    """Import the tests of PettingZoo, which need pytest."""
+    """Import and return the tests of PettingZoo, which need pytest."""
     try:
         import pettingzoo.test
     except ImportError as error:
@@ -44,22 +44,21 @@ def _strictly(what: str, game: Game) -> Iterator[None]:
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("error")
-            for message in _OF_EVERY_DICT:
+            for message in _IGNORED:
                 warnings.filterwarnings("ignore", message=message)
             yield
     except MissingExtra:
         raise
-    except Exception as error:  # the checker or the game may raise anything
+    except Exception as error:  # the test function or the game may raise anything
         raise CheckFailed(
-            f"{what} fails: {type(error).__name__}: {short(str(error))}",
+            f"{what} fails: {raised(error)}",
             where=game.name,
-            do="the environments are the core's: look for what the game shows or pays that is not what it promises.",
+            do="the environments are gymposium's own: look for what the game shows or pays against its promises.",
         ) from error
 
 
 def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Gymnasium's `check_env` passes without a warning for each seat, kind of observation and reader."""
-    replies = ("move", "tags", "json")
     for number, kind in enumerate(KINDS):
         if kind == "tensor" and game.tensor_shape is None:
             continue
@@ -68,7 +67,7 @@ def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> N
                 game,
                 seat=seat,
                 observation=kind,
-                reply=replies[(number + seat) % 3],
+                reply=("move", "tags", "json")[(number + seat) % 3],
                 prompt="full" if (number + seat) % 2 else "compact",
                 opponent=[AnyPlayer()] * (game.seats - 1),
             )
@@ -79,7 +78,7 @@ def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> N
 def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """PettingZoo's `api_test` passes, without warnings that are specific to this game."""
     if game.spec.free_text or game.tensor_shape is None:
-        raise NotApplicable("PettingZoo's test knows no observation or action that is text alone")
+        raise NotApplicable("PettingZoo's test does not support observations or actions that are text alone")
     with _strictly("PettingZoo's api_test", game):
         _pettingzoo().api_test(aec_env(game=game), num_cycles=max(20, min(effort.decisions, 1000)))
 
@@ -94,7 +93,7 @@ def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort =
             raise CheckFailed(
                 f"the parallel observation of {agent} is not in its space: {short(observation)}.",
                 where=f"{game.name}, seed {seed}",
-                do="let tensor() give finite numbers of the right shape, and texts be short enough.",
+                do="let tensor() return finite numbers of the right shape, and keep texts short enough.",
             )
     with _strictly("PettingZoo's parallel_api_test", game):
         _pettingzoo().parallel_api_test(TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000)))
@@ -103,6 +102,6 @@ def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort =
 def pettingzoo_checks_its_seeds(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """PettingZoo's `seed_test` passes: equal seeds give equal observations."""
     if game.spec.free_text:
-        raise NotApplicable("PettingZoo's test draws actions from spaces, and text needs a reader")
+        raise NotApplicable("PettingZoo's test draws actions from spaces, which are no sensible texts")
     with _strictly("PettingZoo's seed_test", game):
         _pettingzoo().seed_test(lambda: aec_env(game=game), num_cycles=max(20, min(effort.decisions, 500)))

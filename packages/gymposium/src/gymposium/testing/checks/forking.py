@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Sequence
 
-from gymposium.games.protocol import CHANCE, Event, Game, Match
+from gymposium.games.protocol import Event, Game, Match
 from gymposium.streams import stream
 from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words
-from gymposium.testing.positions import difference, position
-from gymposium.testing.walk import BEGIN, any_moves, match_seed, play_out, played, steps
+from gymposium.testing.positions import Snapshot
+from gymposium.testing.walk import BEGIN, any_moves, match_seed, play_chance, played, steps
 
 _FORKS = 6
+"""Number of forks, with different generators, that are played out from one position."""
 
 
 def forks_stand_apart(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A fork has the same position and events as its match, and moves in one change nothing in the other."""
     rng = stream(seed, "forks")
     for match in played(game, seed, effort.decisions // 4):
-        events, there = list(match.events), position(match)
+        before = Snapshot.of(match)
         fork, kept = match.fork(random.Random(1)), match.fork(random.Random(2))
-        for what, one in (("a fork", fork), ("a fork", kept)):
-            _as_it_was(one, events, there, what)
+        for new in (fork, kept):
+            _unchanged(new, before, "a fork differs from its match")
         if match.to_move():
             fork.apply(any_moves(fork, rng))
-            _as_it_was(match, events, there, "a match whose fork was played on")
-            fork.fork(random.Random(3)).apply(any_moves(fork, rng)) if fork.to_move() else None
-            _as_it_was(kept, events, there, "a fork whose sister was played on")
+            _unchanged(match, before, "a match changes if its fork is played on")
+            if fork.to_move():
+                fork.fork(random.Random(3)).apply(any_moves(fork, rng))
+            _unchanged(kept, before, "a fork changes if another fork of its match is played on")
 
 
-def _as_it_was(match: Match, events: list[Event], there: dict[str, object], what: str) -> None:
-    differs = difference(there, position(match))
-    if list(match.events) != events or differs is not None:
+def _unchanged(match: Match, before: Snapshot, what: str) -> None:
+    change = before.change(match)
+    if change is not None:
         raise CheckFailed(
-            f"{what} differs from the position that it was made at: {differs or 'its events'}.",
+            f"{what}: {change}.",
             where=after(match),
-            do="copy everything that changes, the list of events too.",
+            do="let fork(rng) copy everything that changes, including the list of events.",
         )
 
 
@@ -50,14 +53,12 @@ def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
         given: list[dict[int, str]] = []
         cuts = [list(now.events) for now in steps(match, stream(seed, "moves", number), given)]
         turn = int(stream(seed, "cut", number).random() * len(given))
-        here, start = game.load(cuts[turn], match.seed), len(cuts[turn])
-        loads = {_chance(game.load(cuts[turn], other), start) for other in range(_FORKS)}
-        forks = {_chance(here.fork(random.Random(other)), start) for other in range(_FORKS)}
-        same = {_chance(here.fork(random.Random(7)), start) for _ in range(2)}
-        if len(same) > 1:
-            _stale(here, "two forks with equal generators draw other chance")
-        free += len(loads) > 1
-        fresh += len(forks) > 1
+        events = cuts[turn]
+        here = game.load(events, match.seed)
+        free += _varies((game.load(events, other) for other in range(_FORKS)), events)
+        fresh += _varies((here.fork(random.Random(other)) for other in range(_FORKS)), events)
+        if _varies((here.fork(random.Random(7)) for _ in range(2)), events):
+            _stale(here, "two forks with equal generators draw different chance")
         left -= BEGIN + 2 * _FORKS * (len(given) - turn)
         number += 1
     if not free:
@@ -66,10 +67,9 @@ def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
         _stale(here, f"forks with {_FORKS} different generators always draw the same chance")
 
 
-def _chance(match: Match, start: int) -> tuple[Event, ...]:
-    """Return the chance events of the rest of a match."""
-    play_out(match, random.Random(0))
-    return tuple(event for event in match.events[start:] if event.seat == CHANCE)
+def _varies(matches: Iterable[Match], events: Sequence[Event]) -> bool:
+    """Return whether matches that begin with these events and are played out alike have different chance events."""
+    return len({play_chance(match, random.Random(0), len(events)) for match in matches}) > 1
 
 
 def _stale(match: Match, what: str) -> None:

@@ -14,24 +14,25 @@ from gymposium.testing.checks.replies import hostile_texts
 from gymposium.testing.contract import NORMAL, CheckFailed, Effort, events_in_words
 from gymposium.testing.walk import AnyPlayer, match_seed
 
-_POLICIES = ("forfeit", "random", "retry(2)", "penalty(0.5,2)")
+_POLICIES = tuple(map(FailurePolicy.parse, ("forfeit", "random", "retry(2)", "penalty(0.5,2)")))
+_READERS = tuple(READERS.values())
 
 
 def random_matches_end(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Random matches, and matches of players with hostile replies under every policy, end within `max_decisions`."""
-    for done in play(_jobs(game, seed, effort), at_once=64):
-        decisions = sum(turn.reading == "move" for turn in done.turns)
-        if done.ending.seat is not None and done.job.id.startswith("any"):
+    for result in play(_jobs(game, seed, effort), at_once=64):
+        decisions = sum(turn.reading == "move" for turn in result.turns)
+        if result.ending.seat is not None and result.job.id.startswith("any"):
             raise CheckFailed(
-                f"seat {done.ending.seat} played a listed move, {done.turns[-1].text!r}, and it is not one.",
-                where=f"{game.name}, seed {done.job.seed}, after {events_in_words(done.events)}",
+                f"seat {result.ending.seat} played the listed move {result.turns[-1].text!r}, but it is not legal.",
+                where=f"{game.name}, seed {result.job.seed}, after {events_in_words(result.events)}",
                 do="let legal_moves() list what apply() takes.",
             )
         if decisions > game.max_decisions:
             raise CheckFailed(
-                f"a match of {decisions} decisions, but max_decisions is {game.max_decisions}.",
-                where=f"{game.name}, seed {done.job.seed}",
-                do="work max_decisions out from the rules: budgets, and the length of contexts, rest on it.",
+                f"a match has {decisions} decisions, but max_decisions is {game.max_decisions}.",
+                where=f"{game.name}, seed {result.job.seed}",
+                do="compute max_decisions from the rules: budgets and the length of contexts depend on it.",
             )
 
 
@@ -40,10 +41,9 @@ def _jobs(game: Game, seed: int, effort: Effort) -> Iterator[MatchJob]:
     for number in range(effort.matches):
         yield MatchJob(f"any-{number}", game, [player] * game.seats, match_seed(seed, number))
     for number in range(max(4, effort.matches // 10)):
-        enemy = _Enemy(list(READERS.values())[number % len(READERS)])
-        policy = FailurePolicy.parse(_POLICIES[number % len(_POLICIES)])
-        one = match_seed(seed, number)
-        yield MatchJob(f"hostile-{number}", game, [enemy] * game.seats, one, on_illegal=policy)
+        players = [_Enemy(_READERS[number % len(_READERS)])] * game.seats
+        policy = _POLICIES[number % len(_POLICIES)]
+        yield MatchJob(f"hostile-{number}", game, players, match_seed(seed, number), on_illegal=policy)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import NoReturn
 
 from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import WrongSeat
@@ -10,9 +11,11 @@ from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.reading import READERS, read
 from gymposium.streams import stream
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, short
-from gymposium.testing.positions import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, raised, short
+from gymposium.testing.positions import STYLES, Snapshot
 from gymposium.testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, played
+
+_BESIDE = "let legal_moves[i] be the name of legal_actions[i]."
 
 
 def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -22,27 +25,26 @@ def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
     for match in played(game, seed, effort.decisions):
         for seat in range(game.seats):
             moves, actions = match.legal_moves(seat), match.legal_actions(seat)
-            for style in ("full", "compact"):
-                if (seen := match.observe(seat, "full" if style == "full" else "compact")).legal_moves != moves:
-                    _wrong(match, seat, f"observe() lists {short(seen.legal_moves)}, legal_moves() {short(moves)}")
+            for style in STYLES:
+                if (shown := match.observe(seat, style).legal_moves) != moves:
+                    _wrong(match, seat, f"observe() lists {short(shown)}, but legal_moves() {short(moves)}")
             if game.spec.free_text:
                 if moves is not None or actions != []:
-                    _wrong(match, seat, f"a game of free text lists {short(moves)} and {short(actions)}")
+                    _wrong(match, seat, f"a game of free text lists the moves {short(moves)}, indices {short(actions)}")
                 continue
             if moves is None:
-                _wrong(match, seat, "there is no list, but the spec says free_text=False")
-                continue
+                _wrong(match, seat, "there is no list of moves, but the spec says free_text=False")
             if bool(moves) != (seat in match.to_move()):
-                _wrong(match, seat, f"{match.to_move()} are to move, and the list is {short(moves)}")
+                _wrong(match, seat, f"seats {match.to_move()} are to move, but the list is {short(moves)}")
             if len(moves) != len(actions) or len(set(moves)) != len(moves):
-                _wrong(match, seat, f"moves {short(moves)} do not stand beside indices {short(actions)}, each once")
+                _wrong(match, seat, f"moves {short(moves)} do not correspond to indices {short(actions)}, each once")
             if actions != sorted(set(actions)) or (actions and not 0 <= actions[0] <= actions[-1] < game.num_actions):
                 _wrong(match, seat, f"indices {short(actions)} are not ascending and below {game.num_actions}")
             if isinstance(match, OpenSpielMatch) and (engines := match.state.legal_actions(seat)) != actions:
                 _wrong(match, seat, f"indices {short(actions)} are not the engine's, {short(engines)}")
 
 
-def _wrong(match: Match, seat: int, what: str) -> None:
+def _wrong(match: Match, seat: int, what: str) -> NoReturn:
     raise CheckFailed(
         f"{what}.",
         where=after(match, seat),
@@ -59,18 +61,17 @@ def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     for match in played(game, seed, effort.decisions):
         for seat in match.to_move():
             legal = match.legal_moves(seat) or []
-            for move in legal:
-                if move in known:
-                    continue
-                known.add(move)
+            new = [move for move in legal if move not in known]
+            known.update(new)
+            for move in new:
                 if not move.isprintable():
                     _unreadable(match, seat, move, "it is not printable on one line")
                 if game.move_pattern is not None and not game.move_pattern.fullmatch(move):
                     _unreadable(match, seat, move, f"move_pattern {game.move_pattern.pattern!r} does not match it")
-                for how in READERS.values():
-                    reading = read(how.answer(move), legal, how, game.move_pattern)
+                for reader in READERS.values():
+                    reading = read(reader.answer(move), legal, reader, game.move_pattern)
                     if reading.kind != "move" or reading.move != move:
-                        _unreadable(match, seat, move, f"as {how.answer(move)!r} it reads as {reading}")
+                        _unreadable(match, seat, move, f"as {reader.answer(move)!r} it reads as {reading}")
 
 
 def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
@@ -89,21 +90,21 @@ def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL
     left, number = effort.decisions // 2, 0
     others = [AnyPlayer()] * (game.seats - 1)
     while left > 0:
+        own_seed = match_seed(seed, number)
         by_text, by_index = (TextGameEnv(game, opponent=others) for _ in range(2))
-        infos = [env.reset(seed=match_seed(seed, number))[1] for env in (by_text, by_index)]
-        rng, over = random.Random(match_seed(seed, number)), by_text.played is not None
+        for env in (by_text, by_index):
+            env.reset(seed=own_seed)
+        rng, over = random.Random(own_seed), by_text.played is not None
         while not over:
-            mask = by_index.action_masks()
-            actions = [int(action) for action in mask.nonzero()[0]]
+            actions = [int(action) for action in by_index.action_masks().nonzero()[0]]
             chosen = int(rng.random() * len(actions))
-            over = by_text.step(infos[0]["legal_moves"][chosen])[2]
-            infos = [{"legal_moves": by_text.match.legal_moves(0)}]
+            over = by_text.step((by_text.match.legal_moves(0) or [])[chosen])[2]
             by_index.step(actions[chosen])
             if by_text.match.events != by_index.match.events:
                 raise CheckFailed(
                     f"the move {by_text.match.events[-1].move!r} and its index {actions[chosen]} do different things.",
                     where=after(by_index.match, 0),
-                    do="let legal_moves[i] be the name of legal_actions[i].",
+                    do=_BESIDE,
                 )
             left -= 1
         left -= BEGIN
@@ -123,9 +124,9 @@ def _engine_plays_the_index(game: Game, seed: int, effort: Effort) -> None:
             [taken] = [step.action for step in fork.state.full_history()[past:] if step.player == seat]
             if taken != index:
                 raise CheckFailed(
-                    f"the move {move!r} stands beside the index {index}, but the engine takes it as {taken}.",
+                    f"the move {move!r} has the index {index}, but the engine takes it as {taken}.",
                     where=after(match, seat),
-                    do="let legal_moves[i] be the name of legal_actions[i].",
+                    do=_BESIDE,
                 )
 
 
@@ -138,26 +139,24 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
         wrong = [{}, {**moves, game.seats: some}] if moves else [{0: some}]
         wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
         wrong += [{seat: moves[seat]} for seat in moves if len(moves) > 1]
-        events, there = list(match.events), position(match)
+        before = Snapshot.of(match)
         for given in wrong:
+            what = f"apply() with moves of seats {sorted(given)} if seats {match.to_move()} are to move"
             try:
                 match.apply(given)
             except WrongSeat:
-                if list(match.events) == events:
-                    continue
-                what = "is refused, but it left events behind"
+                if list(match.events) != before.events:
+                    _not_refused(match, f"{what} is refused, but leaves events behind")
             except Exception as error:  # noqa: BLE001 (a game may raise anything)
-                what = f"raises {type(error).__name__}: {short(str(error))}"
+                _not_refused(match, f"{what} raises {raised(error)}")
             else:
-                what = "is accepted"
-            _wrong_seats(
-                match, f"apply() with moves of seats {sorted(given)} where {match.to_move()} are to move {what}"
-            )
-        if (differs := difference(there, position(match))) is not None:
-            _wrong_seats(match, f"refused moves of wrong seats changed the {differs}")
+                _not_refused(match, f"{what} is accepted")
+        change = before.change(match)
+        if change is not None:
+            _not_refused(match, f"refused moves of wrong seats change the match: {change}")
 
 
-def _wrong_seats(match: Match, what: str) -> None:
+def _not_refused(match: Match, what: str) -> None:
     raise CheckFailed(
         f"{what}.", where=after(match), do="raise WrongSeat(moves, self.to_move()) before anything is changed."
     )

@@ -8,7 +8,7 @@ from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Player
 from gymposium.testing.checks.seeds import generators_left_alone
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, require, short
 from gymposium.testing.parts import PluginPart, games_that_it_plays, seeds_for
 
 
@@ -22,23 +22,14 @@ def _play(part: PluginPart, game: Game, seed: int, count: int, at_once: int) -> 
     return sorted(play(jobs, at_once=at_once), key=lambda result: int(result.job.id))
 
 
-def _replies(results: list[MatchResult]) -> list[list[tuple[int, str]]]:
-    return [[(turn.seat, turn.text) for turn in result.turns] for result in results]
-
-
 def players_are_whole(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A player has the name that it is written by, a reader of replies and a prompt style."""
     player: Player = part.make()
     name, reader, style = (getattr(player, attribute, None) for attribute in ("name", "reader", "style"))
-    _need(name == part.name, f"its name is {name!r}", f"set name to the text that it is written by: {part.name!r}.")
+    require(name == part.name, f"its name is {name!r}", f"set name to the text that it is written by: {part.name!r}.")
     reads = all(callable(getattr(reader, method, None)) for method in ("submission", "answer"))
-    _need(reads, f"its reader is {reader!r}", "choose one of gymposium.reading.READERS.")
-    _need(style in get_args(Style), f"its style is {style!r}", f"choose one of {', '.join(get_args(Style))}.")
-
-
-def _need(holds: bool, what: str, do: str) -> None:
-    if not holds:
-        raise CheckFailed(f"{what}.", do=do)
+    require(reads, f"its reader is {reader!r}", "choose one of gymposium.reading.READERS.")
+    require(style in get_args(Style), f"its style is {style!r}", f"choose one of {', '.join(get_args(Style))}.")
 
 
 def players_answer_every_ask(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -48,7 +39,7 @@ def players_answer_every_ask(part: PluginPart, seed: int = 0, effort: Effort = N
             for turn in result.turns:
                 if turn.reading != "move":
                     raise CheckFailed(
-                        f"seat {turn.seat} replied {short(turn.text)}, which is {turn.reading}.",
+                        f"seat {turn.seat} replies {short(turn.text)}, which is {turn.reading}.",
                         where=f"{part.name} in {game.name}, seed {result.job.seed}",
                         do="return one reply for each ask, in order, with self.reader.answer(move) as its text.",
                     )
@@ -56,26 +47,37 @@ def players_answer_every_ask(part: PluginPart, seed: int = 0, effort: Effort = N
 
 def equal_seeds_give_equal_replies(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Two new players give the same replies in matches with the same seeds."""
-    for game in games_that_it_plays(part):
-        first, second = (_replies(_play(part, game, seed, effort.draws, at_once=1)) for _ in range(2))
-        if first != second:
-            raise CheckFailed(
-                "two players made alike give other replies to equal asks with equal seeds.",
-                where=f"{part.name} in {game.name}, seed {seed}",
-                do="draw from ask.rng alone, and keep nothing outside ask.memory.",
-            )
+    _same_replies(
+        part,
+        seed,
+        effort,
+        (1, 1),
+        what="two new players give different replies to equal asks with equal seeds.",
+        do="draw from ask.rng alone, and keep nothing outside ask.memory.",
+    )
 
 
 def many_asks_at_once_change_nothing(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A player gives the same replies whether it is asked about one match at a time or about many in one call."""
+    _same_replies(
+        part,
+        seed,
+        effort,
+        (1, effort.draws),
+        what="its replies depend on which other asks come in the same call.",
+        do="answer each ask from that ask alone; keep what a match needs in ask.memory.",
+    )
+
+
+def _same_replies(part: PluginPart, seed: int, effort: Effort, at_once: tuple[int, int], *, what: str, do: str) -> None:
+    """Raise `CheckFailed` unless a new player with these numbers of matches at once replies the same both times."""
     for game in games_that_it_plays(part):
-        alone, together = (_replies(_play(part, game, seed, effort.draws, at)) for at in (1, effort.draws))
-        if alone != together:
-            raise CheckFailed(
-                "its replies depend on which other asks come in the same call.",
-                where=f"{part.name} in {game.name}, seed {seed}",
-                do="answer each ask from that ask alone; keep what a match needs in ask.memory.",
-            )
+        first, second = (
+            [[(turn.seat, turn.text) for turn in result.turns] for result in _play(part, game, seed, effort.draws, at)]
+            for at in at_once
+        )
+        if first != second:
+            raise CheckFailed(what, where=f"{part.name} in {game.name}, seed {seed}", do=do)
 
 
 def players_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:

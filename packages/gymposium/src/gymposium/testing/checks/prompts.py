@@ -1,10 +1,10 @@
-"""Checks of prompts: for every seat, both styles, the examples and drawn parameters."""
+"""Checks of prompts: for every seat, in both styles, with the parameters of the examples and with drawn ones."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from gymposium.envs.spaces import MAX_TEXT
 from gymposium.errors import BadParameter
@@ -13,7 +13,7 @@ from gymposium.plugins.specs import GameSpec, Parameter
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.streams import stream
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, raised, require, short
 from gymposium.testing.parameters import for_drawn_parameters, make_game
 from gymposium.testing.positions import STYLES
 from gymposium.testing.walk import match_seed, play_out, played
@@ -23,40 +23,40 @@ _NOTHING = re.compile(r"\bNone\b|\bnan\b")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|<\|[a-z_]+\|>")
 
 Facts = Callable[[Game, int], Iterable[str]]
-"""Texts that the full rules or the first prompt of a seat must contain, made from the game's own numbers."""
+"""Function that gives texts that a seat's full rules or first prompt must contain, made from the game's own numbers."""
 
 
 def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The rules exist for every seat in both styles, are the same each time, and have every slot filled."""
+    """There are rules for every seat in both styles, the same each time, with every slot filled."""
     for seat in range(game.seats):
         for style in STYLES:
             text = game.rules(seat, style)
             where = f"{game.name}, {style} rules of seat {seat}"
             _well_formed(text, where)
-            if found := _empty_slot(game, text):
-                _bad(f"an empty slot: {found!r} in {short(text)}", where)
+            if slot := _empty_slot(game, text):
+                _bad(f"an empty slot: {slot!r} in {short(text)}", where)
             if text != game.rules(seat, style):
-                _bad("they are not the same each time", where)
+                _bad("rules() returns a different text each time", where)
 
 
 def _empty_slot(game: Game, text: str) -> str | None:
     """Return a format slot that was not filled, or None. Games of free text may mention None and nan."""
-    found = _SLOT.search(text) or (None if game.spec.free_text else _NOTHING.search(text))
-    return None if found is None else found[0]
+    slot = _SLOT.search(text) or (None if game.spec.free_text else _NOTHING.search(text))
+    return None if slot is None else slot[0]
 
 
 def _well_formed(text: object, where: str) -> None:
     if not isinstance(text, str) or not text.strip():
-        _bad(f"{text!r} instead of words", where)
-    elif not text.endswith("\n"):
-        _bad(f"the last line is not ended: {short(text[-40:])}", where)
-    elif found := _CONTROL.search(text):
-        _bad(f"a control character or token: {found[0]!r}", where)
-    elif len(text) > MAX_TEXT // 2:
-        _bad(f"{len(text)} characters, where an observation may have {MAX_TEXT}", where)
+        _bad(f"{text!r} instead of a text", where)
+    if not text.endswith("\n"):
+        _bad(f"no line break at the end: {short(text[-40:])}", where)
+    if control := _CONTROL.search(text):
+        _bad(f"a control character or token: {control[0]!r}", where)
+    if len(text) > MAX_TEXT // 2:
+        _bad(f"{len(text)} characters; rules and a position together may have {MAX_TEXT}", where)
 
 
-def _bad(what: str, where: str) -> None:
+def _bad(what: str, where: str) -> NoReturn:
     raise CheckFailed(
         f"{what}.", where=where, do="write plain text that ends with a line break, every slot filled from the game."
     )
@@ -66,30 +66,30 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
     """At every decision the full prompt has the rules and each legal move.
 
     Texts are plain, short enough, and the same each time."""
-    texts = {seat: [game.rules(seat, style) for style in STYLES] for seat in range(game.seats)}
+    rules = {(seat, style): game.rules(seat, style) for seat in range(game.seats) for style in STYLES}
     for match in played(game, seed, effort.decisions):
-        for seat in range(game.seats):
-            for style in STYLES:
-                observation = match.observe(seat, style)
-                where = f"{after(match, seat)}, {style}"
-                _well_formed(observation.text, where)
-                if observation.seat != seat:
-                    _bad(f"observe({seat}) says that it is of seat {observation.seat}", where)
-                if not game.spec.free_text and (found := _empty_slot(game, observation.text)):
-                    _bad(f"an empty slot: {found!r}", where)
-                if seat not in match.to_move():
-                    continue
-                prompt = prompt_for(game, style, READERS["move"])(observation)
-                if len(prompt) > MAX_TEXT:
-                    _bad(f"a prompt of {len(prompt)} characters; environments take {MAX_TEXT}", where)
-                if not prompt.startswith(texts[seat][STYLES.index(style)]):
-                    _bad("rules() has changed since the match began", where)
-                missing = [move for move in observation.legal_moves or () if move not in prompt]
-                if style == "full" and missing:
-                    _bad(f"the prompt does not name the legal moves {short(missing)}", where)
-        again = [match.observe(seat, style).text for seat in range(game.seats) for style in STYLES]
-        if again != [match.observe(seat, style).text for seat in range(game.seats) for style in STYLES]:
-            _bad("observe() is not the same each time", after(match))
+        texts: list[str] = []
+        for seat, style in rules:
+            observation = match.observe(seat, style)
+            texts.append(observation.text)
+            where = f"{after(match, seat)}, {style}"
+            _well_formed(observation.text, where)
+            if observation.seat != seat:
+                _bad(f"the observation from observe({seat}) says seat {observation.seat}", where)
+            if not game.spec.free_text and (slot := _empty_slot(game, observation.text)):
+                _bad(f"an empty slot: {slot!r}", where)
+            if seat not in match.to_move():
+                continue
+            prompt = prompt_for(game, style, READERS["move"])(observation)
+            if len(prompt) > MAX_TEXT:
+                _bad(f"a prompt of {len(prompt)} characters; environments take {MAX_TEXT}", where)
+            if not prompt.startswith(rules[seat, style]):
+                _bad("rules() has changed since the match began", where)
+            missing = [move for move in observation.legal_moves or () if move not in prompt]
+            if style == "full" and missing:
+                _bad(f"the prompt does not name the legal moves {short(missing)}", where)
+        if texts != [match.observe(seat, style).text for seat, style in rules]:
+            _bad("observe() returns a different text each time", after(match))
 
 
 def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -98,7 +98,7 @@ def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) 
         raise NotApplicable("the game has no parameters")
     for number in range(effort.draws * 2):  # several deals, as one deal may differ by chance
         match = match_seed(seed, number)
-        told = _first_prompts(spec, {}, match)
+        by_default = _first_prompts(spec, {}, match)
         for parameter in spec.parameters:
             for value in _values(parameter):
                 if value == parameter.default:
@@ -107,9 +107,9 @@ def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) 
                     texts = _first_prompts(spec, {parameter.name: value}, match)
                 except BadParameter:
                     continue  # does not go with the other parameters' defaults
-                silent = [seat for seat, (one, other) in enumerate(zip(texts, told)) if one == other]
+                silent = [seat for seat, (one, other) in enumerate(zip(texts, by_default)) if one == other]
                 if silent:
-                    who = "every seat" if len(silent) == len(told) else f"seat {silent[0]}"
+                    who = "every seat" if len(silent) == len(by_default) else f"seat {silent[0]}"
                     raise CheckFailed(
                         f"with {parameter.name}={value!r} {who} reads the same as with {parameter.default!r}.",
                         where=spec.name,
@@ -146,20 +146,19 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
             raise
         except Exception as error:  # a game may raise anything
             raise CheckFailed(
-                f"a match fails: {type(error).__name__}: {short(str(error))}",
+                f"a match fails: {raised(error)}",
                 where=after(match),
-                do="narrow the bounds, or raise BadParameter from the game where values do not go together.",
+                do="narrow the bounds, or raise BadParameter from the game if values do not go together.",
             ) from error
         low, high = game.utility_range
-        if sum(map(len, given)) > game.max_decisions or not all(
-            low - 1e-9 <= r <= high + 1e-9 for r in match.returns()
-        ):
-            raise CheckFailed(
-                f"a match of {sum(map(len, given))} decisions (at most {game.max_decisions}) returns {match.returns()} "
-                f"(within {game.utility_range}).",
-                where=after(match),
-                do="work out max_decisions and utility_range from the parameters.",
-            )
+        decisions = sum(map(len, given))
+        require(
+            decisions <= game.max_decisions and all(low - 1e-9 <= r <= high + 1e-9 for r in match.returns()),
+            f"a match of {decisions} decisions (at most {game.max_decisions}) returns {match.returns()} "
+            f"(within {game.utility_range})",
+            "compute max_decisions and utility_range from the parameters.",
+            after(match),
+        )
 
     for_drawn_parameters(spec, effort.draws, use)
 
@@ -170,9 +169,5 @@ def facts_are_told(game: Game, facts: Facts, seed: int = 0) -> None:
     for seat in range(game.seats):
         text = game.rules(seat) + match.observe(seat).text
         for fact in facts(game, seat):
-            if fact not in text:
-                raise CheckFailed(
-                    f"seat {seat} is not told {fact!r}.",
-                    where=game.name,
-                    do="say it in rules(), from the game's own numbers.",
-                )
+            what = f"seat {seat} is not told {fact!r}"
+            require(fact in text, what, "say it in rules(), from the game's own numbers.", game.name)

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from gymposium.driver import MatchJob, play
-from gymposium.errors import BadReward, GymposiumError, Unrated
+from gymposium.errors import BadReward
 from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.reading import READERS, Reader
-from gymposium.rewards.protocol import Reward
+from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.testing.checks.seeds import generators_left_alone
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
-from gymposium.testing.parts import PluginPart, games_to_try, reward_of, seeds_for
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, short
+from gymposium.testing.parts import PluginPart, accepted, games_to_try, seeds_for
 from gymposium.testing.walk import AnyPlayer
 from gymposium.trajectories import Trajectory
 
-_POLICIES = ("forfeit", "penalty(0.5,2)")
+_POLICIES = tuple(map(FailurePolicy.parse, ("forfeit", "penalty(0.5,2)")))
 
 
-@dataclass(slots=True)
-class _Unreadable:
+class _Unreadable(AnyPlayer):
     """A player whose replies never read as a move."""
 
-    reader: Reader = READERS["move"]
-    name: str = "unreadable"
-    style: Style = "compact"
+    name = "unreadable"
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply("") for _ in asks]
@@ -35,77 +30,77 @@ class _Unreadable:
 
 def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
     """Yield one group of trajectories for each game and seat; with `forfeits`, every match ends by one."""
+    [deal] = seeds_for(seed, 1)  # a group has one deal
     for game in games_to_try(part):
         for loser in range(game.seats) if forfeits else (None,):
             players: list[Player] = [AnyPlayer() if seat != loser else _Unreadable() for seat in range(game.seats)]
-            results = list(play(_jobs(game, players, seed, effort), at_once=effort.draws))
+            jobs = [
+                MatchJob(
+                    str(number),
+                    game,
+                    players,
+                    deal,
+                    player_seed=player_seed,
+                    on_illegal=_POLICIES[number % len(_POLICIES)],
+                    note_pay=True,
+                )
+                for number, player_seed in enumerate(seeds_for(seed, effort.draws))
+            ]
+            results = list(play(jobs, at_once=effort.draws))
             for seat in range(game.seats):
                 yield [Trajectory.of(result, seat) for result in results]
 
 
-def _jobs(game: Game, players: Sequence[Player], seed: int, effort: Effort) -> Iterator[MatchJob]:
-    [deal] = seeds_for(seed, 1)  # a group has one deal
-    for number, player_seed in enumerate(seeds_for(seed, effort.draws)):
-        policy = FailurePolicy.parse(_POLICIES[number % len(_POLICIES)])
-        yield MatchJob(str(number), game, players, deal, player_seed=player_seed, on_illegal=policy, note_pay=True)
+def _rated(
+    part: PluginPart, seed: int, effort: Effort, *, forfeits: bool = False
+) -> Iterator[tuple[list[Trajectory], list[Reward]]]:
+    """Yield the groups that the reward rates, with their rewards.
+
+    Raises `CheckFailed` for a bad reward, and `NotApplicable` if it rates no group."""
+    groups = _groups(part, seed, effort, forfeits=forfeits)
+    return accepted((group[0].game.name, partial(_rate, part, group)) for group in groups)
 
 
-def _rated(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool = False) -> Iterator[list[Trajectory]]:
-    """Yield the groups that the reward rates.
-
-    Raises `CheckFailed` for a bad reward, and `NotApplicable` if it rates none."""
-    refusals: list[str] = []
-    rated = False
-    for group in _groups(part, seed, effort, forfeits=forfeits):
-        try:
-            _rewards(part, group)
-        except (Unrated, GymposiumError) as error:
-            refusals.append(f"{group[0].game.name}: {error}")
-            continue
-        rated = True
-        yield group
-    if not rated:
-        raise NotApplicable(f"it rates none of the games that were tried ({'; '.join(dict.fromkeys(refusals))})")
-
-
-def _rewards(part: PluginPart, group: list[Trajectory]) -> list[Reward]:
+def _rate(part: PluginPart, group: list[Trajectory]) -> tuple[list[Trajectory], list[Reward]]:
+    """Return the group with the rewards of a new reward function."""
     try:
-        return reward_of(part)(group)
+        return group, CheckedReward(part.name, part.make())(group)
     except BadReward as error:
         raise CheckFailed(
-            str(error),
-            where=f"{group[0].game.name}, seat {group[0].seat}",
-            do="return a Reward of finite numbers for each trajectory of the group, in order.",
+            str(error), where=_where(group), do="return a Reward of finite numbers for each trajectory, in order."
         ) from error
+
+
+def _where(group: Sequence[Trajectory]) -> str:
+    return f"{group[0].game.name}, seat {group[0].seat}"
 
 
 def rewards_are_finite(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward gives each trajectory of a group, of every seat, a finite total, finite parts, and turns that add up."""
-    for _ in _rated(part, seed, effort):
-        pass
+    list(_rated(part, seed, effort))
 
 
 def forfeits_are_rewarded(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward also rates matches that ended by a forfeit, for the seat that forfeited and for the others."""
-    for _ in _rated(part, seed, effort, forfeits=True):
-        pass
+    list(_rated(part, seed, effort, forfeits=True))
 
 
 def equal_groups_get_equal_rewards(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward gives equal groups equal rewards, whether asked again or made anew."""
-    for group in _rated(part, seed, effort):
-        reward = reward_of(part)
-        first, again, anew = reward(group), reward(group), _rewards(part, group)
-        if not first == again == anew:
+    for group, first in _rated(part, seed, effort):
+        reward = CheckedReward(part.name, part.make())
+        second, third = reward(group), reward(group)
+        if not first == second == third:
             raise CheckFailed(
-                f"equal groups get other rewards: {short(first)}, then {short(again)}, then {short(anew)}.",
-                where=f"{group[0].game.name}, seat {group[0].seat}",
+                f"equal groups get different rewards: {short(first)}; from a new reward function {short(second)}, and "
+                f"from the same function again {short(third)}.",
+                where=_where(group),
                 do="compute rewards from the trajectories alone, without a generator or a count of calls.",
             )
 
 
 def rewards_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward draws nothing from the global generators of Python and NumPy, and seeds neither."""
-    for group in _rated(part, seed, effort):
+    for group, _ in _rated(part, seed, effort):
         with generators_left_alone(part.name, "compute rewards from the trajectories alone."):
-            _rewards(part, group)
+            _rate(part, group)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from gymposium.envs.gym import TextGameEnv
-from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.games.protocol import Event, Game
 from gymposium.streams import stream
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, short
-from gymposium.testing.positions import difference, position
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words
+from gymposium.testing.positions import Snapshot, position
 from gymposium.testing.walk import (
     BEGIN,
     AnyPlayer,
+    alike,
     any_moves,
+    any_reply,
     match_seed,
+    play_chance,
     play_moves,
     play_out,
     played,
-    some_text,
-    steps,
 )
 
 _DO = "draw chance from gymposium.streams.stream(seed, 'chance') alone, and let matches share nothing that changes."
@@ -29,65 +29,38 @@ _DO = "draw chance from gymposium.streams.stream(seed, 'chance') alone, and let 
 
 def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Two matches with one seed and the same moves are equal at every decision."""
-    left, number = effort.decisions, 0
-    while left > 0:
-        one, other = (game.new(match_seed(seed, number)) for _ in range(2))
-        given: list[dict[int, str]] = []
-        for match in steps(one, stream(seed, "moves", number), given):
-            if given:
-                other.apply(given[-1])
-            _same(
-                match.events == other.events,
-                f"events {events_in_words(match.events)} and {events_in_words(other.events)}",
-                after(match),
-            )
-            differs = difference(here := position(match), there := position(other))
-            _same(
-                differs is None,
-                f"{differs}: {short(here.get(differs or ''))} and {short(there.get(differs or ''))}",
-                after(match),
-            )
-            left -= 1
-        left -= BEGIN
-        number += 1
-
-
-def _same(holds: bool, what: str, where: str) -> None:
-    if not holds:
-        raise CheckFailed(f"equal seeds and moves give unequal matches: {what}.", where=where, do=_DO)
+    for one, other in alike(game, seed, effort.decisions):
+        change = Snapshot.of(one).change(other)
+        if change is not None:
+            raise CheckFailed(f"equal seeds and moves give unequal matches: {change}.", where=after(one), do=_DO)
 
 
 def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A match and an environment behave the same alone and between the steps of other matches and environments."""
     left, number = effort.decisions // 3, 0
     while left > 0:
-        one = match_seed(seed, number)
-        alone = game.new(one)
+        own_seed = match_seed(seed, number)
+        alone = game.new(own_seed)
         moves = play_out(alone, stream(seed, "moves", number))
-        expected = list(alone.events), position(alone)
-        match, beside = game.new(one), _Beside(game, stream(seed, "beside", number))
+        expected = Snapshot.of(alone)
+        match, beside = game.new(own_seed), _Beside(game, stream(seed, "beside", number))
         for given in moves:
             beside.step()
             play_moves(match, [given])
-            left -= 1
-        differs = difference(expected[1], now := position(match))
-        if list(match.events) != expected[0] or differs is not None:
+        change = expected.change(match)
+        if change is not None:
             raise CheckFailed(
-                f"a match goes another way where another is stepped in between: events "
-                f"{events_in_words(match.events)} instead of {events_in_words(expected[0])}; "
-                f"{differs}: {short(now.get(differs or ''))}.",
-                where=after(alone),
-                do=_DO,
+                f"a match goes another way if another one is played beside it: {change}.", where=after(alone), do=_DO
             )
-        first, second = _through_an_environment(game, one, None), _through_an_environment(game, one, beside)
+        first, second = (_through_an_environment(game, own_seed, other) for other in (None, beside))
         if first != second:
             raise CheckFailed(
-                f"an environment goes another way where another is stepped in between: events "
+                f"an environment goes another way if another one is stepped beside it: events "
                 f"{events_in_words(second)} instead of {events_in_words(first)}.",
-                where=f"{game.name}, seed {one}",
+                where=f"{game.name}, seed {own_seed}",
                 do=_DO,
             )
-        left -= BEGIN
+        left -= BEGIN + len(moves)
         number += 1
 
 
@@ -104,7 +77,7 @@ class _Beside:
             self.match = self.game.new(self.rng.getrandbits(31))
         self.match.apply(any_moves(self.match, self.rng))
         text, info = self.env.reset(seed=self.rng.getrandbits(31))
-        self.env.step(_reply(text, info, self.rng))
+        self.env.step(any_reply(info, text, self.rng))
 
 
 def _environment(game: Game) -> TextGameEnv:
@@ -118,20 +91,15 @@ def _through_an_environment(game: Game, seed: int, beside: _Beside | None) -> li
     while not over:
         if beside is not None:
             beside.step()
-        text, _, over, _, info = env.step(_reply(text, info, rng))
+        text, _, over, _, info = env.step(any_reply(info, text, rng))
     return list(env.match.events)
-
-
-def _reply(text: str, info: dict[str, Any], rng: random.Random) -> str:
-    legal = info.get("legal_moves")
-    return legal[int(rng.random() * len(legal))] if legal else some_text(text, rng)
 
 
 @contextmanager
 def generators_left_alone(where: str, do: str) -> Iterator[None]:
     """Raise `CheckFailed` if the block draws from, or seeds, the global generator of Python or NumPy.
 
-    Both generators are as before when the block ends."""
+    Both generators are restored when the block ends."""
     import numpy as np
 
     def states() -> tuple[object, object]:
@@ -139,7 +107,7 @@ def generators_left_alone(where: str, do: str) -> Iterator[None]:
         return random.getstate(), (kind, keys.tobytes() if hasattr(keys, "tobytes") else keys, *rest)
 
     kept = random.getstate(), np.random.get_state()  # noqa: NPY002
-    random.setstate(random.Random("nobody else's").getstate())
+    random.setstate(random.Random("a known state").getstate())
     np.random.set_state(np.random.RandomState(271828).get_state())  # noqa: NPY002
     before = states()
     try:
@@ -151,7 +119,7 @@ def generators_left_alone(where: str, do: str) -> Iterator[None]:
     for name, one, other in zip(("Python's random", "NumPy's random"), before, now):
         if one != other:
             raise CheckFailed(
-                f"it draws from, or seeds, {name}: every other user of it in the process is disturbed.",
+                f"it draws from, or seeds, {name}, which the whole process shares.",
                 where=where,
                 do=do,
             )
@@ -159,7 +127,7 @@ def generators_left_alone(where: str, do: str) -> Iterator[None]:
 
 def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Playing draws nothing from Python's or NumPy's global generator, and seeds neither."""
-    do = "use gymposium.streams.stream(seed, …), or random.Random and numpy.random.Generator of your own."
+    do = "use gymposium.streams.stream(seed, …), or your own random.Random and numpy.random.Generator."
     with generators_left_alone(game.name, do):
         for match in played(game, seed, effort.decisions // 4):
             position(match)
@@ -171,17 +139,14 @@ def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NO
     """A game with chance=True draws other outcomes for other seeds."""
     if not game.spec.chance:
         raise NotApplicable("the game says chance=False")
-    drawn: list[tuple[Event, ...]] = []
-    for number in range(16):
-        match = game.new(match_seed(seed, number))
-        play_out(match, stream(seed, "moves"))  # the same moves in all matches, so only chance can differ
-        drawn.append(tuple(event for event in match.events if event.seat == CHANCE))
-    if len(set(drawn)) > 1:
+    # the same moves in all matches, so only chance can differ
+    first, *others = {play_chance(game.new(match_seed(seed, n)), stream(seed, "moves")) for n in range(16)}
+    if others:
         return
     if game.params != game.spec.check_params({}):
         raise NotApplicable("nothing is left to chance with these parameters")
     raise CheckFailed(
-        f"the spec says chance=True, but chance does the same whatever the seed: {events_in_words(drawn[0])}.",
+        f"the spec says chance=True, but chance is the same for all seeds: {events_in_words(first)}.",
         where=game.name,
         do="draw it from gymposium.streams.stream(seed, 'chance') and record it as events with seat CHANCE, or say "
         "chance=False.",

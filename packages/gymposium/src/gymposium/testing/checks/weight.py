@@ -1,4 +1,4 @@
-"""Weight: playing a game loads no deep-learning library, and offering one loads no game."""
+"""Checks of weight: playing a game imports no deep-learning library, and loading its plugin imports no game."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import GameSpec
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, short
+from gymposium.testing.contract import NORMAL, Effort, NotApplicable, require, short
 
 HEAVY = frozenset(
     "accelerate datasets jax peft sentencepiece tensorflow tokenizers torch transformers trl vllm".split()
 )
+"""Libraries that no game may import."""
 
 _PROGRAM = """
 import json, random, sys
@@ -44,48 +45,49 @@ def _games(plugin: Plugin) -> list[GameSpec]:
 
 
 def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
-    """For each game, played one after the other in a fresh process: what it raised, whether its module was imported
-    before, and the heavy libraries that it was the first to import."""
+    """Play the games one after the other in a fresh process, and return three facts of each: the error that it raised,
+    whether its module was imported before, and the heavy libraries that it was the first to import."""
     command = [sys.executable, "-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = " ".join(done.stderr.strip().splitlines()[-1:])
-        return dict.fromkeys(names, (said, False, []))
+        return dict.fromkeys(names, (" ".join(done.stderr.strip().splitlines()[-1:]), False, []))
     reports: dict[str, tuple[str | None, bool, list[str]]] = json.loads(done.stdout.splitlines()[-1])
     return reports
 
 
 _installed_reports = cache(partial(_reports, None))
-"""Installed code does not change while a process runs, so a plugin's games are played in one process, once."""
+"""Reports of installed games. Installed code does not change while a process runs, so the games of a plugin are played
+in one process, once."""
 
 
 def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In a fresh process, making the game and playing a match imports none of torch, transformers and the like, and
-    the game's module is imported only then."""
-    named = spec.name, spec.entry_point  # another host of this process has specs of its own
-    owner = next((p for p in host().plugins if named in [(s.name, s.entry_point) for s in _games(p)]), None)
+    """In a fresh process, making the game and playing a match imports no deep-learning library such as torch.
+
+    Only making the game imports its module."""
+    same = spec.name, spec.entry_point  # specs themselves do not compare: another host of this process has its own
+    owner = next((p for p in host().plugins if same in [(s.name, s.entry_point) for s in _games(p)]), None)
     if owner is None:
-        raise NotApplicable("the game is not on offer by a plugin, so a fresh process cannot make it")
+        raise NotApplicable("no loaded plugin has the game, so a fresh process cannot make it")
     if Path(owner.source).suffix == ".py" and Path(owner.source).is_file():
         reports = _reports(owner.source, (spec.name,))
     else:
         reports = _installed_reports(tuple(game.name for game in _games(owner)))
     error, early, heavy = reports[spec.name]
-    if error is not None:
-        raise CheckFailed(
-            f"in a fresh process it does not play: {short(error)}",
-            where=spec.name,
-            do="run  gymposium play  with it and read the error.",
-        )
-    if heavy:
-        raise CheckFailed(
-            f"playing it imports {', '.join(heavy)}.",
-            where=spec.name,
-            do="import heavy libraries inside the functions that use them, or let another plugin bring them.",
-        )
-    if early:
-        raise CheckFailed(
-            f"the module of the game, {spec.entry_point.partition(':')[0]}, is imported before anybody plays it.",
-            where=spec.name,
-            do="keep the plugin's own module light: every command imports it. The entry point is imported on use.",
-        )
+    require(
+        error is None,
+        f"in a fresh process no match can be played: {short(error)}",
+        "run  gymposium play  with the game and read the error.",
+        spec.name,
+    )
+    require(
+        not heavy,
+        f"playing it imports {', '.join(heavy)}",
+        "import heavy libraries inside the functions that use them, or move them to another plugin.",
+        spec.name,
+    )
+    require(
+        not early,
+        f"the module of the game, {spec.entry_point.partition(':')[0]}, is imported before a match is played",
+        "do not import it in the plugin's own module, which every command imports. It is imported on use.",
+        spec.name,
+    )
