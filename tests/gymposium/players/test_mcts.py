@@ -151,10 +151,10 @@ def test_it_cannot_foresee_the_public_card() -> None:
 @pytest.mark.parametrize(
     ("game", "why"),
     [
-        ("openspiel:hearts", "a deal at random hardly ever agrees with what a seat has seen"),
-        ("openspiel:gin_rummy", "a deal at random hardly ever agrees"),
-        ("openspiel:battleship", "hidden moves at random hardly ever agree with what a seat has seen"),
-        ("openspiel:negotiation", "its engine draws chance where nobody sees it"),
+        ("openspiel:hearts", "a random deal hardly ever agrees with what a seat has seen"),
+        ("openspiel:gin_rummy", "a random deal hardly ever agrees"),
+        ("openspiel:battleship", "random hidden moves hardly ever agree with what a seat has seen"),
+        ("openspiel:negotiation", "its engine draws chance out of sight"),
         ("openspiel:2048", "in its engine positions that look alike to a seat differ in their legal moves"),
     ],
 )

@@ -306,7 +306,7 @@ def test_a_view_that_does_not_tell_legal_moves_apart_is_refused() -> None:
             return "something"
 
     match = Showdown("perfect", Coarse).new(1)
-    with pytest.raises(NoSampler, match=r"different legal moves in positions that its view\(\) does not tell apart"):
+    with pytest.raises(NoSampler, match=r"different legal moves in positions with equal view\(\)"):
         MctsPlayer(20).act([Ask(MatchContext(match, "m", 0), 0, 0)])
 
 

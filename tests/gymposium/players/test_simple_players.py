@@ -67,7 +67,7 @@ def test_it_says_how_often_it_found_no_world() -> None:
     player = GreedyPlayer()
     assert player.remarks() == []
     player.counts.update({"moves": 10, "no world": 3})
-    assert player.remarks() == ["3 of 10 moves were random, for want of a world to try them in."]
+    assert player.remarks() == ["3 of 10 moves were random, as no world was found to search."]
 
 
 def test_it_refuses_what_cannot_be_searched() -> None:
@@ -118,5 +118,5 @@ def test_stand_draws_as_the_dealer_does() -> None:
 
 @pytest.mark.parametrize("name", ["hold-20", "match-prize", "stand-17"])
 def test_each_plays_its_game_alone(name: str) -> None:
-    with pytest.raises(GymposiumError, match="and nothing else, so not tic_tac_toe"):
+    with pytest.raises(GymposiumError, match="plays only pig, not tic_tac_toe"):
         make_player(name).act([ask("tic_tac_toe", "", 0)])

@@ -1,4 +1,4 @@
-"""Players: the protocol (`protocol`), from a name to a player (`grammar`), random, search and a person.
+"""Players: their protocol (`protocol`), names (`grammar`), and the players random, greedy, mcts-N and human.
 
-Language models come from gymposium-agents, by the same hook as any other plugin's players.
+Language models come from gymposium-agents, by the same hook as the players of other plugins.
 """

@@ -1,4 +1,4 @@
-"""Players by name, in one grammar for all commands, keywords and records."""
+"""Names of players: one grammar for all commands, keywords and records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymposium.plugins.specs import OpponentSpec
 
 
 def make_player(text: str) -> Player:
-    """Make the player written as `text`: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
+    """Return a new player from its name: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
 
     Raises `UnknownName` with the nearest forms, `MissingExtra` if the player comes with another distribution of
     gymposium that is not installed, and `WrongType` if `text` is not a `str`."""
@@ -25,8 +25,10 @@ def make_player(text: str) -> Player:
 
 
 def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
-    """One player for each of `count` seats: those given, in order, or one player for all of them. Names are made into
-    players. Raises `BadOption` for another number of players and for what is not a player, else as `make_player`."""
+    """Return one player for each of `count` seats: the given ones in order, or one given player for all seats.
+
+    Names are made into players. Raises `BadOption` for a wrong number of players and for an object that is not a
+    player, otherwise as `make_player`."""
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != count:
             raise BadOption(f"Opponents: {len(opponents)} players were given for {count} other seats.")
@@ -43,8 +45,9 @@ def _opened(player: str | Player) -> Player:
 
 
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
-    """The kind of player that `text` names, and the named parts of the text. Nothing is made or loaded. Raises as
-    `make_player` does if there is no such kind."""
+    """Return the kind of player that `text` names, and the named parts of the text.
+
+    Nothing is made or loaded. Raises as `make_player` if there is no such kind."""
     if not isinstance(text, str):
         raise WrongType("A player", "written as text such as 'random' or 'mcts-100'", text)
     known = host().opponents.values()
@@ -55,18 +58,19 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
     prefix = text.partition(":")[0] + ":"
     if not any(spec.form.startswith(prefix) for spec in known):
         check_first_party("player", prefix)
-    nearest = next((spec for spec in known if spec.fixed_part and text.startswith(spec.fixed_part)), None)
-    hint = None if nearest is None else _how_to_write(nearest)
-    raise UnknownName("player", text, (spec.form for spec in known), hint)
+    hints = [
+        f"Write {spec.form}{f', {spec.placeholders}' if spec.placeholders else ''}."
+        for spec in known
+        if spec.fixed_part and text.startswith(spec.fixed_part)
+    ]
+    raise UnknownName("player", text, (spec.form for spec in known), hints[0] if hints else None)
 
 
 def check_named_player(text: str) -> None:
-    """Check a player that a file names. Raises `NotAllowed` if it opens something that the user has not allowed, and
-    as `check_player` does if there is no such kind of player."""
+    """Check the name of a player in a file.
+
+    Raises `NotAllowed` if the player opens something that the user has not allowed, and as `check_player` if there is
+    no such kind of player."""
     spec, _ = check_player(text)
     if spec.opens and (not spec.opens_where or re.search(spec.opens_where, unquote_plus(text))):
         check_allowed(text, f"it opens {spec.opens}")
-
-
-def _how_to_write(spec: OpponentSpec) -> str:
-    return f"Write {spec.form}{f', {spec.placeholders}' if spec.placeholders else ''}."

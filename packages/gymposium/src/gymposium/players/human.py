@@ -1,4 +1,4 @@
-"""A person at the terminal."""
+"""The player `human`: a person at the terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ _END = "."
 
 
 class HumanPlayer:
-    """A player that shows the prompt and reads a line. A line that is not a legal move is asked for again, with the
-    reason, so a typing error is not a forfeit. After the first turn only the position is shown; `?` shows the whole
-    prompt. Free text may have several lines; a line with only a dot ends it."""
+    """A player that shows the prompt and reads a line.
+
+    If the line is not a legal move, the player says so and reads another one, so a typing error is not a forfeit. After
+    the first turn only the position is shown; `?` shows the whole prompt. Free text may have several lines; a line with
+    only a dot ends it."""
 
     name = "human"
     reader: Reader = READERS["move"]
@@ -28,14 +30,14 @@ class HumanPlayer:
         return [Reply(self.reply(ask)) for ask in asks]
 
     def reply(self, ask: Ask) -> str:
-        """The text that the person types for one ask. Raises `GymposiumError` if the input ends."""
+        """Return the text that the person types for one ask. Raises `GymposiumError` if the input ends."""
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
         print(_wrapped(prompt if ask.turn == 0 else self._short(observation)))
         free_text = observation.legal_moves is None
         if free_text:
-            print(f"End your text with a line that holds a dot alone: {_END}")
+            print(f"End your text with a line that has only a dot: {_END}")
         while True:
             line = self._text(ask.seat) if free_text else self._line(ask.seat).strip()
             if line.strip() == "?":
@@ -47,7 +49,7 @@ class HumanPlayer:
             print(_wrapped(self._refusal(line, observation.legal_moves)))
 
     def _text(self, seat: int) -> str:
-        """The lines up to a dot alone, or a question mark in the first."""
+        """Return the lines before a line with only a dot, or `?` if the first line is one."""
         lines: list[str] = []
         while (line := self._line(seat)) != _END:
             lines.append(line)
@@ -74,7 +76,7 @@ class HumanPlayer:
 
 
 def _wrapped(text: str) -> str:
-    """Lines that are longer than the terminal is wide, broken between words."""
+    """Return the text with lines broken between words at the width of the terminal."""
     width = shutil.get_terminal_size().columns
     return "\n".join(
         textwrap.fill(line, width, break_long_words=False) if len(line) > width else line for line in text.split("\n")

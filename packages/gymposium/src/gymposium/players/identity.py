@@ -1,7 +1,7 @@
-"""Who a player is: what tells it from another that is written the same.
+"""The identity of a player: what tells it from other players with the same name.
 
-`lm:runs/tuned` is a name. What plays under it are the files that lie there today, read by code of some version. An
-entry on a board names both.
+`lm:runs/tuned` is a name. The player behind it is made of the files that are in this folder now, and of the code that
+reads them. An entry on a board names both.
 """
 
 from __future__ import annotations
@@ -18,35 +18,32 @@ from gymposium.plugins.specs import OpponentSpec
 
 Fact = str | int | float | bool | None
 
+_version = cache(version)
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a player is made of besides its code (`gymposium.players.protocol.Identified`)."""
+    """What decides a player's replies besides its code (`gymposium.players.protocol.Identified`)."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """Digests (`file_digest`) of the files that decide its moves: weights, an adapter, a tokenizer. By path, as far as
-    the player's own text leads there, so that whoever has them can look."""
+    """Digests (`file_digest`) of the files that decide its moves, such as weights, an adapter and a tokenizer. The keys
+    are paths as the player's name gives them, so that anybody with the files can compare them."""
     facts: Mapping[str, Fact] = field(default_factory=dict)
-    """What else it is: the model that a service is asked for, and where."""
+    """Other facts, such as the address of a service and the model that it serves."""
     decoding: Mapping[str, Fact] = field(default_factory=dict)
-    """How its replies are made: temperature, length, what it reads of the match so far."""
+    """Settings of decoding: temperature, length, how much of the match so far the player reads."""
 
 
 def file_digest(path: str | Path) -> str:
-    """`sha256:` and the digest of a file."""
+    """Return `sha256:` with the digest of a file."""
     with open(path, "rb") as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def code_of(spec: OpponentSpec) -> dict[str, str]:
-    """Where the code of a kind of player comes from: a distribution and its version, or the digest of a one-file
-    plugin."""
+    """Return where the code of a kind of player comes from: a distribution and its version, or a one-file plugin and
+    its digest."""
     plugin = host().owner(spec)
     if plugin.distribution:
         return {"distribution": plugin.distribution, "version": plugin.version or _version(plugin.distribution)}
     return {"file": Path(plugin.source).name, "digest": file_digest(plugin.source)}
-
-
-@cache
-def _version(distribution: str) -> str:
-    return version(distribution)

@@ -1,10 +1,10 @@
 """The player `mcts-N`: Monte Carlo tree search over worlds that the seat's own view allows.
 
-Perfect information in an OpenSpiel game: the engine's C++ search, several positions at once. Everything else,
-a stranger's game that only forks included: our own tree over worlds from the game's sampler or from what the
-seat saw. It refuses where it would play badly, and says why; where it finds no world it makes a random legal
-move and counts it. Strength is bounded by simulations, never by time, and a move depends on what the seat saw,
-the players' seed and the seat's earlier decisions alone.
+In OpenSpiel games with perfect information, OpenSpiel's C++ search plays several positions at once. In all other
+games, including games of plugins that only fork, a tree search in Python goes over worlds from the game's sampler or
+from what the seat saw. The player refuses games that it would play badly, with the reason. If it finds no world, it
+plays a random legal move and counts it. Strength is bounded by simulations, never by time, and a move depends only on
+what the seat saw, the players' seed and the seat's earlier decisions.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from dataclasses import dataclass
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply, Source
 from gymposium.players.search import engine
-from gymposium.players.search.refusal import refuse
+from gymposium.players.search.refusal import random_moves, refuse
 from gymposium.players.search.tree import search
 from gymposium.reading import READERS, Reader
 
 LEAST_WORLDS, MOST_WORLDS = 10, 50
-"""One for every four simulations, but no fewer than the one and no more than the other."""
+"""Limits on the number of worlds, which is a quarter of the simulations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What stood behind a move."""
+    """Account of the search for one move, the `trace` of its reply."""
 
     source: Source | None
-    """Where the worlds came from; None where there was but one legal move."""
+    """Where the worlds came from; None if there was only one legal move."""
     worlds: int
-    """How many different samples the search began in; 0: none was found, and the move is random."""
+    """Number of worlds in which the search began; 0 if none was found, and the move is random."""
     simulations: int
 
 
 class MctsPlayer:
-    """Tree search with a fixed number of simulations a move."""
+    """A player that searches with a fixed number of simulations for each move."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -46,29 +46,21 @@ class MctsPlayer:
         self.simulations = int(simulations)
         self.name = f"mcts-{self.simulations}"
         self.counts: Counter[str] = Counter()
-        """Of the moves so far: `moves`, `forced` (there was no other), and `no world` (random, for want of one)."""
+        """Number of moves so far (`moves`), of those without an alternative (`forced`), and of those that were random
+        because no world was found (`no world`)."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        replies: list[Reply | None] = []
-        waiting: list[engine.EngineSearch] = []
-        for ask in asks:
-            prepared = self._prepare(ask)
-            if isinstance(prepared, engine.EngineSearch):
-                waiting.append(prepared)
-                replies.append(None)
-            else:
-                replies.append(prepared)
+        prepared = [self._prepare(ask) for ask in asks]
+        moves = iter(engine.moves([reply for reply in prepared if isinstance(reply, engine.EngineSearch)]))
         thought = Thought("position", 1, self.simulations)
-        found = iter([Reply(move, trace=thought) for move in engine.moves(waiting)])
-        return [next(found) if reply is None else reply for reply in replies]
+        return [reply if isinstance(reply, Reply) else Reply(next(moves), trace=thought) for reply in prepared]
 
     def remarks(self) -> list[str]:
-        """How many moves were random for want of a world, where some were."""
-        lost, searched = self.counts["no world"], self.counts["moves"] - self.counts["forced"]
-        return [f"{lost} of {searched} moves were random, for want of a world to search."] if lost else []
+        """Return how many moves were random because no world was found, if any."""
+        return random_moves(self.counts["no world"], self.counts["moves"] - self.counts["forced"])
 
     def _prepare(self, ask: Ask) -> Reply | engine.EngineSearch:
-        """The reply, or the search by OpenSpiel that will give it."""
+        """Return the reply, or the search by OpenSpiel that gives it."""
         refuse(ask.game, self.name)
         self.counts["moves"] += 1
         legal = ask.legal_moves or []
@@ -82,8 +74,7 @@ class MctsPlayer:
             return Reply(legal[int(ask.rng.random() * len(legal))], trace=Thought(source, 0, 0))
         if source == "position" and engine.is_searched(worlds[0]):
             return engine.EngineSearch(worlds[0], ask.seat, self.simulations, ask.rng)
-        bare = engine.bare_worlds(worlds)
-        if bare:
+        if bare := engine.bare_worlds(worlds):
             move = legal[ask.legal_actions.index(search(bare, ask.seat, self.simulations, ask.rng))]
         else:
             move = search(worlds, ask.seat, self.simulations, ask.rng)

@@ -48,8 +48,8 @@ class Usage:
 class Reply:
     """A player's answer to one ask.
 
-    `finish_reason` is `length` if the answer was cut off, and `context` if none could be made because the prompt fills
-    all that the player can read: the match ends then. `trace` is the player's own account of the turn, such as a
+    `finish_reason` is `length` if the answer was cut off, and `context` if there is no answer because the prompt fills
+    the player's context: the match ends then. `trace` is the player's own account of the turn, such as a
     language model's tokens (with `context`, the ids of the prompt); it never reaches another seat. `action` is set if
     the answer is an index into the game's action space; the text is then not read."""
 
@@ -87,9 +87,9 @@ class Sampler:
         """Returns up to `count` worlds in which this seat is to move, and where they come from. Fork them; do not play
         on in them.
 
-        If nothing is hidden, that is the position, once, with later chance from `rng`. If the game has a sampler of its
-        own, `count` worlds drawn by it. Otherwise the worlds found along the seat's views in about `count` times
-        `steps_per_world` steps, perhaps none; they are kept and moved on at the seat's next decision."""
+        If nothing is hidden, this is the position, once, with later chance from `rng`. If the game has its own sampler,
+        it draws `count` worlds. Otherwise worlds are sought along the seat's views in about `count` times
+        `steps_per_world` steps, perhaps without success; they are kept and continued at the seat's next decision."""
         context, seat = self._ask._context, self._ask.seat
         if context.game.spec.information == "perfect":
             return "position", [context.match.fork(rng)]
@@ -104,14 +104,14 @@ class Sampler:
         view = context.match.view(seat)
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
             raise NoSampler(
-                f"{context.game.name}: resample() gave a world that seat {seat} can tell from the true one: its "
-                f"view is another. It must keep all that the seat saw and did."
+                f"{context.game.name}: resample() returned a world that seat {seat} can tell from the true one, as its "
+                f"view differs. It must keep everything that the seat saw and did."
             )
         return "resample", drawn
 
 
 class MatchContext:
-    """What all asks of one match share: the match, the players' streams, and what they remember."""
+    """Shared state of all asks of one match: the match, the players' streams, and what players remember."""
 
     __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
@@ -127,19 +127,19 @@ class MatchContext:
         self.rngs: dict[int, random.Random] = {}
         self.asked = [0] * match.game.seats
         self.memory: dict[int, dict[str, Any]] = {}
-        # what search remembers ends with the match; made on first use
+        # of search; made on first use, and dropped with the match
         self._witnesses: dict[int, Witness] = {}
         self._worlds: dict[int, Worlds] = {}
 
     def log(self, seat: int) -> ViewLog:
-        """What the seat saw and did up to now."""
+        """Returns what the seat saw and did up to now."""
         witness = self._witnesses.get(seat)
         if witness is None:
             witness = self._witnesses[seat] = Witness(self.match, seat)
         return witness.log()
 
     def worlds(self, seat: int) -> Worlds:
-        """The seat's worlds, as its last decision left them."""
+        """Returns the seat's worlds, as its last decision left them."""
         worlds = self._worlds.get(seat)
         if worlds is None:
             worlds = self._worlds[seat] = Worlds(self.game, seat)
@@ -155,7 +155,7 @@ class MatchContext:
             raise self._broken_off(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
-        """The seat's next ask."""
+        """Returns the seat's next ask."""
         turn = self.asked[seat]
         self.asked[seat] = turn + 1
         return Ask(self, seat, turn, reason)
@@ -236,25 +236,25 @@ class Ask:
 
 
 def legal_moves(ask: Ask) -> list[str] | None:
-    """The legal moves that the driver accepts. They are listed once for each decision; players get copies, so that
-    changing one makes no move legal."""
+    """Returns the legal moves that the driver accepts. They are listed once for each decision; players get copies, so
+    that a change of a copy makes no move legal."""
     if ask._legal is None:
         ask._legal = ask._context.look(lambda match: match.legal_moves(ask.seat))
     return ask._legal
 
 
 class Player(Protocol):
-    """Decides for a seat, in any number of matches at once."""
+    """Protocol of a player, which decides for seats in any number of matches at once."""
 
     name: str
-    """As it is written in commands and records: `mcts-100`."""
+    """Name in commands and records: `mcts-100`."""
     reader: Reader
-    """How its replies are to be read."""
+    """Reader of its replies."""
     style: Style
-    """The prompt style that it reads."""
+    """Prompt style that it reads."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """One reply for each ask, in order."""
+        """Returns one reply for each ask, in order."""
         ...
 
 
@@ -325,5 +325,5 @@ class Remarks(Protocol):
     """Optional protocol: a player that reports how its matches went."""
 
     def remarks(self) -> Sequence[str]:
-        """Sentences for the user: `3 of 200 moves were random, for want of a world to search.`"""
+        """Return sentences for the user: `3 of 200 moves were random, as no world was found to search.`"""
         ...

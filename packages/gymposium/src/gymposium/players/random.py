@@ -1,4 +1,4 @@
-"""The random player."""
+"""The player `random`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium.reading import READERS, Reader
 
 
 class RandomPlayer:
-    """A legal move, uniformly at random, from the seat's own stream."""
+    """A player of uniformly random legal moves, drawn from the seat's own stream."""
 
     name = "random"
     reader: Reader = READERS["move"]
@@ -23,8 +23,11 @@ class RandomPlayer:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """The same probability for each legal move."""
-        return [_uniform(_legal(ask)) for ask in asks]
+        """Return distributions with the same probability for each legal move."""
+        return [
+            MoveDistribution(tuple(moves), (1.0 / len(moves),) * len(moves), legal_mass=1.0, samples=None)
+            for moves in map(_legal, asks)
+        ]
 
     def _choose(self, ask: Ask) -> str:
         moves = _legal(ask)
@@ -39,7 +42,3 @@ def _legal(ask: Ask) -> list[str]:
             f"{ask.game.name}), or a language model (lm:MODEL)."
         )
     return moves
-
-
-def _uniform(moves: list[str]) -> MoveDistribution:
-    return MoveDistribution(tuple(moves), (1.0 / len(moves),) * len(moves), legal_mass=1.0, samples=None)

@@ -1,5 +1,5 @@
-"""Rules of thumb for single games: what a person who has played a little does. Each says what it knows, and reads it
-off the compact prompt that anybody in its seat gets."""
+"""Players that follow a rule of thumb for one game, as a person with little experience does. They read the numbers that
+they need from the compact prompt, as any player in the seat could."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gymposium.reading import READERS, Reader
 
 @dataclass(frozen=True, slots=True)
 class ThumbPlayer:
-    """Plays one game by one rule."""
+    """A player of one game that follows one rule."""
 
     name: str
     game: str
-    """The one game that it plays, by name."""
+    """Name of the game."""
     rule: Callable[[Mapping[str, int]], str]
-    """From the numbers in the compact prompt, by the words before them, to the move it would like best."""
+    """Function from the numbers in the compact prompt, by the words before them, to the preferred move."""
     reader: Reader = READERS["move"]
     style: Style = "compact"
     deterministic: bool = True
@@ -32,28 +32,33 @@ class ThumbPlayer:
 
     def _choose(self, ask: Ask) -> str:
         if ask.game.spec.name != self.game:
-            raise GymposiumError(f"{self.name} plays {self.game} and nothing else, so not {ask.game.name}.")
-        told = re.findall(r"(?m)^([a-z ]+) (\d+)$", ask.observe("compact").text)
-        move = self.rule({words: int(number) for words, number in told})
+            raise GymposiumError(f"{self.name} plays only {self.game}, not {ask.game.name}.")
+        numbers = re.findall(r"(?m)^([a-z ]+) (\d+)$", ask.observe("compact").text)
+        move = self.rule({words: int(number) for words, number in numbers})
         legal = ask.legal_moves or []
-        return move if move in legal else legal[-1]  # in pig, whoever has enough can only stop
+        return move if move in legal else legal[-1]  # in pig, a player with enough points can only stop
 
 
 def hold(total: str) -> ThumbPlayer:
-    """Pig: roll until the turn is worth so much, then stop. Knows neither the scores nor how near the end is. With a
-    die of 6, hold-20 makes most of a turn (Neller and Presser, 2004, Optimal Play of the Dice Game Pig)."""
+    """Return a player of pig that rolls until its turn is worth `total`, then stops.
+
+    It ignores the scores. With a die of 6, hold-20 has the greatest mean score of a turn (Neller and Presser, 2004,
+    Optimal Play of the Dice Game Pig)."""
     most = int(total)
-    return ThumbPlayer(f"hold-{most}", "pig", lambda told: "roll" if told["turn total"] < most else "stop")
+    return ThumbPlayer(f"hold-{most}", "pig", lambda numbers: "roll" if numbers["turn total"] < most else "stop")
 
 
 def match_prize() -> ThumbPlayer:
-    """Goofspiel: bid what the prize is worth. It is the best answer to random bids (Ross, 1971, Goofspiel: The Game of
-    Pure Strategy), and loses all but one prize to whoever bids one more."""
-    return ThumbPlayer("match-prize", "goofspiel", lambda told: f"bid {told['prize']}")
+    """Return a player of goofspiel that bids what the prize is worth.
+
+    This is the best response to random bids (Ross, 1971, Goofspiel: The Game of Pure Strategy). A player that always
+    bids one more wins all prizes but one against it."""
+    return ThumbPlayer("match-prize", "goofspiel", lambda numbers: f"bid {numbers['prize']}")
 
 
 def stand(total: str) -> ThumbPlayer:
-    """Blackjack: draw below so much, then stand. stand-17 is what the dealer does; of the dealer's card it knows
-    nothing."""
+    """Return a player of blackjack that draws below `total`, then stands.
+
+    The dealer plays like stand-17. The player ignores the dealer's card."""
     most = int(total)
-    return ThumbPlayer(f"stand-{most}", "blackjack", lambda told: "hit" if told["total"] < most else "stand")
+    return ThumbPlayer(f"stand-{most}", "blackjack", lambda numbers: "hit" if numbers["total"] < most else "stand")

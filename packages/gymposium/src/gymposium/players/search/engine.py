@@ -1,5 +1,5 @@
-"""What is quicker in OpenSpiel's games: the engine's own tree search, in C++, for games in turn with nothing hidden
-and rewards at the end; and for all others worlds whose moves are the engine's numbers, without words."""
+"""Faster search in OpenSpiel's games: the engine's own tree search, in C++, for games with perfect information, moves in
+turn and rewards at the end; for all other games, worlds whose moves are the engine's numbers instead of texts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MAX_MEMORY_MB = 1000
 
 
 def is_searched(match: Match) -> bool:
-    """Whether OpenSpiel's search plays this match as it is."""
+    """Return whether OpenSpiel's search can play this match."""
     if not isinstance(match, OpenSpielMatch) or not isinstance(match.state, pyspiel.State):
-        return False  # a state in Python around the engine's knows better than the engine
+        return False  # a Python state around the engine's may follow other rules
     kind = match.game.engine.get_type()
     return bool(
         kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
@@ -33,35 +33,34 @@ def is_searched(match: Match) -> bool:
 
 
 class EngineSearch:
-    """The search of one position; made, with all that it draws, before it runs."""
+    """The search of one position. All random numbers are drawn when it is made, before it runs."""
 
     def __init__(self, match: Match, seat: int, simulations: int, rng: random.Random) -> None:
         assert isinstance(match, OpenSpielMatch)
         self._match, self._seat = match, seat
-        self._seed = rng.getrandbits(31)
-        self._simulations = simulations
+        self._simulations, self._seed = simulations, rng.getrandbits(31)
 
     def move(self) -> str:
         engine, seed = self._match.game.engine, self._seed
         evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seed)
-        # solve=False: a solver settles for a proven draw and wins less against weak play
+        # solve=False: a solver plays a proven draw and wins less against weak play
         bot = pyspiel.MCTSBot(engine, evaluator, UCT_C, self._simulations, MAX_MEMORY_MB, False, seed, False)
-        action = int(bot.step(self._match.state))  # without the interpreter's lock
+        action = int(bot.step(self._match.state))  # releases the GIL
         return self._match.legal_moves(self._seat)[self._match.legal_actions(self._seat).index(action)]
 
 
 def moves(searches: Sequence[EngineSearch]) -> list[str]:
-    """The move of each, by as many threads as there are cores. Each has its own bot and numbers, so the moves are
-    those that one thread would find."""
+    """Return the move of each search. They run in as many threads as there are cores, each with its own bot and random
+    numbers, so the moves do not depend on the number of threads."""
     threads = min(len(searches), os.cpu_count() or 1)
     if threads < 2:
-        return [one.move() for one in searches]
+        return [search.move() for search in searches]
     with ThreadPoolExecutor(threads) as pool:  # not kept: a process with idle threads does not fork safely
         return list(pool.map(EngineSearch.move, searches))
 
 
 class EngineWorld:
-    """A match of an OpenSpiel game as search goes through it: the same draws and views, moves by number, no record."""
+    """A match of an OpenSpiel game for search: the same draws and views, moves by number, no record."""
 
     __slots__ = ("_game", "_rng", "_state")
 
@@ -101,5 +100,5 @@ class EngineWorld:
 
 
 def bare_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
-    """The same worlds without words; [] where they are not OpenSpiel's."""
+    """Return the same worlds with moves by number; [] if they are not OpenSpiel's."""
     return [EngineWorld(w.game, w.state, random.Random(0)) for w in worlds if type(w) is OpenSpielMatch]

@@ -1,4 +1,4 @@
-"""What search refuses to play, and why: better no move than a bad one that looks like search."""
+"""Refusals and remarks of search players: games that they do not play, and moves that were random."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from gymposium.games.protocol import Game
 from gymposium.plugins.names import parse_name
 
 _DEALS = (
-    "a deal at random hardly ever agrees with what a seat has seen of it, and OpenSpiel has no sound sampler of deals "
+    "a random deal hardly ever agrees with what a seat has seen of it, and OpenSpiel has no sound sampler of deals "
     "that do"
 )
-_MOVES = "hidden moves at random hardly ever agree with what a seat has seen of them for as long as a match lasts"
+_MOVES = "random hidden moves hardly ever agree with what a seat has seen of them in a whole match"
 _LEGAL = "in its engine positions that look alike to a seat differ in their legal moves"
-_CHANCE = "its engine draws chance where nobody sees it, so that what happened cannot be played again"
+_CHANCE = "its engine draws chance out of sight, so that a match cannot be played again"
 
 _ENGINES = {
     **dict.fromkeys(
@@ -24,24 +24,26 @@ _ENGINES = {
     **dict.fromkeys("2048 morpion_solitaire".split(), _LEGAL),
     **dict.fromkeys("negotiation tarok".split(), _CHANCE),
 }
-"""OpenSpiel's games, by short name, in which no world was found for a tenth of the moves or more (mcts-40 against
-random play with the default parameters, open_spiel 2.0.2), or whose engine is at fault. For the plain
-`openspiel:NAME`: a game of ours on the same engine may have a sampler of its own, or says itself that it is not to be
-searched."""
+"""Reasons to refuse games of OpenSpiel, by short name. In these games no world was found for at least a tenth of the
+moves (mcts-40 against random play with the default parameters, open_spiel 2.0.2), or the engine is at fault. They hold
+for the plain `openspiel:NAME` only: a game of gymposium's on the same engine may have its own sampler, and its spec says
+if it cannot be searched."""
 
 
 def refuse(game: Game, player: str) -> None:
-    """Raises `NoSampler` with the reason where search would only play badly."""
+    """Raise `NoSampler` with the reason if search would play this game badly."""
     if game.spec.free_text:
         raise NoSampler(
             f"{player} does not play {game.name}: it takes free text, so there are no moves to search through. A "
             f"person can (gymposium play {game.name}), or a language model (lm:MODEL)."
         )
-    reason = game.spec.unsearchable or _by_engine(game)
+    base, _ = parse_name(game.name)
+    engine = base.removeprefix("openspiel:") if base.startswith("openspiel:") else ""
+    reason = game.spec.unsearchable or _ENGINES.get(engine)
     if reason:
         raise NoSampler(f"{player} does not play {game.name}: {reason}. Use the random player instead.")
 
 
-def _by_engine(game: Game) -> str:
-    base, _ = parse_name(game.name)
-    return _ENGINES.get(base.removeprefix("openspiel:"), "") if base.startswith("openspiel:") else ""
+def random_moves(count: int, moves: int) -> list[str]:
+    """Return a remark on `count` of `moves` moves that were random because no world was found; nothing for none."""
+    return [f"{count} of {moves} moves were random, as no world was found to search."] if count else []

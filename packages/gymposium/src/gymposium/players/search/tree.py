@@ -1,9 +1,8 @@
-"""Tree search over worlds: UCT where nothing is hidden, multi-observer information-set search elsewhere.
+"""Tree search over worlds: UCT for perfect information, multi-observer information-set search for hidden information.
 
-Each simulation takes one of the worlds, goes down a tree whose nodes are what a seat knows (so that equal
-knowledge means equal play, whatever is hidden), adds one node, plays on at random, and credits every seat that
-chose on the way with its own return. Seats that move at once choose apart (decoupled UCT). Later chance is
-drawn anew in each simulation.
+Each simulation takes one of the worlds and descends a tree whose nodes are what a seat knows, so that equal knowledge
+means equal play. It adds one node, plays on at random, and credits each seat that chose on the way with the seat's own
+return. Seats that move at once choose independently (decoupled UCT). Later chance is drawn anew in each simulation.
 
 L. Kocsis and Cs. Szepesvári, Bandit based Monte-Carlo planning, 2006; P. I. Cowling, E. J. Powley and
 D. Whitehouse, Information set Monte Carlo tree search, 2012 (MO-ISMCTS).
@@ -19,11 +18,11 @@ from typing import Generic, Protocol, Self, TypeVar
 from gymposium.errors import NoSampler
 
 M = TypeVar("M")
-"""A move: text in a `Match`; whatever is quicker where a world is made for search alone."""
+"""Type of a move: text in a `Match`, something faster in worlds that are made for search."""
 
 
 class World(Protocol[M]):
-    """What search asks of a world. Every `Match` with listed moves is one."""
+    """Protocol of the worlds that search needs. Every `Match` with listed moves is one."""
 
     def to_move(self) -> tuple[int, ...]: ...
 
@@ -43,7 +42,7 @@ EXPLORATION = 1.0
 
 
 class _Node(Generic[M]):
-    """One seat's choice, as often as it was met with the same knowledge."""
+    """The choice of one seat with the same knowledge, over all simulations that came to it."""
 
     __slots__ = ("met", "moves", "totals", "untried", "visits")
 
@@ -55,14 +54,14 @@ class _Node(Generic[M]):
         self.untried = rng.sample(range(len(moves)), len(moves))
 
     def choose(self, low: float, high: float) -> int:
-        """The index of the move to try next; it counts as tried at once, since one playout may come by again."""
+        """Return the index of the move to try next. It counts as tried at once, as a simulation may come here again."""
         choice = self.untried.pop() if self.untried else self._best(low, high)
         self.met += 1
         self.visits[choice] += 1
         return choice
 
     def _best(self, low: float, high: float) -> int:
-        """UCB1's choice."""
+        """Return the index of the move with the greatest UCB1 value."""
         scale = 1.0 / (high - low) if high > low else 0.0
         log_met = math.log(self.met)
         best, choice = -math.inf, 0
@@ -74,11 +73,11 @@ class _Node(Generic[M]):
 
 
 def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.Random) -> M:
-    """The move of `seat` that `simulations` playouts, begun in `worlds` in turn, tried most often; of several, the one
-    with the greatest mean return.
+    """Return the move of `seat` that `simulations` playouts, begun in `worlds` in turn, tried most often; of several
+    moves, the one with the greatest mean return.
 
-    Returns are scaled by the least and greatest that this search has met: a game's own bounds may be far away.
-    Raises `NoSampler` where positions with equal views differ in their legal moves."""
+    Returns are scaled by the least and greatest of this search, as a game's own bounds may be far away. Raises
+    `NoSampler` if positions with equal views differ in their legal moves."""
     nodes: dict[tuple[int, str], _Node[M]] = {}
     least: dict[int, float] = {}
     most: dict[int, float] = {}
@@ -96,8 +95,8 @@ def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.
                     new = True
                 elif legal != node.moves:
                     raise NoSampler(
-                        f"Search goes by what seats know, and in this game seat {mover} has different legal moves in "
-                        f"positions that its view() does not tell apart. Use the random player instead."
+                        f"Search needs views that tell positions apart, and in this game seat {mover} has different "
+                        f"legal moves in positions with equal view(). Use the random player instead."
                     )
                 choice = node.choose(least.get(mover, 0.0), most.get(mover, 0.0))
                 path.append((node, choice, mover))
@@ -115,7 +114,7 @@ def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.
 
 
 def _play_out(world: World[M], rng: random.Random) -> None:
-    """To the end, uniformly at random."""
+    """Play uniformly random moves to the end."""
     draw = rng.random
     while movers := world.to_move():
         joint = {}

@@ -1,7 +1,7 @@
-"""What one seat lived through in a match: every change of its view and its own moves, in order.
+"""The log of one seat in a match: every change of its view and its own moves, in order.
 
-This is all that search knows of a match. Two matches with equal logs are one and the same to it, however
-their hidden cards differ and however many hidden moves were made.
+This is all that search knows of a match. It cannot tell two matches with equal logs apart, whatever their hidden cards
+and however many hidden moves were made.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gymposium.games.protocol import CHANCE, Game, Match
 
 
 class Item(NamedTuple):
-    """One entry of a log: a view that the seat had not just seen, or a move that it made."""
+    """One entry of a log: a new view of the seat, or a move that it made."""
 
     kind: Literal["saw", "did"]
     text: str
@@ -28,7 +28,7 @@ class ViewLog:
         self._view: str | None = None
 
     def saw(self, view: str) -> None:
-        """The view at one position; nothing new where it is the last one still."""
+        """Add the view at a position, unless it is the last one."""
         if view != self._view:
             self._view = view
             self.items.append(Item("saw", view))
@@ -38,8 +38,8 @@ class ViewLog:
 
 
 class Witness:
-    """Keeps one seat's log of a match, from its events, and only when asked: a match that nobody searches costs
-    nothing. It holds the true match, so players never hold it."""
+    """Derives one seat's log of a match from its events. It does so only on demand, so a match without search costs
+    nothing. It holds the true match, so players must never hold it."""
 
     __slots__ = ("_end", "_log", "_match", "_seat")
 
@@ -47,10 +47,10 @@ class Witness:
         self._match, self._seat = match, seat
         self._log = ViewLog()
         self._end = 0
-        """How many events are in the log."""
+        """Number of events in the log."""
 
     def log(self) -> ViewLog:
-        """The log up to now."""
+        """Return the log up to now."""
         game: Game = self._match.game
         events, seat, end = self._match.events, self._seat, self._end
         if not self._log.items:

@@ -1,9 +1,9 @@
 """Worlds that one seat cannot tell from the true one, found from what it saw and did.
 
-A new match of the game is steered, depth first, along the seat's log: its own moves are those that it made,
-everybody else's and chance are drawn, and a branch is left as soon as its view is neither what it was nor
-what the log has next. What is found is kept: at the seat's next decision each world is led on from where it
-stood, and only what is then missing is sought from the start.
+A new match of the game is steered, depth first, along the seat's log: its own moves are those that it made, the other
+seats' moves and chance are drawn, and a branch is dropped as soon as its view is neither the last one nor the next one
+of the log. Worlds are kept: at the seat's next decision each world is continued, and only missing ones are sought from
+the start.
 
 The effort is bounded by steps (matches begun and moves applied), never by time.
 """
@@ -17,12 +17,12 @@ from gymposium.games.protocol import Game, Match
 from gymposium.players.search.viewlog import Item, ViewLog
 
 TRIES = 64
-"""How often what is not the seat's own is drawn at one position before the branch is given up: more than there are
-outcomes to one roll or card."""
+"""Number of draws of chance and the other seats' moves at one position before the branch is dropped: more than one roll
+or card has outcomes."""
 STEPS_PER_BRANCH = 400
-"""After so many steps a search that has found nothing begins anew: its mistake lies far back."""
+"""Number of steps without a world after which the search starts again, as its mistake lies far back."""
 FIRST = 10
-"""For the first world this many times the steps of one; where they find none, none is likely to be found."""
+"""Factor for the steps of the first world; if they find none, later steps are unlikely to find one."""
 
 
 class Worlds:
@@ -34,21 +34,21 @@ class Worlds:
         self._game, self._seat = game, seat
         self._found: list[Match] = []
         self._at = 0
-        """How much of the log the worlds found agree with."""
+        """Number of items of the log that the worlds agree with."""
         self._steps = 0
 
     def update(
         self, log: ViewLog, legal: Sequence[str], count: int, steps_per_world: int, rng: random.Random
     ) -> list[Match]:
-        """Up to `count` worlds that agree with all of `log` and in which the seat is to move with these legal moves, in
-        `count * steps_per_world` steps at most; [] where the first `FIRST * steps_per_world` found none."""
+        """Return up to `count` worlds that agree with all of `log` and in which the seat is to move with these legal
+        moves, in at most `count * steps_per_world` steps; [] if the first `FIRST * steps_per_world` find none."""
         items, self._steps = log.items, count * steps_per_world
         give_up = max(self._steps - FIRST * steps_per_world, 0)
         starts, self._found = self._found, []
         at, self._at = self._at, len(items)
 
         def stop() -> int:
-            """How many steps must be left for more to be spent."""
+            """Return the number of steps at which the search stops."""
             return 0 if self._found else give_up
 
         def lead_on(world: Match, at: int) -> None:
@@ -69,8 +69,8 @@ class Worlds:
     def _steer(
         self, start: Match, at: int, items: Sequence[Item], legal: Sequence[str], stop: int, rng: random.Random
     ) -> Match | None:
-        """A world that continues `start`, which agrees with `items[:at]`, to the end of the log; None where none was
-        found before no more than `stop` steps were left."""
+        """Return a world that continues `start`, which agrees with `items[:at]`, to the end of the log, or None if none
+        is found until `stop` steps are left."""
         branch = [(start, at, self._moves(start, at, items, rng))]
         while branch:
             match, at, moves = branch[-1]
@@ -94,7 +94,7 @@ class Worlds:
         return None
 
     def _agrees(self, view: str, at: int, items: Sequence[Item]) -> int:
-        """How much of the log is used up where the seat has this view next; 0 where the log speaks against it."""
+        """Return how many items of the log agree if the seat has this view next; 0 if it contradicts the log."""
         if at < len(items) and items[at] == ("saw", view):
             return at + 1
         last = at - 1
@@ -103,7 +103,7 @@ class Worlds:
         return at if items[last].text == view else 0
 
     def _moves(self, match: Match, at: int, items: Sequence[Item], rng: random.Random) -> Iterator[dict[int, str]]:
-        """Joint moves to try: the seat's own as it made it, the others' at random."""
+        """Yield joint moves to try: the seat's own as it made it, the others' at random."""
         seats, own = match.to_move(), {}
         if self._seat in seats:
             if at == len(items) or items[at].kind != "did":
@@ -114,7 +114,7 @@ class Worlds:
         others = {seat: match.legal_moves(seat) or [] for seat in seats if seat != self._seat}
         if not seats:
             return
-        if len(others) == 1 and not self._game.spec.chance:  # each once is all there is
+        if len(others) == 1 and not self._game.spec.chance:  # each move once covers all cases
             ((seat, legal),) = others.items()
             for move in rng.sample(legal, len(legal)):
                 yield {**own, seat: move}
