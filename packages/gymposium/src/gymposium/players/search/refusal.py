@@ -26,7 +26,7 @@ _ENGINES = {
 }
 """Reasons to refuse games of OpenSpiel, by short name. In these games no world was found for at least a tenth of the
 moves (mcts-40 against random play with the default parameters, open_spiel 2.0.2), or the engine is at fault. They hold
-for the plain `openspiel:NAME` only: a game of gymposium's on the same engine may have its own sampler, and its spec says
+for the plain `openspiel:NAME` only: a game of gymposium on the same engine may have its own sampler, and its spec says
 if it cannot be searched."""
 
 
