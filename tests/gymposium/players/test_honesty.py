@@ -16,7 +16,7 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.players.mcts import MctsPlayer
 from gymposium.players.protocol import Ask, MatchContext, Reply
 from gymposium.players.search.tree import search
-from gymposium.players.search.viewlog import Witness
+from gymposium.players.search.viewlog import ViewLog
 from gymposium.players.search.worlds import Worlds
 
 GAMES = {
@@ -45,14 +45,14 @@ def walk(game: Game, seed: int) -> Iterator[tuple[Match, int]]:
 
 def others(match: Match, seat: int, rng: random.Random) -> list[Match]:
     """Matches with other events that the seat lived through alike."""
-    log, legal = Witness(match, seat).log(), match.legal_moves(seat) or []
+    log, legal = ViewLog(match, seat).items(), match.legal_moves(seat) or []
     if match.game.name.startswith(("gin_rummy", "hearts")):  # a random deal is never one that the seat saw
         found = [match.resample(seat, rng) for _ in range(2)]
     else:
         found = Worlds(match.game, seat).update(log, legal, 4, 100, rng)
     different = [world for world in found if world.events != match.events]
     for world in different:
-        assert Witness(world, seat).log().items == log.items
+        assert ViewLog(world, seat).items() == log
         assert world.legal_moves(seat) == legal
     return [match.game.load(world.events) for world in different]
 
@@ -161,7 +161,7 @@ def test_every_world_is_one_that_the_seat_lived_through(name: str, seed: int, tu
         _, worlds = ask(match, seat, seed).sampler.worlds(5, random.Random(seed))
         assume(worlds)  # a rare log is not met within the steps
         for world in worlds:
-            assert Witness(world, seat).log().items == Witness(match, seat).log().items
+            assert ViewLog(world, seat).items() == ViewLog(match, seat).items()
             assert seat in world.to_move()
             assert world.legal_moves(seat) == match.legal_moves(seat)
             assert match.game.load(world.events).view(1 - seat) == world.view(1 - seat)

@@ -19,7 +19,7 @@ from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style
 from gymposium.players.mcts import MctsPlayer, Thought
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium.players.random import RandomPlayer
-from gymposium.players.search.viewlog import Witness
+from gymposium.players.search.viewlog import ViewLog
 from gymposium.players.search.worlds import Worlds
 from gymposium.records import Record
 from gymposium.scores import Score
@@ -231,7 +231,7 @@ def test_what_is_hidden_does_not_change_a_move() -> None:
                 events += [Event(seat, move) for seat, move in enumerate(said)]
                 events += [Event(CHANCE, f"card {drawn} for 1")] if "swap" in said else []
                 stories.append(game.load(events))
-        logs = {tuple(Witness(match, 0).log().items) for match in stories}
+        logs = {tuple(ViewLog(match, 0).items()) for match in stories}
         assert len(logs) == 1
         for seed in range(4):
             moves = {player.act([Ask(MatchContext(match, "m", seed), 0, 1)])[0].text for match in stories}
@@ -277,7 +277,7 @@ def test_the_worlds_that_are_sought_are_bounded_by_steps() -> None:
         [Event(CHANCE, "card 3 for 0"), Event(CHANCE, "card 4 for 1"), Event(0, "keep"), Event(1, "swap")]
     )
     match.take("card 1 for 1")
-    log, legal = Witness(match, 0).log(), match.legal_moves(0) or []
+    log, legal = ViewLog(match, 0).items(), match.legal_moves(0) or []
     for per_world in (1, 5, 400):
         steps = 0
         found = Worlds(game, 0).update(log, legal, 10, per_world, random.Random(1))
@@ -294,8 +294,8 @@ def test_worlds_are_remembered_and_led_on() -> None:
     deal = [Event(CHANCE, "card 5 for 0"), Event(CHANCE, "card 4 for 1")]
     first, second = game.load(deal), game.load([*deal, Event(0, "keep"), Event(1, "keep")])
     worlds = Worlds(game, 0)
-    before = worlds.update(Witness(first, 0).log(), ["keep", "swap"], 20, 100, rng)
-    after = worlds.update(Witness(second, 0).log(), ["bet", "fold"], 20, 100, rng)
+    before = worlds.update(ViewLog(first, 0).items(), ["keep", "swap"], 20, 100, rng)
+    after = worlds.update(ViewLog(second, 0).items(), ["bet", "fold"], 20, 100, rng)
     assert len(before) == len(after) == 20
     assert [world.events[:2] for world in after] == [world.events for world in before]
 
@@ -315,5 +315,7 @@ def test_a_world_that_the_seat_can_tell_from_the_true_one_is_refused() -> None:
         def resample(self, seat: int, rng: random.Random) -> ShowdownMatch:
             return self.game.new(rng.getrandbits(30))  # deals the seat's own card anew as well
 
-    with pytest.raises(NoSampler, match=r"showdown: resample\(\) returned a world that seat 0 can tell from the true one"):
+    with pytest.raises(
+        NoSampler, match=r"showdown: resample\(\) returned a world that seat 0 can tell from"
+    ):
         MctsPlayer(20).act([Ask(MatchContext(Showdown(match=Careless).new(1), "m", 0), 0, 0)])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, run
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.search.viewlog import Item, ViewLog, Witness
+from gymposium.players.search.viewlog import Item, ViewLog
 from gymposium.players.search.worlds import Worlds
 from gymposium.reading import Reader
 from gymposium.streams import stream
@@ -79,7 +79,7 @@ class Sampler:
     @property
     def log(self) -> tuple[Item, ...]:
         """What the seat saw and did up to now."""
-        return tuple(self._ask._context.log(self._ask.seat).items)
+        return tuple(self._ask._context.log(self._ask.seat))
 
     def worlds(
         self, count: int, rng: random.Random, steps_per_world: int = STEPS_PER_WORLD
@@ -113,7 +113,7 @@ class Sampler:
 class MatchContext:
     """Shared state of all asks of one match: the match, the players' streams, and what players remember."""
 
-    __slots__ = ("_broken_off", "_witnesses", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
+    __slots__ = ("_broken_off", "_logs", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
         self, match: Match, key: str, seed: int, broken_off: Callable[[Exception], GymposiumError] | None = None
@@ -128,22 +128,20 @@ class MatchContext:
         self.asked = [0] * match.game.seats
         self.memory: dict[int, dict[str, Any]] = {}
         # of search; made on first use, and dropped with the match
-        self._witnesses: dict[int, Witness] = {}
+        self._logs: dict[int, ViewLog] = {}
         self._worlds: dict[int, Worlds] = {}
 
-    def log(self, seat: int) -> ViewLog:
+    def log(self, seat: int) -> list[Item]:
         """Returns what the seat saw and did up to now."""
-        witness = self._witnesses.get(seat)
-        if witness is None:
-            witness = self._witnesses[seat] = Witness(self.match, seat)
-        return witness.log()
+        if seat not in self._logs:
+            self._logs[seat] = ViewLog(self.match, seat)
+        return self._logs[seat].items()
 
     def worlds(self, seat: int) -> Worlds:
         """Returns the seat's worlds, as its last decision left them."""
-        worlds = self._worlds.get(seat)
-        if worlds is None:
-            worlds = self._worlds[seat] = Worlds(self.game, seat)
-        return worlds
+        if seat not in self._worlds:
+            self._worlds[seat] = Worlds(self.game, seat)
+        return self._worlds[seat]
 
     def look(self, at: Callable[[Match], _T]) -> _T:
         """Looks at the match. Every error of the game's engine becomes what `broken_off` makes of it."""

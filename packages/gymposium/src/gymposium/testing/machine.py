@@ -13,6 +13,7 @@ from gymposium.testing.walk import any_moves
 
 _KEPT = 3
 """Number of matches that one sequence of calls keeps."""
+_DO = "let matches share nothing that changes, and observe() change nothing."
 
 
 def run_machine(game: Game, seed: int, effort: Effort) -> None:
@@ -40,7 +41,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
 
         def keep(self, match: Match, expected: Snapshot, what: str) -> None:
             """Keep a new match, which must be as expected."""
-            _unchanged(match, expected, what)
+            expected.compare(match, what, do=_DO)
             self.branches = [*self.branches[-_KEPT + 1 :], (match, Snapshot.of(match))]
 
         @rule(which=which, number=numbers)
@@ -82,18 +83,10 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
         @invariant()
         def nothing_is_disturbed(self) -> None:
             for match, expected in self.branches:
-                _unchanged(match, expected, "a match changes though no move is played in it")
+                expected.compare(match, "a match changes though no move is played in it", do=_DO)
 
     run_state_machine_as_test(Matches, settings=settings(effort.draws * 5, stateful_step_count=12))
 
 
-def _unchanged(match: Match, expected: Snapshot, what: str) -> None:
-    change = expected.change(match)
-    if change is not None:
-        _wrong(match, f"{what}: {change}")
-
-
 def _wrong(match: Match, what: str) -> None:
-    raise CheckFailed(
-        f"{what}.", where=after(match), do="let matches share nothing that changes, and observe() change nothing."
-    )
+    raise CheckFailed(f"{what}.", where=after(match), do=_DO)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from gymposium.errors import BadParameter, MissingExtra
+from gymposium.errors import BadParameter
+from gymposium.extras import needs_extra
 from gymposium.games.protocol import Game
 from gymposium.plugins.specs import GameSpec, Parameter, resolve
 
@@ -22,10 +23,8 @@ def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game:
 
 def needs_hypothesis() -> None:
     """Raise `MissingExtra` if hypothesis is not installed."""
-    try:
+    with needs_extra("The conformance kit", "testing", "hypothesis"):
         import hypothesis  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("hypothesis, which the conformance kit draws with,", '"gymposium[testing]"') from error
 
 
 def settings(draws: int, **more: Any) -> hypothesis.settings:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium.games.protocol import Draws, Event, Game, Match, Style
-from gymposium.testing.contract import events_in_words, unlike
+from gymposium.testing.contract import CheckFailed, after, events_in_words, unlike
 
 STYLES: tuple[Style, ...] = ("full", "compact")
 
@@ -53,6 +53,12 @@ class Snapshot:
     def of(cls, match: Match) -> Snapshot:
         """Take a snapshot of a match."""
         return cls(list(match.events), position(match))
+
+    def compare(self, match: Match, what: str, *, do: str, where: str = "") -> None:
+        """Raise `CheckFailed` if something is different in `match`. The message begins with `what`."""
+        change = self.change(match)
+        if change is not None:
+            raise CheckFailed(f"{what}: {change}.", where=where or after(match), do=do)
 
     def change(self, match: Match) -> str | None:
         """Return the first thing that is different in `match`, in words, or None: `returns: (0, 0) instead of (1, 0)`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from gymposium.games.protocol import CHANCE, Game, Match
+from gymposium.games.protocol import CHANCE, Match
 
 
 class Item(NamedTuple):
@@ -19,55 +19,38 @@ class Item(NamedTuple):
 
 
 class ViewLog:
-    """The log of one seat."""
+    """The log of one seat, derived from the events of the match.
 
-    __slots__ = ("_view", "items")
+    This is done only on demand, so a match without search costs nothing. The log holds the true match, so players must
+    never hold it."""
 
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-        self._view: str | None = None
-
-    def saw(self, view: str) -> None:
-        """Add the view at a position, unless it is the last one."""
-        if view != self._view:
-            self._view = view
-            self.items.append(Item("saw", view))
-
-    def did(self, move: str) -> None:
-        self.items.append(Item("did", move))
-
-
-class Witness:
-    """Derives one seat's log of a match from its events. It does so only on demand, so a match without search costs
-    nothing. It holds the true match, so players must never hold it."""
-
-    __slots__ = ("_end", "_log", "_match", "_seat")
+    __slots__ = ("_end", "_items", "_match", "_seat", "_view")
 
     def __init__(self, match: Match, seat: int) -> None:
         self._match, self._seat = match, seat
-        self._log = ViewLog()
+        self._items: list[Item] = []
+        self._view: Item | None = None
         self._end = 0
         """Number of events in the log."""
 
-    def log(self) -> ViewLog:
+    def items(self) -> list[Item]:
         """Return the log up to now."""
-        game: Game = self._match.game
-        events, seat, end = self._match.events, self._seat, self._end
-        if not self._log.items:
-            end = self._past_chance(0)
-            self._log.saw(game.load(events[:end]).view(seat))
-        while end < len(events):
-            movers = len(game.load(events[:end]).to_move())
-            mine = [event.move for event in events[end : end + movers] if event.seat == seat]
-            end = self._past_chance(end + movers)
-            for move in mine:
-                self._log.did(move)
-            self._log.saw(game.load(events[:end]).view(seat))
-        self._end = end
-        return self._log
+        game, events = self._match.game, self._match.events
+        if not self._items:
+            self._look(0)
+        while self._end < len(events):
+            after = self._end + len(game.load(events[: self._end]).to_move())
+            own = [Item("did", event.move) for event in events[self._end : after] if event.seat == self._seat]
+            self._items += own
+            self._look(after)
+        return self._items
 
-    def _past_chance(self, end: int) -> int:
+    def _look(self, end: int) -> None:
+        """Add the view after this number of events and the chance that follows them, unless it is the last view."""
         events = self._match.events
         while end < len(events) and events[end].seat == CHANCE:
             end += 1
-        return end
+        view = Item("saw", self._match.game.load(events[:end]).view(self._seat))
+        if view != self._view:
+            self._items.append(view)
+        self._view, self._end = view, end

@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from gymposium.games.protocol import Game, Match
-from gymposium.players.search.viewlog import Item, ViewLog
+from gymposium.players.search.viewlog import Item
 
 TRIES = 64
 """Number of draws of chance and the other seats' moves at one position before the branch is dropped: more than one roll
@@ -38,21 +38,21 @@ class Worlds:
         self._steps = 0
 
     def update(
-        self, log: ViewLog, legal: Sequence[str], count: int, steps_per_world: int, rng: random.Random
+        self, log: Sequence[Item], legal: Sequence[str], count: int, steps_per_world: int, rng: random.Random
     ) -> list[Match]:
         """Return up to `count` worlds that agree with all of `log` and in which the seat is to move with these legal
         moves, in at most `count * steps_per_world` steps; [] if the first `FIRST * steps_per_world` find none."""
-        items, self._steps = log.items, count * steps_per_world
+        self._steps = count * steps_per_world
         give_up = max(self._steps - FIRST * steps_per_world, 0)
         starts, self._found = self._found, []
-        at, self._at = self._at, len(items)
+        at, self._at = self._at, len(log)
 
         def stop() -> int:
             """Return the number of steps at which the search stops."""
             return 0 if self._found else give_up
 
         def lead_on(world: Match, at: int) -> None:
-            end = self._steer(world, at, items, legal, max(self._steps - STEPS_PER_BRANCH, stop()), rng)
+            end = self._steer(world, at, log, legal, max(self._steps - STEPS_PER_BRANCH, stop()), rng)
             if end is not None:
                 self._found.append(end)
 
@@ -62,7 +62,7 @@ class Worlds:
         while len(self._found) < count and self._steps > stop():
             self._steps -= 1
             world = self._game.new(rng.getrandbits(48))
-            if world.view(self._seat) == items[0].text:
+            if world.view(self._seat) == log[0].text:
                 lead_on(world, 1)
         return self._found
 

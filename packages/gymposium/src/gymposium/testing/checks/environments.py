@@ -15,6 +15,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.envs.views import KINDS
 from gymposium.errors import MissingExtra
+from gymposium.extras import needs_extra
 from gymposium.games.protocol import Game
 from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised, short
 from gymposium.testing.walk import AnyPlayer
@@ -31,10 +32,8 @@ _IGNORED = (
 
 def _pettingzoo() -> Any:
     """Import and return the tests of PettingZoo, which need pytest."""
-    try:
+    with needs_extra("PettingZoo's own tests", "testing", "pytest"):
         import pettingzoo.test
-    except ImportError as error:
-        raise MissingExtra("pytest, which PettingZoo's own tests import,", '"gymposium[testing]"') from error
     return pettingzoo.test
 
 

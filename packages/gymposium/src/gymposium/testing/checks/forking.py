@@ -11,6 +11,7 @@ from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicabl
 from gymposium.testing.positions import Snapshot
 from gymposium.testing.walk import BEGIN, any_moves, match_seed, play_chance, played, steps
 
+_DO = "let fork(rng) copy everything that changes, including the list of events."
 _FORKS = 6
 """Number of forks, with different generators, that are played out from one position."""
 
@@ -22,23 +23,13 @@ def forks_stand_apart(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
         before = Snapshot.of(match)
         fork, kept = match.fork(random.Random(1)), match.fork(random.Random(2))
         for new in (fork, kept):
-            _unchanged(new, before, "a fork differs from its match")
+            before.compare(new, "a fork differs from its match", do=_DO)
         if match.to_move():
             fork.apply(any_moves(fork, rng))
-            _unchanged(match, before, "a match changes if its fork is played on")
+            before.compare(match, "a match changes if its fork is played on", do=_DO)
             if fork.to_move():
                 fork.fork(random.Random(3)).apply(any_moves(fork, rng))
-            _unchanged(kept, before, "a fork changes if another fork of its match is played on")
-
-
-def _unchanged(match: Match, before: Snapshot, what: str) -> None:
-    change = before.change(match)
-    if change is not None:
-        raise CheckFailed(
-            f"{what}: {change}.",
-            where=after(match),
-            do="let fork(rng) copy everything that changes, including the list of events.",
-        )
+            before.compare(kept, "a fork changes if another fork of its match is played on", do=_DO)
 
 
 def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:

@@ -16,6 +16,7 @@ from gymposium.testing.positions import STYLES, Snapshot
 from gymposium.testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, played
 
 _BESIDE = "let legal_moves[i] be the name of legal_actions[i]."
+_REFUSE = "raise WrongSeat(moves, self.to_move()) before anything is changed."
 
 
 def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -151,12 +152,8 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
                 _not_refused(match, f"{what} raises {raised(error)}")
             else:
                 _not_refused(match, f"{what} is accepted")
-        change = before.change(match)
-        if change is not None:
-            _not_refused(match, f"refused moves of wrong seats change the match: {change}")
+        before.compare(match, "refused moves of wrong seats change the match", do=_REFUSE)
 
 
 def _not_refused(match: Match, what: str) -> None:
-    raise CheckFailed(
-        f"{what}.", where=after(match), do="raise WrongSeat(moves, self.to_move()) before anything is changed."
-    )
+    raise CheckFailed(f"{what}.", where=after(match), do=_REFUSE)

@@ -24,9 +24,8 @@ def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
     for match in ended(game, seed, effort.decisions):
         end = Snapshot.of(match)
         for given in (None, match.seed):
-            change = end.change(game.load(list(end.events), given))
-            if change is not None:
-                raise CheckFailed(f"load(events, {given}) is another match: {change}.", where=after(match), do=_DO)
+            loaded = game.load(list(end.events), given)
+            end.compare(loaded, f"load(events, {given}) is another match", where=after(match), do=_DO)
 
 
 def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -40,21 +39,11 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
         every = max(1, len(cuts) // 12)
         for turn, cut in list(enumerate(cuts))[::every]:
             piece = game.load(list(cut.events), match.seed)
-            change = cut.change(piece)
-            if change is not None:
-                raise CheckFailed(
-                    f"a position is another one if it is loaded from its events: {change}.",
-                    where=f"{game.name}, after {events_in_words(cut.events)}",
-                    do=_DO,
-                )
-            change = "a move is refused" if not play_moves(piece, given[turn:]) else cuts[-1].change(piece)
-            if change is not None:
-                raise CheckFailed(
-                    f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way: "
-                    f"{change}.",
-                    where=f"{game.name}, loaded after {len(cut.events)} events",
-                    do=_DO,
-                )
+            where = f"{game.name}, after {events_in_words(cut.events)}"
+            cut.compare(piece, "a position is another one if it is loaded from its events", where=where, do=_DO)
+            play_moves(piece, given[turn:])
+            what = f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way"
+            cuts[-1].compare(piece, what, where=f"{game.name}, loaded after {len(cut.events)} events", do=_DO)
             left -= 1
         left -= BEGIN
         number += 1

@@ -106,9 +106,9 @@ def _refuses_all(match: Match, seat: int) -> None:
     legal = match.legal_moves(seat) or []
     others = any_moves(match, random.Random(0))
     before = Snapshot.of(match)
+    do = "raise IllegalMove(seat, move, legal_moves) before anything is changed."
 
     def fail(what: str) -> NoReturn:
-        do = "raise IllegalMove(seat, move, legal_moves) before anything is changed."
         raise CheckFailed(f"{what}.", where=after(match, seat), do=do)
 
     for text in hostile_texts(legal):
@@ -129,9 +129,7 @@ def _refuses_all(match: Match, seat: int) -> None:
             fail(f"the {move} is accepted, though it is not listed")
         if list(match.events) != before.events:
             fail(f"the refused {move} leaves events behind")
-    change = before.change(match)
-    if change is not None:
-        fail(f"refused moves change the match: {change}")
+    before.compare(match, "refused moves change the match", where=after(match, seat), do=do)
 
 
 def _takes_all(match: Match) -> None:
