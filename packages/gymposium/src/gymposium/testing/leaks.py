@@ -22,7 +22,7 @@ from typing import Literal
 
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Event, Game, Match
-from gymposium.prompt import prompt_for
+from gymposium.prompt import Prompt
 from gymposium.reading import READERS, read
 from gymposium.streams import stream
 from gymposium.testing.contract import CheckFailed, events_in_words, unlike
@@ -146,6 +146,7 @@ class _Check:
         """The first position with each key: what a seat knows, sees, or reads."""
         self._noted: set[tuple[str, int, str]] = set()
         self._bad_moves: list[str] = [JUNK, *self._some_moves()]
+        self._prompts = {style: Prompt(game, style, READERS["move"]) for style in STYLES}
 
     def _some_moves(self) -> list[str]:
         """Return moves for provoking refusals; each is legal in some positions."""
@@ -189,11 +190,8 @@ class _Check:
             self.report.leaks.append(Leak(fault, seat, what, one.events, other.events, shown, other_shown))
 
     def _shown(self, match: Match, seat: int) -> dict[str, object]:
-        """Return everything that the seat sees: prompts, what `sight` returns, and the answers to bad moves."""
-        shown = sight(match, seat)
-        for style in STYLES:
-            shown[f"{style} prompt"] = prompt_for(self.game, style, READERS["move"])(match.observe(seat, style))
-            del shown[f"{style} text"]  # it is in the prompt
+        """Return everything that the seat sees: what `sight` returns, with prompts, and the answers to bad moves."""
+        shown = sight(match, seat, self._prompts)
         if seat in match.to_move():
             shown.update({f"answer to {move!r}": self._refusal(match, seat, move) for move in self._bad_moves})
         return shown

@@ -11,8 +11,6 @@ from gymposium.testing.parameters import needs_hypothesis, settings
 from gymposium.testing.positions import Snapshot
 from gymposium.testing.walk import any_moves
 
-_KEPT = 3
-"""Number of matches that one sequence of calls keeps."""
 _DO = "let matches share nothing that changes, and observe() change nothing."
 
 
@@ -20,10 +18,10 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
     """Try sequences of calls. Raises `CheckFailed`, whose notes hold the shortest sequence that fails."""
     needs_hypothesis()
     from hypothesis import strategies as st
-    from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+    from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
     numbers = st.integers(0, 2**16)
-    which = st.integers(0, _KEPT - 1)
+    which = st.integers(0, 2)
 
     class Matches(RuleBasedStateMachine):
         """A few matches that came from one another and must not affect one another."""
@@ -34,15 +32,19 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
             loaded = game.load(list(new.events), seed)
             matches = (new, loaded, loaded.fork(random.Random(seed)))
             self.branches = [(match, Snapshot.of(match)) for match in matches]
-            """Each match with its snapshot after the last call that may change it."""
+            """Three matches, each with its snapshot after the last call that may change it."""
 
         def branch(self, number: int) -> tuple[Match, Snapshot]:
-            return self.branches[number % len(self.branches)]
+            """Return a match to use next, which must be as its last call left it."""
+            match, expected = self.branches[number]
+            expected.compare(match, "a match changes though no move is played in it", do=_DO)
+            return match, expected
 
         def keep(self, match: Match, expected: Snapshot, what: str) -> None:
-            """Keep a new match, which must be as expected."""
+            """Keep a new match, which must be as expected, in place of the oldest."""
             expected.compare(match, what, do=_DO)
-            self.branches = [*self.branches[-_KEPT + 1 :], (match, Snapshot.of(match))]
+            self.branch(0)
+            self.branches = [*self.branches[1:], (match, expected)]
 
         @rule(which=which, number=numbers)
         def move(self, which: int, number: int) -> None:
@@ -56,7 +58,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
                 event.seat >= 0 for event in new[len(moves) :]
             ):
                 _wrong(match, f"the moves {short(moves)} stand in the events as {short(list(new))}")
-            self.branches[which % len(self.branches)] = match, Snapshot.of(match)
+            self.branches[which] = match, Snapshot.of(match)
 
         @rule(which=which, number=numbers)
         def fork(self, which: int, number: int) -> None:
@@ -80,10 +82,9 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
                 return
             _wrong(match, "the move 'no such move' is accepted")
 
-        @invariant()
-        def nothing_is_disturbed(self) -> None:
-            for match, expected in self.branches:
-                expected.compare(match, "a match changes though no move is played in it", do=_DO)
+        def teardown(self) -> None:
+            for number in range(len(self.branches)):
+                self.branch(number)
 
     run_state_machine_as_test(Matches, settings=settings(effort.draws * 5, stateful_step_count=12))
 

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.games.protocol import Draws, Event, Game, Match, Style
+from gymposium.games.protocol import Event, Game, Match, Style
+from gymposium.prompt import Prompt
 from gymposium.testing.contract import CheckFailed, after, events_in_words, unlike
 
 STYLES: tuple[Style, ...] = ("full", "compact")
 
 
-def sight(match: Match, seat: int) -> dict[str, object]:
-    """Return everything that the match shows to the seat except its `view`."""
+def sight(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None) -> dict[str, object]:
+    """Return everything that the match shows to the seat except its `view`, as texts or as these prompts."""
     shown: dict[str, object] = {}
     for style in STYLES:
         observation = match.observe(seat, style)
-        shown[f"{style} text"] = observation.text
+        if prompts is None:
+            shown[f"{style} text"] = observation.text
+        else:
+            shown[f"{style} prompt"] = prompts[style](observation)
         shown[f"{style} legal moves"] = observation.legal_moves
     shown["legal moves"] = match.legal_moves(seat)
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
         shown["tensor"] = match.tensor(seat).tobytes()
-    if isinstance(match, Draws):
-        shown["picture"] = match.render_html(seat)
+    picture = getattr(match, "render_html", None)  # of `Draws`; an isinstance of each position would take longer
+    if picture is not None:
+        shown["picture"] = picture(seat)
     return shown
 
 

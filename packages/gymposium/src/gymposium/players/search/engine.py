@@ -1,5 +1,5 @@
-"""Faster search in OpenSpiel's games: for perfect information, moves in turn and rewards at the end, the engine's own tree
-search in C++; for all other games, worlds whose moves are the engine's numbers instead of texts."""
+"""Faster search in OpenSpiel's games: the engine's own tree search in C++ for perfect information, moves in turn and
+rewards at the end; for all other games, worlds whose moves are the engine's numbers instead of texts."""
 
 from __future__ import annotations
 
