@@ -1,1 +1,1 @@
-"""Speed, measured as ratios inside one run. Each module is a command: `python -m benchmarks.throughput --help`."""
+"""Benchmarks of speed, as ratios within a run. Each is a command: `python -m benchmarks.throughput --help`."""

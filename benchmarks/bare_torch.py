@@ -1,4 +1,4 @@
-"""The other side of the benchmarks: what one writes with PyTorch and transformers and no sharing of work."""
+"""Baselines of the benchmarks: sampling and log-probabilities in plain PyTorch and transformers, with no shared work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def padded_left(requests: Round, pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Prompts [B, T] and their mask."""
+    """Return prompts [B, T], padded on the left, and their mask."""
     longest = max(len(r.prompt) for r in requests)
     ids = torch.tensor([[pad] * (longest - len(r.prompt)) + list(r.prompt) for r in requests])
     mask = torch.tensor([[0] * (longest - len(r.prompt)) + [1] * len(r.prompt) for r in requests])
@@ -24,7 +24,7 @@ def padded_left(requests: Round, pad: int, device: torch.device) -> tuple[Tensor
 
 
 def sample_transformers(model: Any, requests: Round, sampling: Sampling, *, pad: int, stop: int | None) -> None:
-    """One batch; `stop` is the token that ends a reply, None where each is to have `max_tokens`."""
+    """Sample one batch with `generate`. `stop` is the token that ends a reply; None samples `max_tokens` for each."""
     ids, mask = padded_left(requests, pad, model.device)
     model.generate(
         input_ids=ids,
@@ -41,7 +41,7 @@ def sample_transformers(model: Any, requests: Round, sampling: Sampling, *, pad:
 
 @torch.inference_mode()
 def sample_bare(model: Any, requests: Round, sampling: Sampling, *, pad: int, stop: int | None) -> list[Completion]:
-    """One batch; `stop` is the token that ends a reply, None where each is to have `max_tokens`."""
+    """Sample one batch in a plain loop. `stop` is the token that ends a reply; None samples `max_tokens` for each."""
     ids, mask = padded_left(requests, pad, model.device)
     cache = DynamicCache(config=model.config)
     positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
@@ -76,7 +76,7 @@ def sample_bare(model: Any, requests: Round, sampling: Sampling, *, pad: int, st
 
 
 def logits_of(model: Any, pairs: Sequence[Pair], pad: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits [B, L, V] that predict each completion token, the tokens [B, L] and their mask."""
+    """Return the logits [B, L, V] that predict each completion token, the tokens [B, L] and their mask."""
     longest = max(len(prompt) + len(completion) for prompt, completion in pairs)
     width = max(len(completion) for _, completion in pairs)
     filled = torch.tensor([[*p, *c, *[pad] * (longest - len(p) - len(c))] for p, c in pairs], device=model.device)

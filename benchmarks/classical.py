@@ -1,14 +1,14 @@
-"""A classical learner through our environment: how well it learns, and at what part of the speed of a bare one.
+"""A classical learner in our environment: how well it learns, and its speed beside a bare environment.
 
 sb3-contrib's MaskablePPO, with its default settings, learns tic-tac-toe from `gymnasium.make("TextTicTacToe-v0",
 observation="tensor")` against the random player, in another seat for each match. Then it plays greedily against random
 play, seats swapped, through gymposium's own driver.
 
-For the speed, the same MaskablePPO also learns on a bare environment that is written here: pyspiel and NumPy, the same
-tensor, mask and seats, a random opponent, no text and nothing else. The two take turns, slice by slice, updates
-included, so that whatever else the machine does falls on both. CPU time, one thread; what counts is the ratio. Beside
-it stands the ratio of the environments alone, stepped with random legal moves: most of the time of a training is the
-learner's, which is the same on both sides.
+For the speed, the same MaskablePPO also learns in a bare environment that is written here with pyspiel and NumPy: the
+same tensor, mask and seats, a random opponent, and no text. The two take turns, slice by slice, updates included, so
+that other load on the machine affects both. Speed is per CPU time of one thread, and the result is the ratio. The ratio
+of the environments alone, stepped with random legal moves, is given too: most of the time of a training is spent in the
+learner, which is the same on both sides.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from gymposium_sb3.training import ROLLOUT
 GAME = "tic_tac_toe"
 ENV_ID = "TextTicTacToe-v0"
 SEEDS = (201, 202, 203)
-"""Fixed before any run; none of them served to choose a setting, and no setting was chosen."""
+"""Seeds, fixed before any run. No setting was chosen by results."""
 FRAMES = 100_000
-"""At most: whole rollouts only."""
+"""Upper bound on the frames of learning, which consists of whole rollouts."""
 LEAST_WINS, LEAST_RATIO = 0.85, 0.8
 
 
 class BareEnv(gymnasium.Env[np.ndarray, np.int64]):
-    """Tic-tac-toe on pyspiel as somebody would write it for one experiment."""
+    """Tic-tac-toe with pyspiel, as written for a single experiment."""
 
     def __init__(self) -> None:
         self._game = pyspiel.load_game(GAME)
@@ -106,14 +106,14 @@ def learner(side: str, seed: int) -> MaskablePPO:
 
 
 def frames_per_second(model: MaskablePPO, rollouts: int) -> float:
-    """Frames per CPU-second of learning on, updates included."""
+    """Return the frames per CPU second of further learning, updates included."""
     before, start = model.num_timesteps, time.process_time()
     model.learn(rollouts * ROLLOUT, reset_num_timesteps=False)
     return (model.num_timesteps - before) / (time.process_time() - start)
 
 
 def steps_per_second(env: gymnasium.Env[Any, Any], steps: int) -> float:
-    """Steps per CPU-second of the environment alone, resets included, with random legal moves."""
+    """Return the steps per CPU second of the environment alone, resets included, with random legal moves."""
     mask = env.get_wrapper_attr("action_masks")
     rng = random.Random(0)
     env.reset(seed=0)
@@ -126,10 +126,10 @@ def steps_per_second(env: gymnasium.Env[Any, Any], steps: int) -> float:
 
 
 def speed(slices: int, rollouts: int) -> dict[str, Any]:
-    """Both sides in turn. Ratios are of neighbours, so each is of one moment of the machine."""
+    """Measure both sides in turn. Each ratio is that of two successive slices."""
     models = {side: learner(side, 0) for side in SIDES}
     for model in models.values():
-        frames_per_second(model, 1)  # what the first rollout imports and allocates
+        frames_per_second(model, 1)  # the first rollout imports and allocates
     found: dict[str, dict[str, list[float]]] = {"training": {}, "environment": {}}
     for number in range(slices):
         for side in SIDES if number % 2 else reversed(SIDES):
@@ -152,7 +152,7 @@ def speed(slices: int, rollouts: int) -> dict[str, Any]:
 
 
 def learned(seed: int, frames: int, matches: int) -> dict[str, Any]:
-    """Train on one seed and measure: wins, draws and losses against random play, over both seats and in each."""
+    """Train with one seed and measure wins, draws and losses against random play, in both seats and in each."""
     model = learner("gymposium", seed)
     start = time.process_time()
     model.learn(frames // ROLLOUT * ROLLOUT)
@@ -192,7 +192,7 @@ def cell(estimate: Sequence[float]) -> str:
 
 
 def page(data: dict[str, Any], matches: int, slices: int) -> str:
-    """The tables, with what was to be reached."""
+    """Return the tables, with the targets."""
     runs, fast, worst = data["seeds"], data["speed"], data["worst"]
     reached = [run["win"][1] >= LEAST_WINS for run in runs.values()]
     ratio = fast["training"]["ratio"]
@@ -226,11 +226,17 @@ def page(data: dict[str, Any], matches: int, slices: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=FRAMES, help=f"for each seed, at most (default: {FRAMES:,})")
-    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="seeds of the learning")
-    parser.add_argument("--matches", type=int, default=4000, help="of the evaluation behind it (default: 4000)")
-    parser.add_argument("--slices", type=int, default=9, help="slices of the speed, for each side (default: 9)")
-    parser.add_argument("--rollouts", type=int, default=2, help=f"of {ROLLOUT} frames in a slice (default: 2)")
+    parser.add_argument(
+        "--frames", type=int, default=FRAMES, help=f"frames of learning with each seed, at most (default: {FRAMES:,})"
+    )
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="seeds of learning (default: 201 202 203)")
+    parser.add_argument(
+        "--matches", type=int, default=4000, help="matches of the evaluation after learning (default: 4000)"
+    )
+    parser.add_argument(
+        "--slices", type=int, default=9, help="slices in which speed is measured, for each side (default: 9)"
+    )
+    parser.add_argument("--rollouts", type=int, default=2, help=f"rollouts of {ROLLOUT} frames in a slice (default: 2)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""CPU time, which other work on the machine does not lengthen as it does the clock."""
+"""CPU time, which depends less on other load on the machine than wall time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import resource
 
 
 def cpu_seconds() -> float:
-    """What this process and those that it waited for have used."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    """Return the CPU seconds of this process and of the processes that it has waited for."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

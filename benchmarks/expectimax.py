@@ -1,11 +1,11 @@
-"""How often `expectimax-D` makes the tile 2048, in how much time a move, and the least D that is enough.
+"""How often `expectimax-D` makes the tile 2048, how long a move takes, and the least D that meets the target.
 
-It plays the default game, which ends at that tile, through the one driver. The share of matches that reach it is given
-with Wilson's interval, the mean score with Student's t. Milliseconds are CPU time inside the player for a move: reading
-the board, searching, answering. What it takes to import and compile the search, before the first move of a process, is
-told apart.
+It plays the default game, which ends at that tile, through gymposium's driver. The share of matches that reach the tile
+has Wilson's interval, and the mean score Student's t interval. Milliseconds are CPU time in the player for a move:
+reading the board, searching, answering. The time to import and compile the search, before the first move of a process,
+is given separately.
 
-Matches are seeded: equal arguments give equal results, times apart. The exit status is 1 where no D is enough.
+Matches are seeded: equal arguments give equal results, except times. The exit status is 1 if no D meets the target.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gymposium.seating import seated_jobs
 
 TILE = 2048
 LEAST = 0.9
-"""Of the matches must reach the tile,"""
+"""Share of matches that must reach the tile."""
 MOST_MS = 5.0
-"""at this CPU time a move or less."""
+"""Most CPU milliseconds of a move."""
 
 
 class Timed:
-    """A player whose CPU time and moves are counted."""
+    """A player that counts its CPU time and moves."""
 
     def __init__(self, name: str) -> None:
         self._player = make_player(name)
@@ -51,7 +51,7 @@ class Timed:
 
 
 def compiling(name: str) -> float:
-    """CPU seconds of the first move in this process, on a game that ends soon."""
+    """Return the CPU seconds of the first move in this process, in a game that ends soon."""
     player = Timed(name)
     job = MatchJob("first", load_game("2048", max_tile=8), [player], 0)
     for _ in play([job]):
@@ -60,7 +60,7 @@ def compiling(name: str) -> float:
 
 
 def measure(look_ahead: int, matches: int, seed: int) -> dict[str, Any]:
-    """All figures of one look-ahead."""
+    """Return all figures of one look-ahead."""
     game, player = load_game("2048"), Timed(f"expectimax-{look_ahead}")
     tiles, scores, forfeits = Counter[int](), list[float](), 0
     policy = FailurePolicy("forfeit")
@@ -102,7 +102,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("look_ahead", nargs="*", type=int, metavar="D", help="moves of look-ahead (default: 1 2 3)")
-    parser.add_argument("--matches", type=int, default=100, help="of each D (default: 100)")
+    parser.add_argument("--matches", type=int, default=100, help="matches of each D (default: 100)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the matches (default: 1)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()

@@ -1,10 +1,9 @@
-"""CPU time of `import gymposium` and of the command's first answers, against `import gymnasium, pettingzoo`.
+"""CPU time of `import gymposium` and of short commands, beside `import gymnasium, pettingzoo`.
 
-Each runs in a fresh process, and all take turns. An import is timed from inside the process. A command is timed from
-outside, by the CPU time that the system counted for its process, less that of a bare interpreter, so that the start of
-the interpreter counts nowhere. NumPy is held to one thread: its pool, which costs more the more cores there are, would
-make the ratio of the import look better than it is. The plugins that are installed are loaded by the import and the
-commands, and are named in the result.
+Each runs in a fresh process, and all take turns. An import is timed in the process. A command is timed from outside:
+the CPU time of its process, less that of a bare interpreter, so that the start of the interpreter never counts. NumPy is
+limited to one thread, because its thread pool costs more on more cores and would improve the ratio of the import. The
+import and the commands load the installed plugins, which are named in the result.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ COMMANDS = {
 }
 SCRIPT = Path(sys.executable).with_name("gymposium")
 MOST = 1.3
-"""What the ratio of `import gymposium` must not exceed."""
+"""Greatest allowed ratio of `import gymposium`."""
 
 
 def cpu_seconds_of_import(modules: str) -> float:
-    """CPU time of an import, by the process that does it."""
+    """Return the CPU seconds of an import, measured by the process that imports."""
     command = [sys.executable, "-c", PROGRAM.format(modules)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True, env=_environment()).stdout)
 
 
 def cpu_seconds(command: list[str], folder: str) -> float:
-    """CPU time of a whole process."""
+    """Return the CPU seconds of a whole process."""
     none = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=none, stdout=none, stderr=none, env=_environment(), cwd=folder) as process:
         _, status, used = os.wait4(process.pid, 0)
@@ -56,7 +55,7 @@ def _environment() -> dict[str, str]:
 
 
 def measured(side: str, folder: str) -> float:
-    """CPU seconds of one side, without the interpreter's start."""
+    """Return the CPU seconds of one side, without the start of the interpreter."""
     if side in IMPORTS:
         return cpu_seconds_of_import(IMPORTS[side])
     bare = cpu_seconds([sys.executable, "-c", "pass"], folder)
@@ -72,7 +71,7 @@ def main() -> None:
     times: dict[str, list[float]] = {side: [] for side in sides}
     with tempfile.TemporaryDirectory() as folder:
         for side in sides:
-            measured(side, folder)  # compiles what was never imported
+            measured(side, folder)  # compiles modules that were never imported
         for repeat in range(given.repeats):
             for side in sides if repeat % 2 else reversed(sides):
                 times[side].append(measured(side, folder))

@@ -1,11 +1,11 @@
-"""Plant defects in the code one by one, and see whether the tests of the defect's own room catch each.
+"""Plant defects in the code one by one, and check that the tests of the same room catch each.
 
-`mutations.toml` lists them: a file, a piece of one of its lines, what stands there instead, and the tests of its room.
-Each is planted in a copy of the working tree, where only those tests run. A survivor is named. The exit status is 1 if
-fewer than 38 of the 40 are caught, or a line is no longer in its file: then mend the list.
+`mutations.toml` lists the defects: a file, a piece of one of its lines, the text that replaces it, and the tests of the
+room. Each defect is planted in a copy of the working tree, in which only these tests run. Survivors are named. The exit
+status is 1 if fewer than 38 of the 40 defects are caught, or if a line is no longer in its file: then correct the list.
 
-    python -m benchmarks.mutations                      # all, half an hour of CPU time at most
-    python -m benchmarks.mutations --room credit        # those of a room
+    python -m benchmarks.mutations                      # all defects, at most half an hour of CPU time
+    python -m benchmarks.mutations --room credit        # the defects of one room
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".toml")
 MAY_SURVIVE = 2
 SECONDS = 300
-"""A mutated test run that takes longer counts as caught: the mutation made something wait for ever."""
+"""Limit on a test run. A mutation whose run takes longer counts as caught, as it made a test wait for ever."""
 
 
 class BadList(Exception):
@@ -51,28 +51,28 @@ class Mutation:
     """Test files or folders of the room."""
 
     def planted(self, text: str) -> str:
-        """The file's text with the defect. Raises `BadList` if the line is not there, or not once."""
+        """Return the file's text with the defect. Raises `BadList` unless the line occurs exactly once."""
         if (count := text.count(self.old)) != 1:
-            raise BadList(f"{self.file} holds {self.old!r} {count} times; mend {LIST.name}, so that it is there once.")
+            raise BadList(f"{self.file} has {self.old!r} {count} times, not once; correct {LIST.name}.")
         return text.replace(self.old, self.new)
 
 
 def read_list() -> list[Mutation]:
-    """All mutations. Raises `BadList` for one whose file, line or tests are gone."""
+    """Return all mutations. Raises `BadList` if the file, line or tests of one are missing."""
     mutations = []
     for room in tomllib.loads(LIST.read_text(encoding="utf-8"))["room"]:
         for entry in room["mutations"]:
             mutation = Mutation(room["name"], entry["file"], entry["old"], entry["new"], tuple(room["tests"]))
             for path in (mutation.file, *mutation.tests):
                 if not (ROOT / path).exists():
-                    raise BadList(f"{path} of the room {mutation.room} is gone; mend {LIST.name}.")
+                    raise BadList(f"{path} of the room {mutation.room} does not exist; correct {LIST.name}.")
             mutation.planted((ROOT / mutation.file).read_text(encoding="utf-8"))
             mutations.append(mutation)
     return mutations
 
 
 def copy_tree(folder: Path) -> Path:
-    """A copy of the working tree, without what git ignores."""
+    """Copy the working tree, except files that git ignores, into a folder, and return the folder."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0"):
         if name and (ROOT / name).is_file():
@@ -83,12 +83,12 @@ def copy_tree(folder: Path) -> Path:
 
 
 def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
-    """Whether these tests pass in a copy of the tree, and the end of what pytest said. Exits if they cannot run."""
+    """Return whether these tests pass in a copy of the tree, and the end of the output. Exits if they cannot run."""
     sources = [*folder.glob("packages/*/src"), *folder.glob("plugins/*/src")]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(map(str, sources)),
-        "PYTHONDONTWRITEBYTECODE": "1",  # else a mutation of the same size and second could run from an older one's
+        "PYTHONDONTWRITEBYTECODE": "1",  # otherwise an older mutation of the same size and second could run
         "OMP_NUM_THREADS": "1",
         "HF_HUB_OFFLINE": "1",
     }
@@ -100,13 +100,13 @@ def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
     except subprocess.TimeoutExpired:
         return False, f"no end within {SECONDS} seconds"
     said = done.stdout.strip().splitlines()[-8:]
-    if done.returncode not in (0, 1, 2):  # 2: the mutated module could not even be imported
+    if done.returncode not in (0, 1, 2):  # 2: the mutated module cannot be imported
         sys.exit(f"pytest {' '.join(tests)} ended with status {done.returncode}:\n" + "\n".join(said) + done.stderr)
     return done.returncode == 0, "\n".join(said)
 
 
 def try_out(mutation: Mutation, copies: SimpleQueue[Path]) -> bool:
-    """Plant a defect in a copy that is free, run its room's tests, and take it out again. Whether it was caught."""
+    """Plant a defect in a free copy, run the tests of its room, and remove it. Return whether it was caught."""
     folder = copies.get()
     file = folder / mutation.file
     text = file.read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def try_out(mutation: Mutation, copies: SimpleQueue[Path]) -> bool:
 
 
 def check_loaded(folder: Path) -> None:
-    """Exit unless the tests of a copy test the copy."""
+    """Exit if the tests of a copy would import other code than the copy's."""
     program = "import gymposium, gymposium_train; print(gymposium.__file__, gymposium_train.__file__)"
     sources = os.pathsep.join(map(str, folder.glob("packages/*/src")))
     command, environment = [sys.executable, "-c", program], {**os.environ, "PYTHONPATH": sources}
@@ -134,7 +134,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--room", action="append", metavar="NAME", help="only the mutations of this room; repeatable")
+    parser.add_argument(
+        "--room", action="append", metavar="NAME", help="try only the mutations of this room; may be repeated"
+    )
     parser.add_argument("--check", action="store_true", help="only check that every line of the list is in its file")
     parser.add_argument("--jobs", type=int, default=2, help="mutations tried at once (default: 2)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")

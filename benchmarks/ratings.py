@@ -1,13 +1,13 @@
-"""How long ratings take, and whether their intervals hold what they promise.
+"""How long ratings take, and how often their intervals contain the truth.
 
-`speed` rates 10 players in 6 games of 40 match groups a pairing with 1,000 bootstrap samples, and beside it makes the
-same samples' fits with choix, one after the other.
+`speed` rates 10 players in 6 games with 40 match groups for each pairing and 1,000 bootstrap samples, and computes the
+fits of the same samples with choix, one after the other, for comparison.
 
-`coverage` makes up players of known strengths, lets them play by the model, rates them, and counts how often the truth
-lies in the 95 % interval of a rating, a true rank in the range of ranks, a true share of points in the interval of the
-pay-off matrix, and how often two are told apart the wrong way round. The truth is what the same model would make of
-infinitely many matches. Where a deal favours a seat, all matches on it lean the same way, as cards do. It ends with 1
-where an interval of ratings holds less than it should.
+`coverage` simulates players of known strengths with the model of the ratings and rates them. It counts how often the
+true rating lies in its 95 % interval, the true rank in the range of ranks, and the true share of points in the interval
+of the pay-off matrix, and how often two players are ranked in the wrong order. The truth is the model's result for
+infinitely many matches. If a deal favours a seat, it favours the seat in all of its matches, as cards do. The exit
+status is 1 if the intervals of some ratings contain the truth too seldom.
 """
 
 from __future__ import annotations
@@ -39,36 +39,36 @@ from gymposium.arena.ratings.scale import POINTS
 _T = TypeVar("_T")
 
 LEAST = 0.92
-"""Of the intervals must hold the truth; each row counts a thousand of them, more or less."""
+"""Share of the intervals that must contain the truth; each row counts about a thousand of them."""
 MOST_SECONDS = 10.0
 """CPU time for all ratings of `speed`."""
 
 
 @dataclass(frozen=True)
 class World:
-    """Players of known strengths."""
+    """Simulated players of known strengths."""
 
     name: str
     steps: tuple[float, ...]
-    """For each game how far the players are from one another, in natural logarithms."""
+    """Difference of strength between neighbouring players in each game, in natural logarithms."""
     players: int = 6
     groups: int = 40
     seats: int = 2
     leaning: float = 0.0
-    """Standard deviation of what a deal gives to whoever has the first seat, in natural logarithms."""
+    """Standard deviation of the advantage that a deal gives the first seat, in natural logarithms."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return ("random", *(f"player {i}" for i in range(1, self.players)))
 
     def strengths(self, game: int) -> Floats:
-        """In another order in each game after the first, but for random, who is last in all."""
+        """Return the strengths in a game: in another order in each game, except random, which is always the weakest."""
         ladder = self.steps[game] * np.arange(self.players)
         return np.concatenate([ladder[:1], np.roll(ladder[1:], game)])
 
     def outcomes(self, game: int, rng: np.random.Generator) -> Iterator[MatchOutcome]:
-        """Every lineup meets in so many groups. Who comes first is whose exponential clock strikes first, which is
-        Plackett and Luce's model."""
+        """Yield the matches of every lineup in all groups. The player whose exponential clock strikes first comes
+        first, which is the model of Plackett and Luce."""
         strengths = self.strengths(game)
         leaning = rng.normal(0.0, self.leaning, self.groups) if self.leaning else np.zeros(self.groups)
         for lineup in combinations(range(self.players), self.seats):
@@ -88,7 +88,7 @@ class World:
                     )
 
     def shares(self, game: int) -> Floats:
-        """The true share of points of each against each; 0 on the diagonal."""
+        """Return the true share of points of each player against each; 0 on the diagonal."""
         strengths = self.strengths(game)
         apart = strengths[:, None] - strengths[None, :]
         nodes, weights = np.polynomial.hermite_e.hermegauss(41)
@@ -98,7 +98,7 @@ class World:
         return np.asarray(share)
 
     def truth(self) -> Floats:
-        """What the model makes of infinitely many matches, in Elo points above random."""
+        """Return the model's ratings for infinitely many matches, in Elo points above random."""
         if self.seats > 2:
             found = self.strengths(0)
         else:
@@ -119,7 +119,7 @@ WORLDS = (
 
 
 def rated(world: World, seed: int, samples: int = SAMPLES) -> tuple[Ratings, Evidence, Floats, Floats]:
-    """Ratings of made-up players, what they rest on, and the ends of the first game's pay-off intervals."""
+    """Return ratings of simulated players, their evidence, and the ends of the first game's pay-off intervals."""
     rng = np.random.default_rng([seed, WORLDS.index(world) if world in WORLDS else len(WORLDS)])
     games = [compare(world.outcomes(game, rng), world.names) for game in range(len(world.steps))]
     weights = [
@@ -131,7 +131,7 @@ def rated(world: World, seed: int, samples: int = SAMPLES) -> tuple[Ratings, Evi
 
 
 def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> dict[str, Any]:
-    """How often intervals hold the truth."""
+    """Count how often intervals contain the truth."""
     truth, share = world.truth(), world.shares(0)
     upper = np.triu_indices(world.players, 1)
     equal = truth[:, None] == truth[None, :]
@@ -141,8 +141,8 @@ def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> d
         low, high = interval(found.samples)
         above = surely_above(found.samples)
         for i, place in enumerate(places(found.values.tolist(), above)):
-            assert place is not None, "everybody met everybody"
-            # whoever is as good as others may have any of their ranks
+            assert place is not None, "all players met each other"
+            # players of equal strength may have any of their ranks
             best = 1 + int((truth > truth[i]).sum())
             worst = world.players - int((truth < truth[i]).sum())
             ranked.append(place.best <= worst and best <= place.worst)
@@ -168,7 +168,7 @@ def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> d
 
 
 def run_coverage(given: argparse.Namespace) -> bool:
-    """Measure and write; whether everything held."""
+    """Measure and write the results. Return whether all targets are met."""
     found = []
     for world in WORLDS:
         found.append(coverage(world, given.repeats, given.seed))
@@ -195,7 +195,7 @@ def run_coverage(given: argparse.Namespace) -> bool:
 
 
 def run_speed(given: argparse.Namespace) -> bool:
-    """Measure and write; whether it was fast enough."""
+    """Measure and write the results. Return whether the target is met."""
     world = World("speed", (0.5,) * 6, players=10)
     rng = np.random.default_rng(given.seed)
     outcomes = [list(world.outcomes(game, rng)) for game in range(6)]
@@ -257,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("speed", "coverage"))
     parser.add_argument("--repeats", type=int, default=200, help="boards of each kind, for coverage (default: 200)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the made-up matches (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulated matches (default: 1)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args(arguments)
     held = run_speed(given) if given.what == "speed" else run_coverage(given)

@@ -1,4 +1,4 @@
-"""Results on disk: one JSON file with the command and the versions, and a short table beside it."""
+"""Files of results: a JSON file with the command and the versions, and a Markdown file with a short table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def about(*distributions: str) -> dict[str, Any]:
-    """What a reader needs to make sense of a figure, or to make it again."""
+    """Return the facts needed to interpret or reproduce a result: command, date, machine and versions."""
     versions = {}
     for name in distributions:
         try:
@@ -34,7 +34,7 @@ def about(*distributions: str) -> dict[str, Any]:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, the others are numbers."""
+    """Return a Markdown table; the first column is text, the others are numbers."""
     rule = ["---"] + ["---:"] * (len(head) - 1)
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows)) + "\n"
 

@@ -1,12 +1,12 @@
-"""How well search plays where something is hidden, against uniformly random play, seats changed from match to match.
+"""How well search plays games with hidden information against uniformly random play, with swapped seats.
 
-`mcts-N` plays through the one driver, and each two matches share a deal. The mean return is given with Student's t
-interval, so is wins less losses in a match (`lead`); search is better than random where the lower ends are above 0.
-The ceiling is what the best response to random play gets on average over the seats, by traversal of the game with
-OpenSpiel, where the game is small enough. Milliseconds are CPU time for a move that was searched. `no world` is the
-share of those for which no world was found that agrees with what the seat saw: such moves are random.
+`mcts-N` plays through gymposium's driver, and pairs of matches share a deal. The mean return and the mean of wins less
+losses (`lead`) have Student's t interval; search is better than random play if the lower ends are above 0. The ceiling
+is the mean return of the best response to random play over all seats, computed by traversal with OpenSpiel if the game
+is small enough. Milliseconds are CPU time for a move that was searched. `no world` is the share of these moves for
+which no world was found that agrees with what the seat saw: such moves are random.
 
-Matches and search are seeded: equal arguments give equal results, times apart.
+Matches and search are seeded: equal arguments give equal results, except times.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from gymposium.scores import Estimate, Score, mean
 from gymposium.seating import seated_jobs
 
 CEILINGS = ("kuhn_poker", "leduc_poker", "liars_dice", "goofspiel(num_cards=4,points_order=descending)")
-"""Small enough to traverse in seconds."""
+"""Games that are traversed in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """One row: a game, how much search, and over how many matches."""
+    """One row of the result: a game, a number of simulations and a number of matches."""
 
     game: str
     simulations: int
@@ -45,7 +45,7 @@ class Contest:
 
     @classmethod
     def parse(cls, text: str) -> Contest:
-        """`GAME:SIMULATIONS:MATCHES`"""
+        """Read a contest from `GAME:SIMULATIONS:MATCHES`."""
         game, simulations, matches = text.rsplit(":", 2)
         return cls(game, int(simulations), int(matches))
 
@@ -96,10 +96,10 @@ def contest(one: Contest, seed: int) -> dict[str, Any]:
 
 
 def ceiling(game: OpenSpielGame) -> float:
-    """The best response to uniformly random play, averaged over the seats."""
+    """Return the mean return of the best response to uniformly random play over all seats."""
     engine = game.engine
     if engine.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-        engine = pyspiel.convert_to_turn_based(engine)  # who comes second is not told what the first chose
+        engine = pyspiel.convert_to_turn_based(engine)  # the second seat is not told what the first chose
     policy = pyspiel.UniformRandomPolicy(engine)
     values = [
         pyspiel.TabularBestResponse(engine, seat, policy).value_from_state(engine.new_initial_state())
@@ -134,7 +134,7 @@ def main() -> None:
         nargs="*",
         type=Contest.parse,
         metavar="GAME:SIMULATIONS:MATCHES",
-        help=f"what to play (default: {len(CONTESTS)} contests in games that hide something)",
+        help=f"contests to play (default: {len(CONTESTS)} contests in games with hidden information)",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the deals and the players (default: 1)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")

@@ -1,4 +1,4 @@
-"""The number of statements in a tree's packages and plugins, docstrings not counted.
+"""Number of statements in the packages and plugins of a checkout, without docstrings.
 
 python -m benchmarks.statements [CHECKOUT ...]
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def statements(file: Path) -> int:
-    """The statements of a source file; bare strings, which are docstrings, do not count."""
+    """Return the number of statements of a source file; bare strings, which are docstrings, do not count."""
     return sum(isinstance(node, ast.stmt) and not _is_text(node) for node in ast.walk(ast.parse(file.read_bytes())))
 
 

@@ -1,9 +1,9 @@
-"""Programs of code tracing made per second on two cores, each run twice and agreeing, with nothing kept from before.
+"""Programs of code tracing made per second on two cores, each run twice with equal output, without a cache.
 
-Every program has a seed of its own; the grades of difficulty take turns. A program that does not count is drawn again,
-which is part of the price. What is held to the target is CPU time, ours and the subprocesses': two cores that do
-nothing else make two CPU seconds' worth a second. What the clock said stands beside it, and so does how often the same
-cores start the bare interpreter, which each program costs twice: that ratio can be compared between machines.
+Every program has its own seed, and the grades of difficulty take turns. A program that is rejected is drawn again, and
+counts in the time. The target is for CPU time, including that of subprocesses: two idle cores give two CPU seconds per
+second. The rate by wall time is given too, and the rate at which the same cores start a bare interpreter, which each
+program needs twice. The ratio of the two can be compared between machines.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from gymposium_trace.tasks import Task
 
 CORES = 2
 LEAST = 20.0
-"""Programs a second that there must be."""
+"""Least number of programs per second."""
 
 
 def per_second(work: Callable[[int], object], count: int) -> tuple[float, list[object]]:
-    """How many of `count` pieces of work are done a second, by as many threads as there are cores, and the results."""
+    """Do `count` pieces of work with one thread for each core. Return the pieces per second, and the results."""
     with ThreadPoolExecutor(CORES) as pool:
         start = time.perf_counter()
         results = list(pool.map(work, range(count)))
@@ -44,8 +44,8 @@ def start_python(number: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=1000, help="how many are made (default: 1000)")
-    parser.add_argument("--prints", type=int, default=4, help="debug prints in each, at most (default: 4)")
+    parser.add_argument("--programs", type=int, default=1000, help="number of programs to make (default: 1000)")
+    parser.add_argument("--prints", type=int, default=4, help="most debug prints in a program (default: 4)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):

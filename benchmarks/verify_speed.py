@@ -1,9 +1,9 @@
-"""How fast a board verifies, against how fast it was played: matches of cheap players, where playing costs least.
+"""Speed of verifying a board as a share of the speed of playing it, with cheap players, for which playing costs least.
 
-A tournament and a verification with everything (`gymposium leaderboard run` and `verify`) are run one after the other
-over the same board, by as many worker processes. Both are timed by the clock and in CPU seconds of all processes; the
-ratio of CPU seconds does not depend on what else the machine does. Search is quicker still to verify, since a sample of
-its matches is searched again and the others are only played along.
+A tournament and a full verification (`gymposium leaderboard run` and `verify`) of the same board are run one after the
+other, with the same number of worker processes. Both are measured in wall time and in CPU seconds of all processes; the
+ratio of CPU seconds hardly depends on other load. Search players verify even faster, as only a sample of their matches
+is searched again and the others are only replayed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board
 
 LEAST = 0.7
-"""The speed of verification that there must be, as a share of that of play."""
+"""Least speed of verification, as a share of that of play."""
 GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=5)")
 PLAYERS = ("random", "greedy", "mcts-10")
 LINEUPS = len(GAMES) * 3
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and CPU seconds."""
+    """Return the wall time and the CPU time of some work, in seconds."""
     clock, cpu = time.perf_counter(), cpu_seconds()
     work()
     return time.perf_counter() - clock, cpu_seconds() - cpu
@@ -39,7 +39,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, default=100_000, help="about so many matches (default: 100,000)")
+    parser.add_argument("--records", type=int, default=100_000, help="approximate number of matches (default: 100,000)")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes for both (default: 2)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()

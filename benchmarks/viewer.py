@@ -1,9 +1,9 @@
-"""How long `gymposium view` takes to open many recorded matches: from nothing to the first page of the list.
+"""How long `gymposium view` takes to open many recorded matches and show the first page of the list.
 
-The matches are played at random, a few hundred of each game, and written again under other ids and seeds until there
-are enough; what stands in a line costs the same the second time. What is held to the target is CPU time, all of it in
-one thread: what the clock said, which depends on what else the machine does, stands beside it. Reading the same lines
-with `json.loads` and nothing else is the measure inside the run.
+A few hundred matches of each game are played at random, and written repeatedly with other ids and seeds until there are
+enough; a repeated line costs as much to read as the first. The target is for CPU time, all of one thread; wall time,
+which depends on other load, is given too. For comparison within the run, the same lines are read with `json.loads`
+alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gymposium.viewer.app import make_app, view
 
 GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "goofspiel(num_cards=5)")
 MOST = 2.0
-"""Seconds within which 100,000 matches must be open."""
+"""Most CPU seconds to open 100,000 matches."""
 
 
 def write_records(file: Path, count: int, distinct: int) -> None:
@@ -42,7 +42,7 @@ def write_records(file: Path, count: int, distinct: int) -> None:
 
 
 def timed(work: Callable[[], object]) -> dict[str, float]:
-    """Seconds of CPU and by the clock."""
+    """Return the CPU time and the wall time of some work, in seconds."""
     clock, cpu = time.perf_counter(), time.process_time()
     work()
     return {"cpu": round(time.process_time() - cpu, 3), "clock": round(time.perf_counter() - clock, 3)}
@@ -56,8 +56,10 @@ def parse_all(folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--matches", type=int, default=100_000, help="how many there are (default: 100,000)")
-    parser.add_argument("--distinct", type=int, default=2000, help="how many of them are played (default: 2,000)")
+    parser.add_argument("--matches", type=int, default=100_000, help="number of matches (default: 100,000)")
+    parser.add_argument(
+        "--distinct", type=int, default=2000, help="number of different matches to play (default: 2,000)"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -74,7 +76,7 @@ def main() -> None:
 
             return ask
 
-        get("/static/base.css")()  # what is imported at the first request
+        get("/static/base.css")()  # the first request imports modules
         work = {
             "opened: the first page of the list": get("/matches.html"),
             "the first page again": get("/matches.html"),

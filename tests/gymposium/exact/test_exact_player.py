@@ -68,7 +68,7 @@ def test_of_equal_moves_any_is_played() -> None:
         ("goofspiel(num_cards=3,points_order=descending)", "two seats in turn"),
         ("blackjack", "two seats in turn"),
         ("trace", "two seats in turn"),
-        ("openspiel:checkers", "come again"),
+        ("openspiel:checkers", "positions repeat"),
     ],
 )
 def test_what_it_does_not_play(game: str, reason: str) -> None:

@@ -118,5 +118,5 @@ def test_stand_draws_as_the_dealer_does() -> None:
 
 @pytest.mark.parametrize("name", ["hold-20", "match-prize", "stand-17"])
 def test_each_plays_its_game_alone(name: str) -> None:
-    with pytest.raises(GymposiumError, match="plays only pig, not tic_tac_toe"):
+    with pytest.raises(GymposiumError, match=r"plays only \w+, not tic_tac_toe"):
         make_player(name).act([ask("tic_tac_toe", "", 0)])
