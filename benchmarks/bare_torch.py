@@ -1,4 +1,4 @@
-"""Baselines of the benchmarks: sampling and log-probabilities in plain PyTorch and transformers, with no shared work."""
+"""Baselines of the benchmarks: sampling and logits in plain PyTorch and transformers, without shared work."""
 
 from __future__ import annotations
 

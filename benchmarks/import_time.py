@@ -1,7 +1,7 @@
 """CPU time of `import gymposium` and of short commands, beside `import gymnasium, pettingzoo`.
 
 Each runs in a fresh process, and all take turns. An import is timed in the process. A command is timed from outside:
-the CPU time of its process, less that of a bare interpreter, so that the start of the interpreter never counts. NumPy is
+the CPU time of its process, less that of a bare interpreter, so the start of the interpreter never counts. NumPy is
 limited to one thread, because its thread pool costs more on more cores and would improve the ratio of the import. The
 import and the commands load the installed plugins, which are named in the result.
 """
