@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pyspiel
 
 from gymposium.errors import GymposiumError
 from gymposium.exact.graph import OVER, Graph, graph_of
@@ -13,13 +14,9 @@ from gymposium.exact.outcome import Value
 from gymposium.exact.policy import Policy, State, as_played
 from gymposium.exact.value import value
 from gymposium.failures import forfeit_returns
+from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import CHANCE
 from gymposium.players.distribution import MoveDistribution
-
-if TYPE_CHECKING:
-    import pyspiel
-
-    from gymposium.games.openspiel.adapter import OpenSpielGame
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Observation, Style
+from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS, Reader, read
@@ -34,8 +34,9 @@ class HumanPlayer:
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
-        print(_wrapped(prompt if ask.turn == 0 else self._short(observation)))
         free_text = observation.legal_moves is None
+        moves = "" if free_text else f"Legal moves: {', '.join(observation.legal_moves or ())}"
+        print(_wrapped(prompt if ask.turn == 0 else observation.text + moves))
         if free_text:
             print(f"End your text with a line that has only a dot: {_END}")
         while True:
@@ -63,11 +64,6 @@ class HumanPlayer:
             return input(f"seat {seat}> ")
         except EOFError:
             raise GymposiumError("The input ended before the match did.") from None
-
-    @staticmethod
-    def _short(observation: Observation) -> str:
-        moves = observation.legal_moves
-        return observation.text + (f"Legal moves: {', '.join(moves)}" if moves is not None else "")
 
     @staticmethod
     def _refusal(line: str, legal: Sequence[str] | None) -> str:

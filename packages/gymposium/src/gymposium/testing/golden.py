@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 
 from gymposium.driver import MatchJob, MatchResult, play
@@ -45,9 +46,8 @@ def transcript(game: Game, seed: int = SEED) -> str:
 
 def _lines(game: Game, seed: int, played: MatchResult) -> Iterator[str]:
     yield f"{game.name}, seed {seed}, random players"
-    for seat in range(game.seats):
-        for style in STYLES:
-            yield from ("", f"== seat {seat}, {style}: every prompt begins with", *_indented(game.rules(seat, style)))
+    for seat, style in product(range(game.seats), STYLES):
+        yield from ("", f"== seat {seat}, {style}: every prompt begins with", *_indented(game.rules(seat, style)))
     written = 0
     walked = list(positions(game.load, played.events))
     for turn, match in enumerate(walked):
@@ -57,14 +57,11 @@ def _lines(game: Game, seed: int, played: MatchResult) -> Iterator[str]:
         for event in match.events[written:]:
             yield f">> {'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}"
         written = len(match.events)
-        for seat in match.to_move() if shown else ():
-            for style in STYLES:
-                prompt = prompt_for(game, style, READERS["move"])(match.observe(seat, style))
-                rest = prompt.removeprefix(game.rules(seat, style))
-                yield from (f"-- seat {seat}, {style}", *_indented(rest))
-    for seat in range(game.seats):
-        for style in STYLES:
-            yield from (f"-- seat {seat}, {style}, after the end", *_indented(match.observe(seat, style).text))
+        for seat, style in product(match.to_move() if shown else (), STYLES):
+            prompt = prompt_for(game, style, READERS["move"])(match.observe(seat, style))
+            yield from (f"-- seat {seat}, {style}", *_indented(prompt.removeprefix(game.rules(seat, style))))
+    for seat, style in product(range(game.seats), STYLES):
+        yield from (f"-- seat {seat}, {style}, after the end", *_indented(match.observe(seat, style).text))
     yield ""
     yield from (f"seat {seat}: {value:+g}, {played.result(seat)}" for seat, value in enumerate(played.returns))
     yield ""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from gymposium.errors import IllegalMove
@@ -27,7 +28,7 @@ from gymposium.reading import READERS, read
 from gymposium.streams import stream
 from gymposium.testing.contract import CheckFailed, events_in_words, unlike
 from gymposium.testing.positions import STYLES, sight
-from gymposium.testing.walk import any_moves
+from gymposium.testing.walk import any_moves, steps
 from gymposium.testing.worlds import Finder, How, WorldPosition
 
 JUNK = "no such move"
@@ -150,13 +151,10 @@ class _Check:
 
     def _some_moves(self) -> list[str]:
         """Return moves for provoking refusals; each is legal in some positions."""
-        match, moves = self.game.new(self.rng.getrandbits(31)), set[str]()
-        for _ in range(20):
-            if not match.to_move():
-                break
-            given = any_moves(match, self.rng)
-            moves.update(given.values())
-            match.apply(given)
+        given: list[dict[int, str]] = []
+        for _ in islice(steps(self.game.new(self.rng.getrandbits(31)), self.rng, given), 21):
+            pass
+        moves = {move for of_each_seat in given for move in of_each_seat.values()}
         return self.rng.sample(sorted(moves), min(3, len(moves)))
 
     def compare(self, world: WorldPosition) -> None:

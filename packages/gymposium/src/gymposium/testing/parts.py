@@ -67,10 +67,10 @@ def parts_of(spec: OpponentSpec | RewardSpec | LoggerSpec) -> list[PluginPart]:
     A form without placeholders is its own example unless the player opens something, such as the terminal."""
     if spec.examples:
         return [PluginPart(spec, example) for example in spec.examples]
-    if isinstance(spec, LoggerSpec) or re.search("[A-Z]", spec.form):
-        return [PluginPart(spec, None)]
     opens = isinstance(spec, OpponentSpec) and spec.opens
-    return [PluginPart(spec, None if opens else spec.form)]
+    if opens or isinstance(spec, LoggerSpec) or re.search("[A-Z]", spec.form):
+        return [PluginPart(spec, None)]
+    return [PluginPart(spec, spec.form)]
 
 
 def games_to_try(part: PluginPart) -> list[Game]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import cast
 
+import pyspiel
+
 from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -55,17 +57,11 @@ def named_subjects(name: str) -> list[Subject]:
     base, params = parse_name(name)
     if base.startswith("gym:"):
         raise BadOption(f"{name}: the kit is for games; Gymnasium has its own checks, gymnasium.utils.env_checker.")
-    if not params and not base.startswith("openspiel:") and not _only_openspiel_has(base):
+    # loading a name of OpenSpiel's without its prefix fails with an error that says so
+    if not params and not base.startswith("openspiel:") and base not in pyspiel.registered_names():
         known = {*plugins.games, *others, *(p.name for p in plugins.plugins)}
         raise UnknownName("game, player, reward, logger or plugin", name, known)
     return [Subject(name, "game", partial(load_game, load_game(name).name))]
-
-
-def _only_openspiel_has(name: str) -> bool:
-    """Return whether the name lacks the prefix `openspiel:`; the error of loading it then says so."""
-    import pyspiel
-
-    return name in pyspiel.registered_names()
 
 
 def named_games(names: Iterable[str]) -> list[Game]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gymposium.errors import IllegalMove, WrongSeat
@@ -149,11 +150,8 @@ def positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event])
         end += max(1, len(match.to_move()))
 
 
-def play_moves(match: Match, moves: Sequence[Mapping[int, str]]) -> bool:
-    """Play these moves until the match refuses one. Return whether it accepted all."""
-    try:
+def play_moves(match: Match, moves: Iterable[Mapping[int, str]]) -> None:
+    """Play these moves until the match refuses one."""
+    with suppress(IllegalMove, WrongSeat):
         for of_each_seat in moves:
             match.apply(of_each_seat)
-    except (IllegalMove, WrongSeat):
-        return False
-    return True

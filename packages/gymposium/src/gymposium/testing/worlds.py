@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
@@ -146,9 +147,8 @@ class Finder:
                 if altered == events:
                     continue
                 world = self._load(altered)
-                if world.to_move() != place.seats or world.view(seat) != history.view:
-                    continue
-                if not has_history(self._load, altered, seat, history):
+                alike = world.to_move() == place.seats and world.view(seat) == history.view
+                if not alike or not has_history(self._load, altered, seat, history):
                     continue
             except BadRecord:  # the rules do not allow it
                 continue
@@ -174,10 +174,8 @@ class Finder:
         for begin in range(number, -1, -1):
             if begin < number and events[begin].seat in (CHANCE, events[number].seat):
                 break
-            try:
+            with suppress(BadRecord):
                 return self._load(events[:begin])
-            except BadRecord:
-                continue
         raise BadRecord(f"Event {number} belongs to no decision.")
 
     # -- from scratch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any, NoReturn
 
 from gymposium.envs.spaces import MAX_TEXT
@@ -28,15 +29,14 @@ Facts = Callable[[Game, int], Iterable[str]]
 
 def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """There are rules for every seat in both styles, the same each time, with every slot filled."""
-    for seat in range(game.seats):
-        for style in STYLES:
-            text = game.rules(seat, style)
-            where = f"{game.name}, {style} rules of seat {seat}"
-            _well_formed(text, where)
-            if slot := _empty_slot(game, text):
-                _bad(f"an empty slot: {slot!r} in {short(text)}", where)
-            if text != game.rules(seat, style):
-                _bad("rules() returns a different text each time", where)
+    for seat, style in product(range(game.seats), STYLES):
+        text = game.rules(seat, style)
+        where = f"{game.name}, {style} rules of seat {seat}"
+        _well_formed(text, where)
+        if slot := _empty_slot(game, text):
+            _bad(f"an empty slot: {slot!r} in {short(text)}", where)
+        if text != game.rules(seat, style):
+            _bad("rules() returns a different text each time", where)
 
 
 def _empty_slot(game: Game, text: str) -> str | None:
@@ -66,7 +66,7 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
     """At every decision the full prompt has the rules and each legal move.
 
     Texts are plain, short enough, and the same each time."""
-    rules = {(seat, style): game.rules(seat, style) for seat in range(game.seats) for style in STYLES}
+    rules = {(seat, style): game.rules(seat, style) for seat, style in product(range(game.seats), STYLES)}
     for match in played(game, seed, effort.decisions):
         texts: list[str] = []
         for seat, style in rules:

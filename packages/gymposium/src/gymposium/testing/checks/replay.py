@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from gymposium.driver import MatchJob, play
@@ -86,10 +87,9 @@ def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
 
 def records_verify(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Records that RecordWriter writes of matches that the driver plays pass `gymposium verify`."""
-    try:
+    registered = False
+    with suppress(GymposiumError):
         registered = load_game(game.name).spec.entry_point == game.spec.entry_point
-    except GymposiumError:
-        registered = False
     if not registered:
         raise NotApplicable("the game is not registered, so no record of it can be verified")
     count = max(1, min(20, effort.decisions // (4 * game.max_decisions)))
