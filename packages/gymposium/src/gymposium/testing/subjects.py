@@ -14,7 +14,7 @@ from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
-from gymposium.testing.parts import PluginPart, parts_of
+from gymposium.testing.parts import parts_of
 from gymposium.testing.registry import Kind, Subject
 
 
@@ -29,11 +29,7 @@ def subjects_of(spec: Spec) -> list[Subject]:
     if not isinstance(spec, OpponentSpec | RewardSpec | LoggerSpec):
         return []
     kind: Kind = "player" if isinstance(spec, OpponentSpec) else "reward" if isinstance(spec, RewardSpec) else "logger"
-    return [Subject(part.name, kind, partial(_itself, part)) for part in parts_of(spec)]
-
-
-def _itself(part: PluginPart) -> PluginPart:
-    return part
+    return [Subject(part.name, kind, lambda part=part: part) for part in parts_of(spec)]
 
 
 def named_subjects(name: str) -> list[Subject]:

@@ -17,7 +17,7 @@ from gymposium.envs.views import KINDS
 from gymposium.errors import MissingExtra
 from gymposium.extras import needs_extra
 from gymposium.games.protocol import Game
-from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised, short
+from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised, require, short
 from gymposium.testing.walk import AnyPlayer
 
 _IGNORED = (
@@ -88,12 +88,12 @@ def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort =
         raise NotApplicable("its seats take turns")
     env = TextGameParallelEnv(game)
     for agent, observation in env.reset(seed=seed)[0].items():
-        if observation not in env.observation_space(agent):
-            raise CheckFailed(
-                f"the parallel observation of {agent} is not in its space: {short(observation)}.",
-                where=f"{game.name}, seed {seed}",
-                do="let tensor() return finite numbers of the right shape, and keep texts short enough.",
-            )
+        require(
+            observation in env.observation_space(agent),
+            f"the parallel observation of {agent} is not in its space: {short(observation)}",
+            "let tensor() return finite numbers of the right shape, and keep texts short enough.",
+            f"{game.name}, seed {seed}",
+        )
     with _strictly("PettingZoo's parallel_api_test", game):
         _pettingzoo().parallel_api_test(TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000)))
 
