@@ -151,10 +151,10 @@ class _Check:
 
     def _some_moves(self) -> list[str]:
         """Return moves for provoking refusals; each is legal in some positions."""
-        given: list[dict[int, str]] = []
-        for _ in islice(steps(self.game.new(self.rng.getrandbits(31)), self.rng, given), 21):
+        played: list[dict[int, str]] = []
+        for _ in islice(steps(self.game.new(self.rng.getrandbits(31)), self.rng, played), 21):
             pass
-        moves = {move for of_each_seat in given for move in of_each_seat.values()}
+        moves = {move for joint in played for move in joint.values()}
         return self.rng.sample(sorted(moves), min(3, len(moves)))
 
     def compare(self, world: WorldPosition) -> None:

@@ -69,19 +69,19 @@ class AnyPlayer:
         return moves[int(ask.rng.random() * len(moves))]
 
 
-def steps(match: Match, rng: random.Random, given: list[dict[int, str]] | None = None) -> Iterator[Match]:
+def steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None = None) -> Iterator[Match]:
     """Yield the match before each decision and once more at its end, and play random moves in between.
 
-    The moves are appended to `given`."""
+    The moves are appended to `moves`."""
     most = 10 * match.game.max_decisions + 1000  # far more than the game promises; another check compares the two
     for _ in range(most):
         yield match
         if not match.to_move():
             return
-        moves = any_moves(match, rng)
-        match.apply(moves)
-        if given is not None:
-            given.append(moves)
+        joint = any_moves(match, rng)
+        match.apply(joint)
+        if moves is not None:
+            moves.append(joint)
     raise CheckFailed(
         f"a random match goes on after {most} decisions.",
         where=f"{match.game.name}, seed {match.seed}",
@@ -102,10 +102,10 @@ def alike(game: Game, seed: int, decisions: int, count: int = 2) -> Iterator[lis
     while decisions > 0:
         decisions -= BEGIN
         first, *others = matches = [game.new(match_seed(seed, number)) for _ in range(count)]
-        given: list[dict[int, str]] = []
-        for _ in steps(first, stream(seed, "moves", number), given):
-            for other in others if given else ():
-                other.apply(given[-1])
+        moves: list[dict[int, str]] = []
+        for _ in steps(first, stream(seed, "moves", number), moves):
+            for other in others if moves else ():
+                other.apply(moves[-1])
             yield matches
             decisions -= 1
         number += 1
@@ -123,10 +123,10 @@ def match_seed(seed: int, number: int) -> int:
 
 def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
     """Play random moves to the end of a match, and return the moves of each `apply`."""
-    given: list[dict[int, str]] = []
-    for _ in steps(match, rng, given):
+    moves: list[dict[int, str]] = []
+    for _ in steps(match, rng, moves):
         pass
-    return given
+    return moves
 
 
 def play_chance(match: Match, rng: random.Random, start: int = 0) -> tuple[Event, ...]:
@@ -153,5 +153,5 @@ def positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event])
 def play_moves(match: Match, moves: Iterable[Mapping[int, str]]) -> None:
     """Play these moves until the match refuses one."""
     with suppress(IllegalMove, WrongSeat):
-        for of_each_seat in moves:
-            match.apply(of_each_seat)
+        for joint in moves:
+            match.apply(joint)

@@ -253,11 +253,11 @@ def go_the_same_way(one: Match, other: Match, rng: random.Random) -> bool:
     must stay equal to the end."""
     seed = rng.getrandbits(31)
     one, other = one.fork(random.Random(seed)), other.fork(random.Random(seed))
-    given: list[dict[int, str]] = []
-    for match in steps(one, rng, given):
-        if given:
+    moves: list[dict[int, str]] = []
+    for match in steps(one, rng, moves):
+        if moves:
             try:
-                other.apply(given[-1])
+                other.apply(moves[-1])
             except IllegalMove:
                 return False
         if match.to_move() != other.to_move() or tuple(match.returns()) != tuple(other.returns()):

@@ -41,16 +41,16 @@ def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
     here = game.new(seed)
     while left > 0 or (not fresh and free < 4 and number < 12):
         match = game.new(match_seed(seed, number))
-        given: list[dict[int, str]] = []
-        cuts = [list(now.events) for now in steps(match, stream(seed, "moves", number), given)]
-        turn = int(stream(seed, "cut", number).random() * len(given))
+        moves: list[dict[int, str]] = []
+        cuts = [list(now.events) for now in steps(match, stream(seed, "moves", number), moves)]
+        turn = int(stream(seed, "cut", number).random() * len(moves))
         events = cuts[turn]
         here = game.load(events, match.seed)
         free += _varies((game.load(events, other) for other in range(_FORKS)), events)
         fresh += _varies((here.fork(random.Random(other)) for other in range(_FORKS)), events)
         if _varies((here.fork(random.Random(7)) for _ in range(2)), events):
             _stale(here, "two forks with equal generators draw different chance")
-        left -= BEGIN + 2 * _FORKS * (len(given) - turn)
+        left -= BEGIN + 2 * _FORKS * (len(moves) - turn)
         number += 1
     if not free:
         raise NotApplicable("nothing is left to chance after the first move")

@@ -141,10 +141,10 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
         wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
         wrong += [{seat: moves[seat]} for seat in moves if len(moves) > 1]
         before = Snapshot.of(match)
-        for given in wrong:
-            what = f"apply() with moves of seats {sorted(given)} if seats {match.to_move()} are to move"
+        for joint in wrong:
+            what = f"apply() with moves of seats {sorted(joint)} if seats {match.to_move()} are to move"
             try:
-                match.apply(given)
+                match.apply(joint)
             except WrongSeat:
                 if list(match.events) != before.events:
                     _not_refused(match, f"{what} is refused, but leaves events behind")

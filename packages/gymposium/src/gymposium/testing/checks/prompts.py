@@ -141,7 +141,7 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
         rules_are_well_formed(game, seed, effort)
         match = game.new(match_seed(seed, 0))
         try:
-            given = play_out(match, stream(seed, "moves"))
+            moves = play_out(match, stream(seed, "moves"))
         except CheckFailed:
             raise
         except Exception as error:  # a game may raise anything
@@ -151,7 +151,7 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
                 do="narrow the bounds, or raise BadParameter from the game if values do not go together.",
             ) from error
         low, high = game.utility_range
-        decisions = sum(map(len, given))
+        decisions = sum(map(len, moves))
         require(
             decisions <= game.max_decisions and all(low - 1e-9 <= r <= high + 1e-9 for r in match.returns()),
             f"a match of {decisions} decisions (at most {game.max_decisions}) returns {match.returns()} "

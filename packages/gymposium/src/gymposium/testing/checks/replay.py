@@ -24,9 +24,9 @@ def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
     """`load(events)`, with the seed and without it, is the match at its end."""
     for match in ended(game, seed, effort.decisions):
         end = Snapshot.of(match)
-        for given in (None, match.seed):
-            loaded = game.load(list(end.events), given)
-            end.compare(loaded, f"load(events, {given}) is another match", where=after(match), do=_DO)
+        for own_seed in (None, match.seed):
+            loaded = game.load(list(end.events), own_seed)
+            end.compare(loaded, f"load(events, {own_seed}) is another match", where=after(match), do=_DO)
 
 
 def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -35,14 +35,14 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
     left, number = effort.decisions // 2, 0
     while left > 0:
         match = game.new(match_seed(seed, number))
-        given: list[dict[int, str]] = []
-        cuts = [Snapshot.of(now) for now in steps(match, stream(seed, "moves", number), given)]
+        moves: list[dict[int, str]] = []
+        cuts = [Snapshot.of(now) for now in steps(match, stream(seed, "moves", number), moves)]
         every = max(1, len(cuts) // 12)
         for turn, cut in list(enumerate(cuts))[::every]:
             piece = game.load(list(cut.events), match.seed)
             where = f"{game.name}, after {events_in_words(cut.events)}"
             cut.compare(piece, "a position is another one if it is loaded from its events", where=where, do=_DO)
-            play_moves(piece, given[turn:])
+            play_moves(piece, moves[turn:])
             what = f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way"
             cuts[-1].compare(piece, what, where=f"{game.name}, loaded after {len(cut.events)} events", do=_DO)
             left -= 1

@@ -42,9 +42,9 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
         moves = play_out(alone, stream(seed, "moves", number))
         expected = Snapshot.of(alone)
         match, beside = game.new(own_seed), _Beside(game, stream(seed, "beside", number))
-        for given in moves:
+        for joint in moves:
             beside.step()
-            play_moves(match, [given])
+            play_moves(match, [joint])
         what = "a match goes another way if another one is played beside it"
         expected.compare(match, what, where=after(alone), do=_DO)
         first, second = (_through_an_environment(game, own_seed, other) for other in (None, beside))
