@@ -153,29 +153,29 @@ def command(
     if resume is not None:
         refuse_beside_resume(ctx)
         folder = RunFolder.open(resume, "eval")
-        given: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
-        check_settings(given.game, [given.player, *(names_of(given.opponents) if given.opponents else ())])
+        settings: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
+        check_settings(settings.game, [settings.player, *(names_of(settings.opponents) if settings.opponents else ())])
     elif player is None:
         raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR).")
     else:
         options = (opponents, matches, seed, on_illegal, preset, exact, schedule, at_once, start_server)
-        given = EvalSettings(player, tuple(game or ()), *options, tuple(server_option or ()))
+        settings = EvalSettings(player, tuple(game or ()), *options, tuple(server_option or ()))
         check_new(out_dir)
-    protocol = None if given.preset is None else find_preset(given.preset)
-    plan = make_plan(given, protocol)
-    session = _Session(plan, given)
-    with seated_players(plan.players, given.server_option, start_server=given.start_server) as players:
-        if given.exact:
+    protocol = None if settings.preset is None else find_preset(settings.preset)
+    plan = make_plan(settings, protocol)
+    session = _Session(plan, settings)
+    with seated_players(plan.players, settings.server_option, start_server=settings.start_server) as players:
+        if settings.exact:
             from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
 
             session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
-        folder = folder or RunFolder.create(out_dir, "eval", asdict(given))
+        folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))
         with folder.removed_on_error():
             session.play(players, folder)
         note_remarks(players.values())
     if as_json:
-        settings = _settings(plan, protocol, given.schedule)
-        print_json({**settings, "games": session.as_data(), "record": str(folder.matches)})
+        played = _played_settings(plan, protocol, settings.schedule)
+        print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
     else:
         _print(plan, protocol, session)
     note(f"Recorded in {folder.matches}")
@@ -210,19 +210,19 @@ class Plan:
         return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
 
-def make_plan(given: EvalSettings, protocol: Preset | None) -> Plan:
+def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
     """The plan of these options and this preset. Raises `GymposiumError` for settings that cannot be played."""
-    if protocol is None and not given.game:
+    if protocol is None and not settings.game:
         raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
-    player, preset = given.player, protocol or DEFAULTS
-    opponents = preset.opponents if given.opponents is None else names_of(given.opponents)
+    player, preset = settings.player, protocol or DEFAULTS
+    opponents = preset.opponents if settings.opponents is None else names_of(settings.opponents)
     plan = Plan(
         with_defaults(player, protocol.player) if protocol is not None and takes_options(player) else player,
-        tuple(load_game(name) for name in dict.fromkeys(given.game or (preset.game,))),
+        tuple(load_game(name) for name in dict.fromkeys(settings.game or (preset.game,))),
         tuple(dict.fromkeys(opponents)),
-        preset.matches if given.matches is None else given.matches,
-        preset.seed if given.seed is None else given.seed,
-        FailurePolicy.parse(given.on_illegal or preset.on_illegal),
+        preset.matches if settings.matches is None else settings.matches,
+        preset.seed if settings.seed is None else settings.seed,
+        FailurePolicy.parse(settings.on_illegal or preset.on_illegal),
     )
     if "human" in plan.players:
         raise BadOption("A person plays one match at a time:  gymposium play GAME")
@@ -234,11 +234,11 @@ def make_plan(given: EvalSettings, protocol: Preset | None) -> Plan:
 class _Session:
     """The matches of a plan, and their results."""
 
-    def __init__(self, plan: Plan, given: EvalSettings) -> None:
+    def __init__(self, plan: Plan, settings: EvalSettings) -> None:
         self.plan = plan
-        self._schedule = read_schedule(given.schedule)
-        self._at_once = given.at_once
-        self._allow = to_allow(given.game, [given.player, *plan.opponents])
+        self._schedule = read_schedule(settings.schedule)
+        self._at_once = settings.at_once
+        self._allow = to_allow(settings.game, [settings.player, *plan.opponents])
         self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
 
@@ -287,7 +287,7 @@ class _Session:
         ]
 
 
-def _settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
+def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
     """Every setting as it was played, and all of the preset's settings."""
     return {
         "player": plan.player,

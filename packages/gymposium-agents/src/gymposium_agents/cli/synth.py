@@ -170,10 +170,10 @@ def command(
         stored: SynthSettings = read_settings(f"{resume}/settings.json", SynthSettings, folder.settings)
         check_settings([stored.game], names_of(stored.players))
         anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
-        given = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
-        if given.matches < stored.matches:
-            raise BadOption(f"-n {given.matches}: {stored.matches} matches are planned in {resume} already.")
-        if given != stored and (resume / "data.jsonl").exists():
+        settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
+        if settings.matches < stored.matches:
+            raise BadOption(f"-n {settings.matches}: {stored.matches} matches are planned in {resume} already.")
+        if settings != stored and (resume / "data.jsonl").exists():
             raise BadOption(
                 f"{resume / 'data.jsonl'} was made with other settings, and data is never written over. Move it away, "
                 f"or delete it, to have it made again."
@@ -185,14 +185,14 @@ def command(
         )
     else:
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
-        given = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
+        settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
         check_new(out_dir)
-    session = _Session(given)
-    with seated_players(session.texts, given.server_option, start_server=given.start_server) as seated:
+    session = _Session(settings)
+    with seated_players(session.texts, settings.server_option, start_server=settings.start_server) as seated:
         if resume is None:
-            folder = RunFolder.create(out_dir, "synth", asdict(given))
+            folder = RunFolder.create(out_dir, "synth", asdict(settings))
         else:
-            folder = RunFolder(resume, "synth", asdict(given))
+            folder = RunFolder(resume, "synth", asdict(settings))
             folder.write_settings()
         with folder.removed_on_error():
             made = session.play(seated, folder)
@@ -207,53 +207,59 @@ def command(
 class _Session:
     """The matches of a run, and the selection of their data."""
 
-    def __init__(self, given: SynthSettings) -> None:
+    def __init__(self, settings: SynthSettings) -> None:
         """Raises `GymposiumError` for settings that cannot be used."""
-        self.given = given
-        self.game = load_game(given.game)
-        self._schedule = read_schedule(given.schedule)
-        self.texts = names_of(given.players)
-        self._allow = to_allow([given.game], self.texts)
-        thinking = "true" if given.thinking else "false"
-        settings = PlayerSettings().with_options(
-            {"context": given.context, "reply": given.reply, "prompt": given.prompt, "thinking": thinking}
+        self.settings = settings
+        self.game = load_game(settings.game)
+        self._schedule = read_schedule(settings.schedule)
+        self.texts = names_of(settings.players)
+        self._allow = to_allow([settings.game], self.texts)
+        thinking = "true" if settings.thinking else "false"
+        player_settings = PlayerSettings().with_options(
+            {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}
         )
         self.wanted = Wanted(
-            settings=settings,
-            keep=Keep.parse(given.keep),
-            per=per_of(settings, given.per),
-            seats=read_seats(given.seats, self.game),
-            dedupe=given.dedupe,
-            limit=given.limit,
+            settings=player_settings,
+            keep=Keep.parse(settings.keep),
+            per=per_of(player_settings, settings.per),
+            seats=read_seats(settings.seats, self.game),
+            dedupe=settings.dedupe,
+            limit=settings.limit,
         )
         self.wanted.keep.check(self.game)
-        check_players(self.texts, given.by, self.game)
+        check_players(self.texts, settings.by, self.game)
         # ids hold a digest of everything that the matches depend on, so that matches with equal ids are equal
-        inputs = f"{self.game.name} {','.join(self.texts)} {given.seed} {given.swap}"
+        inputs = f"{self.game.name} {','.join(self.texts)} {settings.seed} {settings.swap}"
         self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
         self.counts = Gathered()
 
     def play(self, players: Mapping[str, Player], folder: RunFolder) -> dict[str, Any]:
         """Play the matches that the folder does not hold yet, and write the data and the manifest. Returns the
         manifest."""
-        given, game = self.given, self.game
+        settings, game = self.settings, self.game
         seated = [players[text] for text in self.texts]
         names = tuple(player.name for player in seated)
-        series = Series(self._tag, game.name, names, given.matches, given.seed, given.swap, str(FORFEIT))
+        series = Series(self._tag, game.name, names, settings.matches, settings.seed, settings.swap, str(FORFEIT))
         with matches_of(folder, MatchPlan((series,)), self._allow) as (log, bar):
-            task = bar.add_task(game.name, total=given.matches, completed=len(log.finished))
+            task = bar.add_task(game.name, total=settings.matches, completed=len(log.finished))
             jobs = seated_jobs(
-                game, seated, given.matches, seed=given.seed, swap=given.swap, tag=self._tag, on_illegal=FORFEIT
+                game,
+                seated,
+                settings.matches,
+                seed=settings.seed,
+                swap=settings.swap,
+                tag=self._tag,
+                on_illegal=FORFEIT,
             )
             missing = (job for job, _ in jobs if job.id not in log.finished)
-            for _ in recorded(play(missing, at_once=given.at_once, schedule=self._schedule), log.write):
+            for _ in recorded(play(missing, at_once=settings.at_once, schedule=self._schedule), log.write):
                 bar.advance(task)
             return self._write(players, folder, log)
 
     def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:
-        given, counts = self.given, self.counts
-        if given.by is not None:
-            self.wanted = replace(self.wanted, by=players[self.texts[given.by - 1]].name)
+        settings, counts = self.settings, self.counts
+        if settings.by is not None:
+            self.wanted = replace(self.wanted, by=players[self.texts[settings.by - 1]].name)
         data = "".join(json.dumps(line) + "\n" for line in gather(log.in_order(), self.wanted, counts))
         if not data:
             raise GymposiumError(
@@ -269,10 +275,10 @@ class _Session:
             "records": folder.matches.name,
             "game": self.game.name,
             "players": self.texts,
-            "matches": given.matches,
-            "seed": given.seed,
-            "swap": given.swap,
-            "wanted": {**asdict(self.wanted), "keep": given.keep},
+            "matches": settings.matches,
+            "seed": settings.seed,
+            "swap": settings.swap,
+            "wanted": {**asdict(self.wanted), "keep": settings.keep},
             "prompt_version": PROMPT_VERSION,
             "versions": {
                 "python": python_version(),
@@ -290,7 +296,7 @@ class _Session:
         data = folder.path / "data.jsonl"
         for line in (
             f"{data}: {counts.lines} lines, {what}, context {wanted.settings.context}",
-            f"  played    {counts.matches} matches of {self.game.name}, seed {self.given.seed}",
+            f"  played    {counts.matches} matches of {self.game.name}, seed {self.settings.seed}",
             f"  kept      {counts.kept} seats",
             f"  left out  {_reasons(counts)}",
             *([f"  passed over as duplicates  {counts.duplicates} lines"] if wanted.dedupe else []),
