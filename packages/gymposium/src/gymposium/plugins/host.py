@@ -187,9 +187,7 @@ class Host:
         """Import the plugin, unless it is switched off, cannot be loaded, or ended an earlier process."""
         if is_switched_off(offer):
             raise _SwitchedOff
-        if offer.error:
-            raise PluginError(offer.error)
-        reason, remark = crashes.reason(offer)
+        reason, remark = (offer.error, "") if offer.error else crashes.reason(offer)
         if reason:
             raise PluginError(reason)
         if remark:
