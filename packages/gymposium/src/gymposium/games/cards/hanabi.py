@@ -146,18 +146,18 @@ def _count(number: int, what: str) -> str:
 class HanabiGame(OpenSpielGame):
     """Hanabi with the public history of the match in its view, and a sampler."""
 
+    wording: Hanabi
+
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], deck: Deck) -> None:
         hints, lives = params["max_information_tokens"], params["max_life_tokens"]
-        words = Hanabi(deck, hints, lives)
-        engine = engine_game("hanabi", params)
-        super().__init__(spec, params, engine, words)
-        self.deck, self.words = deck, words
+        super().__init__(spec, params, engine_game("hanabi", params), Hanabi(deck, hints, lives))
+        self.deck = deck
         # Each card that is played or discarded is replaced while the deck lasts. It may bring back a hint token.
         gone = deck.size - deck.players * deck.hand_size + deck.players
         self.max_decisions = 2 * gone + hints + deck.colors
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)}\n{self.words.histories.of(state.history()).told}"
+        return f"{super().view_of(state, seat)}\n{self.wording.histories.of(state.history()).told}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Deal the seat's own hand anew. All hands of unseen cards that fit its hints are equally likely."""
@@ -180,7 +180,7 @@ class HanabiGame(OpenSpielGame):
     def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
         """Return the index in the history of each card that the seat holds, oldest first, and all cards that they may
         be."""
-        past = self.words.begin()
+        past = self.wording.begin()
         places: list[int] = []
         unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]
         for index, item in enumerate(history):

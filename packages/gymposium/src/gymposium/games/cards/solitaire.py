@@ -13,7 +13,7 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import action_names
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import GameSpec
@@ -117,9 +117,8 @@ def _name(text: str) -> str:
 class SolitaireGame(OpenSpielGame):
     """Klondike with perfect information and the number of steps in its view."""
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        engine = engine_game("solitaire", params)
-        super().__init__(spec, params, engine, Solitaire(engine, **params))
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Solitaire) -> None:
+        super().__init__(spec, params, engine, words)
         self.hides = False
         self.max_decisions -= _TURNED_UP
 
@@ -127,4 +126,4 @@ class SolitaireGame(OpenSpielGame):
         return f"{state.observation_string(seat)}\n{len(state.history())}"
 
 
-game = SolitaireGame
+game = openspiel_game("solitaire", Solitaire, SolitaireGame)

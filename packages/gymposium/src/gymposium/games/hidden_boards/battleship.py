@@ -45,7 +45,7 @@ class Battleship:
         self.width, self.height = board_width, board_height
         # the engine refuses more shots than squares if no square may be shot at twice
         self.num_shots = num_shots if allow_repeated_shots else min(num_shots, board_width * board_height)
-        self.sizes = _sizes(ship_sizes)
+        self.sizes = [int(size) for size in ship_sizes.split("-")]
         self.repeats, self.loss_multiplier = allow_repeated_shots, loss_multiplier
         rows = _ROWS[:board_height]
         self.squares = [f"{row}{column}" for row in rows for column in range(1, board_width + 1)]
@@ -184,7 +184,12 @@ class BattleshipGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = Battleship(**params)
-        _check(words)
+        squares, fleet = len(words.squares), sum(words.sizes)
+        if 5 * fleet > 2 * squares:
+            raise BadParameter(
+                f"ship_sizes={params['ship_sizes']} covers {fleet} squares, more than two fifths of a board of "
+                f"{words.width} by {words.height}: enlarge the board, or choose a smaller fleet."
+            )
         engine = {
             **params,
             "num_shots": words.num_shots,
@@ -216,21 +221,6 @@ class BattleshipGame(OpenSpielGame):
                 state.apply_action(action)
             else:
                 return OpenSpielMatch(self, state, events, None, rng)
-
-
-def _sizes(ship_sizes: str) -> list[int]:
-    """Return the sizes of the ships: `3-2` → 3 and 2."""
-    return list(map(int, ship_sizes.split("-")))
-
-
-def _check(words: Battleship) -> None:
-    """Raise `BadParameter` if the fleet is too large for the board."""
-    squares, fleet = len(words.squares), sum(words.sizes)
-    if 5 * fleet > 2 * squares:
-        raise BadParameter(
-            f"ship_sizes={'-'.join(map(str, words.sizes))} covers {fleet} squares, more than two fifths of a board of "
-            f"{words.width} by {words.height}: enlarge the board, or choose a smaller fleet."
-        )
 
 
 game = BattleshipGame

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, to_move
 from gymposium.games.pictures import board, disc
 from gymposium.games.protocol import Style
-from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 
@@ -23,7 +20,12 @@ class ConnectFour:
 
     move_pattern = re.compile(r"[1-9]\d?")
 
-    def __init__(self, rows: int, columns: int, x_in_row: int) -> None:
+    def __init__(self, engine: pyspiel.Game, rows: int, columns: int, x_in_row: int) -> None:
+        if x_in_row > max(rows, columns):  # the engine accepts it, but every match would be a draw
+            raise BadParameter(
+                f"x_in_row={x_in_row} cannot be reached on a board of {rows} rows and {columns} columns: "
+                f"give at most {max(rows, columns)}, or a larger board."
+            )
         self.rows, self.columns, self.x_in_row = rows, columns, x_in_row
         self.names = [str(column) for column in range(1, columns + 1)]
         self._width = len(str(columns))
@@ -65,11 +67,4 @@ def _apart(board: str) -> str:
     return board.replace("", " ").replace(" \n ", "\n").strip()
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    rows, columns, x_in_row = params["rows"], params["columns"], params["x_in_row"]
-    if x_in_row > max(rows, columns):  # the engine accepts it, but every match would be a draw
-        raise BadParameter(
-            f"x_in_row={x_in_row} cannot be reached on a board of {rows} rows and {columns} columns: "
-            f"give at most {max(rows, columns)}, or a larger board."
-        )
-    return OpenSpielGame(spec, params, engine_game("connect_four", params), ConnectFour(**params))
+game = openspiel_game("connect_four", ConnectFour)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, Frame, any_of, letters, naming_with_corners, to_move
 from gymposium.games.protocol import Style
-from gymposium.plugins.specs import GameSpec
 
 _MARKS = "bw"
 
@@ -20,7 +17,10 @@ _MARKS = "bw"
 class Gomoku:
     """Words for `gomoku` on a flat board, in all its variants."""
 
-    def __init__(self, size: int, connect: int, anti: bool, wrap: bool) -> None:
+    def __init__(self, engine: pyspiel.Game, size: int, connect: int, anti: bool, wrap: bool) -> None:
+        # the engine accepts longer lines, but every match would be drawn, or on a torus a stone count twice
+        if connect > size:
+            raise BadParameter(f"connect={connect} does not fit on a board of size={size}: give at most {size}.")
         self.size, self.connect, self.anti, self.wrap = size, connect, anti, wrap
         columns, rows = letters(size), range(size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]  # the engine counts from the top left
@@ -58,8 +58,4 @@ class Gomoku:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    size, connect = params["size"], params["connect"]
-    if connect > size:  # the engine accepts it, but every match would be drawn, or on a torus a stone count twice
-        raise BadParameter(f"connect={connect} does not fit on a board of size={size}: give at most {size}.")
-    return OpenSpielGame(spec, params, engine_game("gomoku", params), Gomoku(**params))
+game = openspiel_game("gomoku", Gomoku)

@@ -50,18 +50,13 @@ _KEPT = 20_000
 """Size of the cache for summaries of the nine boards. Few of the 4 ** 9 possible ones recur."""
 
 
-def _names() -> dict[str, str]:
-    """Return our name for each action name of the engine, which contains step and board (ultimate_tic_tac_toe.cc)."""
-    names = {f"Choose local board {board}": f"board {board + 1}" for board in range(9)}
-    for board in range(9):
-        for square in range(9):
-            for mark in _MARKS:
-                engines = f"Local board {board}: {mark}({square // 3},{square % 3})"
-                names[engines] = f"{board + 1}/{square + 1}"
-    return names
-
-
-_NAMES = _names()
+_NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range(9)} | {
+    f"Local board {board}: {mark}({square // 3},{square % 3})": f"{board + 1}/{square + 1}"
+    for board in range(9)
+    for square in range(9)
+    for mark in _MARKS
+}
+"""Name of each action, by the engine's name, which contains step and board (ultimate_tic_tac_toe.cc)."""
 
 
 class UltimateTicTacToe:

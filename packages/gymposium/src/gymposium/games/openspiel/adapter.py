@@ -92,14 +92,19 @@ class OpenSpielGame:
         return self.engine.new_initial_state()
 
     def new(self, seed: int) -> OpenSpielMatch:
-        match = OpenSpielMatch(self, self.start(), [], seed, None)
+        match = self.begin(seed)
         match._draw_chance()
         return match
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OpenSpielMatch:
-        match = OpenSpielMatch(self, self.start(), [], seed, None)
-        match._replay(events)
+        match = self.begin(seed)
+        replay(events, match._waiting, match._replay_chance, match._move)
+        match._draw_chance()
         return match
+
+    def begin(self, seed: int | None) -> OpenSpielMatch:
+        """Return a match before its first event."""
+        return OpenSpielMatch(self, self.start(), [], seed, None)
 
     def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         """Return the chance outcomes and their probabilities."""
@@ -108,8 +113,7 @@ class OpenSpielGame:
 
     def outcome(self, state: pyspiel.State, action: int) -> str:
         """Return the name of a chance outcome in a record: one line, unique among the outcomes of its node."""
-        text: str = state.action_to_string(CHANCE, action)
-        return text
+        return str(state.action_to_string(CHANCE, action))
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
@@ -184,18 +188,14 @@ class OpenSpielMatch:
         """Their names, if those depend on the position."""
 
     def to_move(self) -> tuple[int, ...]:
-        seats = self._seats
-        if seats is None:
-            seats = self._seats = self._asked()
-        return seats
-
-    def _asked(self) -> tuple[int, ...]:
-        player = self.state.current_player()
-        if player >= 0:
-            return (player,)
-        if self.state.is_simultaneous_node():
-            return tuple([seat for seat in range(self.game.seats) if self._legal(seat)])
-        return ()
+        if self._seats is None:
+            player = self.state.current_player()
+            if player >= 0:
+                self._seats = (player,)
+            else:
+                joint = self.state.is_simultaneous_node()
+                self._seats = tuple([seat for seat in range(self.game.seats) if joint and self._legal(seat)])
+        return self._seats
 
     def _legal(self, seat: int) -> list[int]:
         """Return the cached legal actions, which callers must not change."""
@@ -286,10 +286,6 @@ class OpenSpielMatch:
             action = draw(self.game.chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
-
-    def _replay(self, events: Sequence[Event]) -> None:
-        replay(events, self._waiting, self._replay_chance, self._move)
-        self._draw_chance()
 
     def _waiting(self) -> tuple[int, ...]:
         return CHANCE_NODE if self.state.is_chance_node() else self.to_move()

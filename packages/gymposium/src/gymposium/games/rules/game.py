@@ -248,11 +248,8 @@ class RulesMatch(Generic[S]):
         self.events.append(Event(CHANCE, outcome))
 
     def _replay(self, events: Sequence[Event]) -> None:
-        replay(events, self._waiting, self._replay_chance, self._move)
+        replay(events, self.to_move, self._replay_chance, self._move)
         self._settle()
-
-    def _waiting(self) -> tuple[int, ...]:
-        return self._to_move
 
     def _replay_chance(self, number: int, outcome: str) -> None:
         if all(outcome != possible for possible, _ in self.game.outcomes(self.state)):

@@ -211,13 +211,8 @@ class OwareGame(OpenSpielGame):
         super().__init__(spec, params, engine, words)
         self.max_decisions = LIMIT
 
-    def new(self, seed: int) -> OwareMatch:
+    def begin(self, seed: int | None) -> OwareMatch:
         return OwareMatch(self, self.start(), [], seed, None)
-
-    def load(self, events: Sequence[Event], seed: int | None = None) -> OwareMatch:
-        match = OwareMatch(self, self.start(), [], seed, None)
-        match._replay(events)
-        return match
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)} {state.move_number()}"

@@ -178,9 +178,8 @@ class BridgeGame(OpenSpielGame):
         known = {seat, contract.dummy} if contract is not None and tricks else {seat}
         for who in known:
             hands[who] = list(_dealt_to(history, who))
-        seen = {card for hand in hands for card in hand}
         others = [who for who in range(4) if who not in known]
-        fill(hands, others, 13, [card for card in CARDS if card not in seen], order.suit, voids(tricks, order), rng)
+        fill(hands, others, 13, CARDS, order.suit, voids(tricks, order), rng)
         for who in others:
             rng.shuffle(hands[who])
             history[who:DEALT:4] = [MOVES.index(card) for card in hands[who]]

@@ -71,14 +71,17 @@ def fill(
     hands: Sequence[list[str]],
     seats: Sequence[int],
     size: int,
-    free: Sequence[str],
+    pack: Sequence[str],
     suit: Mapping[str, str],
     out: Sequence[Collection[str]],
     rng: random.Random,
 ) -> list[str]:
-    """Fill the hands of these seats up to a size with free cards, of no suit that the seat is out of.
+    """Fill the hands of these seats up to a size with cards of the pack that are in no hand.
 
-    `suit` returns the suit that a card counts as. Returns the cards left over."""
+    A seat gets no card of a suit that it is out of. `suit` maps cards to the suits that they count as. Returns the
+    cards left over."""
+    held = set[str]().union(*hands)
+    free = [card for card in pack if card not in held]
     rooms = [size - len(hands[seat]) for seat in seats]
     last = len(rooms)
     cards = {c: (*[n for n, seat in enumerate(seats) if suit[c] not in out[seat]], last) for c in free}

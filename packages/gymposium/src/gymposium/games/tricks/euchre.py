@@ -199,11 +199,10 @@ class EuchreGame(OpenSpielGame):
         if hides_discard and past.upcard not in hands[past.dealer]:
             hands[past.dealer].append(past.upcard)
         hands[seat] = _dealt_to(history, seat)
-        seen = {past.upcard, *[card for hand in hands for card in hand]}
         out = voids(past.tricks, ORDERS[past.trump]) if past.trump else [set[str]() for _ in SEATS]
         others = [who for who in range(4) if who != seat]
         suit = ORDERS[past.trump].suit if past.trump else {card: card[1] for card in CARDS}
-        left = fill(hands, others, 5, [card for card in CARDS if card not in seen], suit, out, rng)
+        left = fill(hands, others, 5, [card for card in CARDS if card != past.upcard], suit, out, rng)
         new = list(history)
         if hides_discard:
             discard = rng.choice(left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyspiel
@@ -17,7 +17,6 @@ from gymposium.games.tricks.trick import (
     RANKS,
     SEATS,
     SUIT_NAMES,
-    Trick,
     all_of,
     by_suit,
     plain_order,
@@ -77,7 +76,8 @@ class Spades:
         said = [_MOVES[bid] for bid in bids]
         tricks = _ORDER.tricks(plays, 0)
         over = state.is_terminal()
-        taken = _taken(tricks)
+        winners = [trick.winner for trick in tricks]
+        taken = [winners.count(winner) for winner in range(4)]
         if style == "compact":
             legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
             end = f"result {int(state.player_return(seat)):+d}" if over else f"legal {legal or 'none'}"
@@ -102,12 +102,6 @@ class Spades:
         return "\n".join(lines) + "\n"
 
 
-def _taken(tricks: Sequence[Trick]) -> list[int]:
-    """Return the number of tricks that each seat has taken."""
-    winners = [trick.winner for trick in tricks]
-    return [winners.count(seat) for seat in range(4)]
-
-
 class SpadesGame(OpenSpielGame):
     """Spades with a sampler, which the engine lacks."""
 
@@ -129,9 +123,8 @@ class SpadesGame(OpenSpielGame):
                 out[trick.seats[0]] |= {"c", "d", "h"}
         hands = played(tricks)
         hands[seat] = [_CARDS[action] for action in history[seat:_BIDS:4]]
-        seen = {card for hand in hands for card in hand}
         others = [who for who in range(4) if who != seat]
-        fill(hands, others, 13, [card for card in _CARDS if card not in seen], _ORDER.suit, out, rng)
+        fill(hands, others, 13, _CARDS, _ORDER.suit, out, rng)
         for who in others:
             rng.shuffle(hands[who])
             history[who:_BIDS:4] = [_MOVES.index(card) for card in hands[who]]
