@@ -153,15 +153,8 @@ class LeakyGame(OpenSpielGame):
 
     where = ""
 
-    def new(self, seed: int) -> LeakyMatch:
-        match = LeakyMatch(self, self.engine.new_initial_state(), [], seed, None)
-        match._draw_chance()
-        return match
-
-    def load(self, events: Any, seed: int | None = None) -> LeakyMatch:
-        match = LeakyMatch(self, self.engine.new_initial_state(), [], seed, None)
-        match._replay(events)
-        return match
+    def begin(self, seed: int | None) -> LeakyMatch:
+        return LeakyMatch(self, self.engine.new_initial_state(), [], seed, None)
 
 
 @pytest.mark.parametrize(
