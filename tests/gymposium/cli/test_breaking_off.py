@@ -42,8 +42,7 @@ class Broken:
 
 
 def game(spec, params):
-    engine = engine_game("tic_tac_toe", {})
-    return Game(spec, params, engine, TicTacToe(engine))
+    return Game(spec, params, engine_game("tic_tac_toe", {}), TicTacToe())
 
 
 class Asleep:

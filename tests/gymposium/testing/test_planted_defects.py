@@ -223,13 +223,8 @@ def engine_game(match: type[OpenSpielMatch]) -> OpenSpielGame:
     """Tic-tac-toe with matches of this class."""
 
     class Game(OpenSpielGame):
-        def new(self, seed: int) -> OpenSpielMatch:
+        def begin(self, seed: int | None) -> OpenSpielMatch:
             return match(self, self.engine.new_initial_state(), [], seed, None)
-
-        def load(self, events: Sequence[Event], seed: int | None = None) -> OpenSpielMatch:
-            loaded = match(self, self.engine.new_initial_state(), [], seed, None)
-            loaded._replay(events)
-            return loaded
 
     real: Any = load_game("tic_tac_toe")
     return Game(real.spec, real.params, real.engine, real.wording)
