@@ -57,13 +57,13 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
         raise BadOption(f"{where}: not an object. {_FORMS}")
     _check_thinking(data, where, thinking)
     if "messages" in data:
-        messages, given = _messages(data["messages"], f"{where}: messages"), 0
+        messages, start = _messages(data["messages"], f"{where}: messages"), 0
     elif "prompt" in data and "completion" in data:
         before = _messages(data["prompt"], f"{where}: prompt")
-        messages, given = (*before, *_messages(data["completion"], f"{where}: completion")), len(before)
+        messages, start = (*before, *_messages(data["completion"], f"{where}: completion")), len(before)
     else:
         raise BadOption(f"{where}: neither messages nor prompt and completion. {_FORMS}")
-    replies = [n for n in range(given, len(messages)) if messages[n]["role"] == "assistant"]
+    replies = [n for n in range(start, len(messages)) if messages[n]["role"] == "assistant"]
     if not replies:
         raise BadOption(f"{where}: the assistant says nothing, so there is nothing to learn. Remove the line.")
     for n in replies:

@@ -51,19 +51,19 @@ class EngineHome:
         incomplete."""
         if not self.marker.is_file() or not self.python.exists():
             return None
-        noted: dict[str, Any] = json.loads(self.marker.read_text(encoding="utf-8"))
-        return noted
+        contents: dict[str, Any] = json.loads(self.marker.read_text(encoding="utf-8"))
+        return contents
 
     def require(self) -> dict[str, Any]:
         """Read the contents of the marker. Raises `GymposiumError` with what to do if the installation is
         incomplete."""
-        noted = self.installed()
-        if noted is None:
+        contents = self.installed()
+        if contents is None:
             raise GymposiumError(
                 f"There is no finished installation of vLLM in {self.root}. Make one with:  gymposium engine setup  "
                 f"(or name another place in {HOME_VARIABLE})."
             )
-        return noted
+        return contents
 
 
 def engine_home(directory: Path | None = None) -> EngineHome:
