@@ -68,9 +68,9 @@ class Episode:
         turns = len(self.rewards)
         if not turns:
             raise BadEpisode("This episode has no turns, so nothing to credit: leave it out.")
-        for name, numbers in (("states", self.states), ("values", self.values or self.rewards)):
-            if len(numbers) != turns:
-                raise BadEpisode(f"This episode has {turns} rewards and {len(numbers)} {name}; give one a turn.")
+        for name, by_turn in (("states", self.states), ("values", self.values or self.rewards)):
+            if len(by_turn) != turns:
+                raise BadEpisode(f"This episode has {turns} rewards and {len(by_turn)} {name}; give one a turn.")
 
     @property
     def total(self) -> float:
