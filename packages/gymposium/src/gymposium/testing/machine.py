@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Game, Match
@@ -32,7 +33,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
             loaded = game.load(list(new.events), seed)
             matches = (new, loaded, loaded.fork(random.Random(seed)))
             self.branches = [(match, Snapshot.of(match)) for match in matches]
-            """Three matches, each with its snapshot after the last call that may change it."""
+            """Matches, each with its snapshot after the last call that may change it."""
 
         def branch(self, number: int) -> tuple[Match, Snapshot]:
             """Return a match to use next, which must be as its last call left it."""
@@ -52,13 +53,14 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
             if not match.to_move():
                 return
             moves = any_moves(match, random.Random(number))
+            del self.branches[which]  # until the call has succeeded
             match.apply(moves)
             new = match.events[len(before.events) :]
             if [(e.seat, e.move) for e in new[: len(moves)]] != sorted(moves.items()) or any(
                 event.seat >= 0 for event in new[len(moves) :]
             ):
                 _wrong(match, f"the moves {short(moves)} stand in the events as {short(list(new))}")
-            self.branches[which] = match, Snapshot.of(match)
+            self.branches.insert(which, (match, Snapshot.of(match)))
 
         @rule(which=which, number=numbers)
         def fork(self, which: int, number: int) -> None:
@@ -73,14 +75,14 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
 
         @rule(which=which)
         def refuse(self, which: int) -> None:
-            match, _ = self.branch(which)
+            match, before = self.branch(which)
             if game.spec.free_text or not match.to_move():
                 return
-            try:
+            del self.branches[which]  # until the call has succeeded
+            with suppress(IllegalMove):
                 match.apply(dict.fromkeys(match.to_move(), "no such move"))
-            except IllegalMove:
-                return
-            _wrong(match, "the move 'no such move' is accepted")
+                _wrong(match, "the move 'no such move' is accepted")
+            self.branches.insert(which, (match, before))
 
         def teardown(self) -> None:
             for number in range(len(self.branches)):

@@ -28,7 +28,7 @@ def needs_hypothesis() -> None:
 
 
 def settings(draws: int, **more: Any) -> hypothesis.settings:
-    """Return settings for hypothesis: the same draws on every machine, no files and no deadlines."""
+    """Return settings for hypothesis: the same draws on every machine, one failure, no files and no deadlines."""
     from hypothesis import HealthCheck, Phase, settings
 
     return settings(
@@ -37,6 +37,7 @@ def settings(draws: int, **more: Any) -> hypothesis.settings:
         database=None,
         deadline=None,
         print_blob=False,
+        report_multiple_bugs=False,
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
         **more,

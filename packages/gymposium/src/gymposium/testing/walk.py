@@ -63,10 +63,8 @@ class AnyPlayer:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def _choose(self, ask: Ask) -> str:
-        moves = ask.legal_moves
-        if moves is None:
-            return some_text(ask.observe("compact").text, ask.rng)
-        return moves[int(ask.rng.random() * len(moves))]
+        moves, rng = ask.legal_moves, ask.rng
+        return some_text(ask.observe("compact").text, rng) if moves is None else moves[int(rng.random() * len(moves))]
 
 
 def steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None = None) -> Iterator[Match]:

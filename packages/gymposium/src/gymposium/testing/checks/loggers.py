@@ -84,8 +84,9 @@ def _start(part: PluginPart, directory: str, *, resumed: bool = False, step: int
     spec = cast(LoggerSpec, part.spec)
     if spec.needs and importlib.util.find_spec(spec.needs) is None:
         raise NotApplicable(f"{spec.needs}, which it needs, is not installed")
-    options = cast("Mapping[str, Any]", part.given_example())
-    settings = read_settings(f"[loggers.{spec.name}]", resolve(spec.settings), options)
+    settings = read_settings(
+        f"[loggers.{spec.name}]", resolve(spec.settings), cast("Mapping[str, Any]", part.given_example())
+    )
     start = LoggerStart(run="check", directory=Path(directory), config={"steps": 3}, resumed=resumed, step=step)
     logger: Logger = resolve(spec.entry_point)(start, settings)
     return logger

@@ -33,8 +33,12 @@ def returns_stay_in_range(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
 def returns_are_of_their_kind(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Returns that are zero_sum add up to 0, those that are cooperative are equal, and a score is of one seat alone."""
     kind = game.spec.utility
-    what = f"the spec says utility='score', but there are {game.seats} seats"
-    require(kind != "score" or game.seats == 1, what, "say general_sum.", game.name)
+    require(
+        kind != "score" or game.seats == 1,
+        f"the spec says utility='score', but there are {game.seats} seats",
+        "say general_sum.",
+        game.name,
+    )
     for match in ended(game, seed, effort.decisions):
         returns = match.returns()
         if kind == "zero_sum" and abs(sum(returns)) > _CLOSE:
