@@ -14,22 +14,28 @@ from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
-from gymposium.testing.parts import parts_of
+from gymposium.testing.parts import PluginPart, parts_of
 from gymposium.testing.registry import Kind, Subject
 
 
 def subjects_of(spec: Spec) -> list[Subject]:
     """Return the subjects of a spec: each of its examples and, for a game, the spec itself."""
     if isinstance(spec, GameSpec):
-        games = [
-            Subject(spec.full_name(spec.check_params(example)), "game", partial(load_game, spec.name, **example))
-            for example in spec.examples
+        return [
+            Subject(spec.name, "spec", lambda: spec),
+            *(
+                Subject(spec.full_name(spec.check_params(example)), "game", partial(load_game, spec.name, **example))
+                for example in spec.examples
+            ),
         ]
-        return [Subject(spec.name, "spec", lambda: spec), *games]
     if not isinstance(spec, OpponentSpec | RewardSpec | LoggerSpec):
         return []
     kind: Kind = "player" if isinstance(spec, OpponentSpec) else "reward" if isinstance(spec, RewardSpec) else "logger"
-    return [Subject(part.name, kind, lambda part=part: part) for part in parts_of(spec)]
+    return [_subject_of(part, kind) for part in parts_of(spec)]
+
+
+def _subject_of(part: PluginPart, kind: Kind) -> Subject:
+    return Subject(part.name, kind, lambda: part)
 
 
 def named_subjects(name: str) -> list[Subject]:
