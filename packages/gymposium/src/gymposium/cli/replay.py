@@ -115,15 +115,14 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
 
 def _played_again(record: Record) -> ReplayedMatch:
     steps: list[ReplayedStep] = []
-    decision = None
-    for decision in walk(record, lambda match: [match.observe(seat).text for seat in range(match.game.seats)]):
+    decisions = [*walk(record, lambda match: [match.observe(seat).text for seat in range(match.game.seats)])]
+    for decision in decisions:
         steps += [ReplayedStep(CHANCE, outcome) for outcome in decision.chance]
         for seat in decision.seats:
             move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
             if move is not None or turns:
                 steps.append(ReplayedStep(seat, move, decision.seen[seat], turns, decision.opening))
-    assert decision is not None, "the walk ends with the end of the match"
-    return ReplayedMatch(steps, decision.seen, not decision.seats)
+    return ReplayedMatch(steps, decisions[-1].seen, not decisions[-1].seats)
 
 
 def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[str, Any]:

@@ -40,13 +40,13 @@ def seat_class(game: str, seat: int) -> str:
 
 
 def _spec(name: str) -> GameSpec | None:
-    base = _base(name)
-    return None if base is None else host().games.get(base)
+    return host().games.get(_base(name))
 
 
 @lru_cache(maxsize=1024)
-def _base(name: str) -> str | None:
+def _base(name: str) -> str:
+    """The name without parameters; empty if it cannot be parsed."""
     try:
         return parse_name(name)[0]
     except BadParameter:
-        return None
+        return ""

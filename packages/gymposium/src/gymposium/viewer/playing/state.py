@@ -14,7 +14,7 @@ from typing import Literal
 
 from gymposium.driver import MatchResult
 from gymposium.ending import OVER
-from gymposium.games.protocol import Draws, Match
+from gymposium.games.protocol import CHANCE, Draws, Match
 
 _FRAME = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -48,10 +48,8 @@ def view_for_seat(
     `since` the number of events up to that decision."""
     text = match.observe(seat).text.rstrip("\n")
     picture = match.render_html(seat) if isinstance(match, Draws) else None
-    moves: list[tuple[int, str]] = []
-    if match.game.spec.information == "perfect":
-        others = [other for other in range(match.game.seats) if other != seat]
-        moves = [(event.seat, event.move) for event in match.events[since:] if event.seat in others]
+    events = match.events[since:] if match.game.spec.information == "perfect" else ()
+    moves = [(event.seat, event.move) for event in events if event.seat not in (seat, CHANCE)]
     return SeatView(text, None if picture is None else _FRAME + picture, legal, moves, _lines(text, before))
 
 
