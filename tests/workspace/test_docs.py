@@ -127,7 +127,9 @@ def test_pages_tell_what_was_measured(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(game_pages, "MEASURED", tmp_path / "games.json")
     game_pages.write_pages(tmp_path / "games")
     page = (tmp_path / "games" / "tic_tac_toe.md").read_text(encoding="utf-8")
-    assert "In 77 matches of uniformly random play, a match has 7.5 [7.0, 8.0] decisions on average, from 5 to 9." in page
+    assert (
+        "In 77 matches of uniformly random play, a match has 7.5 [7.0, 8.0] decisions on average, from 5 to 9." in page
+    )
     assert "| 1 | 0.10 [0.00, 0.20] | 0.300 [0.200, 0.400] |" in page
     assert "| `mcts-7` | 0.750 [0.700, 0.800] |  | 0.50 [0.40, 0.60] | 0.25 |" in page
     assert "exact does not play: too many positions." in page

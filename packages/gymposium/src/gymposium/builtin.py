@@ -153,15 +153,15 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
 def gymposium_commands() -> Iterable[CommandSpec]:
     for order, (name, module, summary) in enumerate(
         (
-            ("list", "list", "The games, players, rewards, loggers and engines on offer."),
-            ("info", "info", "A game's rules, parameters and an example turn."),
-            ("play", "play", "Play a game at the terminal."),
+            ("list", "list", "List the games, players, rewards, loggers and engines."),
+            ("info", "info", "Show a game's rules, parameters and an example turn."),
+            ("play", "play", "Play a game in the terminal."),
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Play recorded matches again and report differences."),
             ("view", "view", "Show recorded matches in a browser, or write them as pages."),
             ("leaderboard", "leaderboard", "Play tournaments between players, rate them and publish the board."),
-            ("plugins", "plugins", "The plugins that are installed and what they add."),
+            ("plugins", "plugins", "List, check and write plugins."),
         )
     ):
         yield CommandSpec(name=name, summary=summary, entry_point=f"gymposium.cli.{module}:command", order=order)

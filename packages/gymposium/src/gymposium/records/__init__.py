@@ -4,7 +4,7 @@ A line holds the game's full name, the seeds, the players, every event (chance i
 and the returns. `gymposium replay` shows records, `gymposium verify` plays them again.
 """
 
-from gymposium.records.files import Problem, RecordWriter, ends_line, no_records, read_records, recorded
+from gymposium.records.files import Problem, RecordWriter, no_records, read_records, recorded
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
 from gymposium.records.verify import FileVerification, first_difference, match_files, verify_file
@@ -22,7 +22,6 @@ __all__ = [
     "ScriptedPlayer",
     "Scripts",
     "difference",
-    "ends_line",
     "first_difference",
     "match_files",
     "no_records",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +33,6 @@ def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], obje
     except EngineError as error:
         write(error.played)
         raise
-
-
-def ends_line(path: Path) -> bool:
-    """True if the last line of a file is complete."""
-    with open(path, "rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
 
 
 @dataclass(slots=True)
