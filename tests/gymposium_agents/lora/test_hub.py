@@ -148,7 +148,7 @@ def test_a_private_push_to_a_public_repository_is_refused(hub: Hub, adapter: Pat
     (adapter / "secret.json").write_text("{}")
     done = push(hub, tmp_path, adapter, "alice/open", "--private")
     assert done.returncode == 2
-    assert "anybody can read it, so nothing was pushed" in done.stderr
+    assert "it is public, so nothing was pushed" in done.stderr
     assert "secret.json" not in hub.repositories["alice/open"].branches["main"]
 
 

@@ -33,10 +33,10 @@ def gymposium_engines() -> Iterable[EngineSpec]:
 @hookimpl
 def gymposium_credits() -> Iterable[CreditSpec]:
     for name, summary in {
-        "grpo": "The reward less its group's mean (Shao et al., 2024).",
-        "rloo": "The reward less the mean of the others of its group (Ahmadian et al., 2024).",
-        "baseline": "The reward less the mean of the same game and seat in the step.",
-        "rae": "The reward less a moving average of the same game and seat (Liu et al., 2025, SPIRAL), for self-play.",
+        "grpo": "The reward minus its group's mean (Shao et al., 2024).",
+        "rloo": "The reward minus the mean of the others of its group (Ahmadian et al., 2024).",
+        "baseline": "The reward minus the mean of the same game and seat in the step.",
+        "rae": "The reward minus a moving average of the same game and seat (Liu et al., 2025, SPIRAL), for self-play.",
         "gae": "A critic's advantage over turns (Schulman et al., 2016), for PPO.",
         "gigpo": "grpo, and turns at the same state compared (Feng et al., 2025).",
     }.items():

@@ -68,7 +68,7 @@ def push_to_hub(
         name = api.create_repo(repo, private=private, exist_ok=True).repo_id
         if private and not api.model_info(name).private:
             raise GymposiumError(
-                f"{name} is there already and anybody can read it, so nothing was pushed. Make it private on the hub, "
+                f"{name} is there already and it is public, so nothing was pushed. Make it private on the hub, "
                 f"push to another repository, or leave --private out."
             )
         if revision is not None:
