@@ -13,11 +13,10 @@ compares three things, from exact to statistical:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-
-import numpy as np
 
 from gymposium.errors import GymposiumError
 from gymposium.streams import stream
@@ -97,7 +96,7 @@ class Canary:
             for done, scores in zip(completions, learned[: len(sampled)], strict=True)
             for by_engine, by_learner in zip(done.logprobs, scores, strict=True)
         ]
-        largest = float(np.max(differences))  # NaN if any difference is NaN
+        largest = math.nan if any(map(math.isnan, differences)) else max(differences)
         if not largest <= self._tolerance:  # a NaN is a disagreement
             raise EngineDisagrees(
                 f"{policy} was published, but the engine does not play it: its log-probabilities of the tokens that it "
