@@ -61,7 +61,7 @@ def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, r
     assert names() == everything
     page.get_by_label("by opponent and game").check()
     assert names() == everything | {"rollout/win/random"}
-    page.get_by_label("Search metrics").fill("distributions drawn")
+    page.get_by_label("Search metrics").fill("distributions from which")
     assert names() == {"train/entropy"}
     page.get_by_label("Search metrics").fill("win")
     assert names() == {"rollout/win", "rollout/win/random", "eval/tic_tac_toe/random/win"}
