@@ -100,9 +100,9 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
     expect(page.locator("tr", has_text="teaches nothing")).to_have_count(1)
     page.locator("svg.spread a").first.click()
     rewards = page.locator("details.trajectory .reward")
-    assert rewards.all_inner_texts() == ["+1", "+0", "-1"]
+    expect(rewards).to_have_text(["+1", "+0", "-1"])
     page.get_by_role("button", name="Worst first").click()
-    assert rewards.all_inner_texts() == ["-1", "+0", "+1"]
+    expect(rewards).to_have_text(["-1", "+0", "+1"])
     best = page.locator("details.trajectory", has_text="+1").last
     token = best.locator(".t").first
     assert (token.inner_text(), best.locator(".given").first.inner_text()) == ("b2", "<|user|>x . o<|assistant|>")
