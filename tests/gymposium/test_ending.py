@@ -44,7 +44,7 @@ def test_every_failure_is_kept_and_told_once(ending: Ending) -> None:
     for failure in ending.failures:
         assert ending.failure_of(failure.seat or 0) == failure
         assert f"<{failure.seat}> {failure.predicate}" in words
-    assert ("and forfeits" in words.replace(ending.detail, "")) == (ending.seat is not None)
+    assert ("and forfeits" in words.replace(f"({ending.detail})", "")) == (ending.seat is not None)
     assert ending.detail in words
 
 
