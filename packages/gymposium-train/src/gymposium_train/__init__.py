@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["Callback", "TrainConfig", "train"]
 
 
+_MODULES = {"Callback": "callbacks", "TrainConfig": "config", "train": "api"}
+"""Names that are imported on first use, since the `gymposium` command imports this package for every verb."""
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    # imported on first use: the `gymposium` command imports this package for every verb
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = {"Callback": "callbacks", "TrainConfig": "config", "train": "api"}[name]
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import InitErrorDetails, core_schema
 
-from gymposium.errors import PluginError
+from gymposium.errors import PluginError, UnknownName
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import ConfiguredSpec
 from gymposium_train.settings import Settings
@@ -61,6 +61,15 @@ def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[S
         return {name: _settings_class(spec, base) for name, spec in specs().items()}
 
     return kinds
+
+
+def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, settings: Settings) -> Any:
+    """Make what the spec of this kind names with these settings; `what` is the kind of thing, such as `credit`.
+
+    Raises `UnknownName` if the plugin with the spec is not loaded."""
+    if kind not in specs:
+        raise UnknownName(what, kind, specs)
+    return host().implementation(specs[kind])(settings)
 
 
 def _settings_class(spec: ConfiguredSpec, base: type[Settings]) -> type[Settings]:

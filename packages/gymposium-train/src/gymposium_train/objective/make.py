@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gymposium.errors import UnknownName
 from gymposium.plugins.host import host
 from gymposium_train.objective.protocol import Objective, ObjectiveSettings
-from gymposium_train.variants import Variants, from_plugins
+from gymposium_train.variants import Variants, from_plugins, make_variant
 
 OBJECTIVES = Variants(ObjectiveSettings, from_plugins(lambda: host().objectives, ObjectiveSettings), default="ppo")
 """The table `[objective]` of a config."""
@@ -13,8 +12,5 @@ OBJECTIVES = Variants(ObjectiveSettings, from_plugins(lambda: host().objectives,
 
 def make_objective(settings: ObjectiveSettings) -> Objective:
     """The objective of these settings. Raises `UnknownName` if its plugin is not loaded."""
-    specs = host().objectives
-    if settings.kind not in specs:
-        raise UnknownName("objective", settings.kind, specs)
-    objective: Objective = host().implementation(specs[settings.kind])(settings)
+    objective: Objective = make_variant("objective", host().objectives, settings.kind, settings)
     return objective
