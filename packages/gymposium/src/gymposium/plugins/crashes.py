@@ -145,10 +145,12 @@ def _note_text(offer: Offer, ending: str = "") -> str:
 def _left_behind(directory: Path) -> dict[_Key, list[_Note]]:
     """The verdicts, and the markers that no process holds."""
     notes: dict[_Key, list[_Note]] = {}
+    files: list[Path] = []
     with suppress(OSError):  # there is no such directory, or it cannot be read
-        for file in list(directory.iterdir()):
-            if file.name.startswith((_MARKER, _VERDICT)) and (note := _read(file)):
-                notes.setdefault(note.key, []).append(note)
+        files += directory.iterdir()
+    for file in files:
+        if file.name.startswith((_MARKER, _VERDICT)) and (note := _read(file)):
+            notes.setdefault(note.key, []).append(note)
     return notes
 
 
