@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
+from gymposium.errors import IllegalMove
 from gymposium.games.cards.gin_rummy import GinRummyGame
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
@@ -27,6 +28,20 @@ CARDS = [rank + suit for suit in "scdh" for rank in RANKS]
 def value(card: str) -> int:
     """Return the points of a card, by the rules."""
     return min(10, RANKS.index(card[0]) + 1)
+
+
+def deadwood_of(cards: Sequence[str]) -> int:
+    """Return the points of the cards that are left outside the best melds, by the rules."""
+    if not cards:
+        return 0
+    first, *rest = sorted(cards, key=lambda card: (card[1], RANKS.index(card[0])))
+    same_rank = [card for card in rest if card[0] == first[0]]
+    run = [card for card in RANKS[RANKS.index(first[0]) + 1 :] if card + first[1] in rest]
+    runs = [[rank + first[1] for rank in run[:n]] for n in range(2, len(run) + 1)]
+    melds = [list(cards) for n in (2, 3) for cards in itertools.combinations(same_rank, n)]
+    melds += [others for others in runs if first[0] + "".join(card[0] for card in others) in RANKS]
+    left = [value(first) + deadwood_of(rest)]
+    return min(left + [deadwood_of([card for card in rest if card not in meld]) for meld in melds])
 
 
 def seen_by_engine(match: Match) -> dict[str, object]:
@@ -61,10 +76,9 @@ def walk(game: Game, seed: int) -> Iterator[Match]:
         match.apply({match.to_move()[0]: choose(match, rng)})
 
 
-# Not 5 or 8: the engine then lets a seat knock with all its cards in melds of three, and no discard is legal then.
 gin_games = st.fixed_dictionaries(
     {
-        "hand_size": st.sampled_from([3, 4, 6, 7, 9, 10, 10, 10]),
+        "hand_size": st.sampled_from([*range(3, 11), 10, 10]),
         "knock_card": st.sampled_from([0, 5, 10, 10]),
         "oklahoma": st.booleans(),
         "gin_bonus": st.integers(0, 100),
@@ -90,8 +104,9 @@ def test_prompts_and_results(params: dict[str, object], seed: int) -> None:
         if match.to_move():
             [seat] = match.to_move()
             legal = match.legal_moves(seat) or []
-            assert len(set(legal)) == len(legal) == len(engine(match).legal_actions(seat))
-            for move, action in zip(legal, engine(match).legal_actions(seat), strict=True):
+            assert legal
+            assert len(set(legal)) == len(legal)
+            for move, action in zip(legal, match.legal_actions(seat), strict=True):
                 assert read(move, legal, READERS["move"], game.move_pattern).kind == "move"
                 theirs = engine(match).action_to_string(seat, action).rpartition("Action: ")[2]
                 ours = move.removeprefix("discard ").removeprefix("lay off ").removeprefix("meld ")
@@ -110,6 +125,8 @@ def check(match: Match, seat: int, seen: dict[str, object]) -> None:
     assert sorted(told["hand"].replace("none", "").split()) == sorted(hands[seat])
     knocked = True in seen["knocked"]  # type: ignore[operator]
     left = sum(map(value, hands[seat])) if knocked else deadwood[seat]
+    if not knocked and left == 0 and len(hands[seat]) > game.params["hand_size"]:  # the engine counts no discard here
+        left = min(deadwood_of([card for card in hands[seat] if card != discard]) for discard in hands[seat])
     assert told["deadwood"] == f"{left} knock {seen['knock_card']}"
     assert told["upcard"] == f"{seen['upcard'] or 'none'} stock {seen['stock_size']}"
     assert told["pile"] == (" ".join(seen["discard_pile"]) or "none")  # type: ignore[arg-type]
@@ -142,12 +159,12 @@ def check(match: Match, seat: int, seen: dict[str, object]) -> None:
         assert told.get("laid", "") == (f"off {off}" if off else "")
     else:
         assert full[1].startswith("Your deadwood")
-        assert f": {deadwood[seat]}. To knock it must be " in full[1]
-        limit = seen["knock_card"]
+        assert f": {left}. To knock it must be " in full[1]
+        limit = int(str(seen["knock_card"]))
         assert full[1].endswith(f"{limit} or less." if limit else "must be 0.")
         assert ("after discarding" in full[1]) == (len(hands[seat]) > game.params["hand_size"])
         if seen["phase"] == "Discard" and match.to_move() == (seat,):
-            assert ("knock" in (match.legal_moves(seat) or [])) == (deadwood[seat] <= limit)
+            assert ("knock" in (match.legal_moves(seat) or [])) == (left <= limit)
     if not match.to_move():
         assert full[-1] == f"The hand is over. Your result: {int(match.returns()[seat]):+d}."
     else:
@@ -245,6 +262,30 @@ def test_nothing_is_laid_off_on_gin() -> None:
     assert match.legal_moves(1) == ["pass"]
     play(match, "pass")
     assert match.returns() == (38.0 + 25, -38.0 - 25)
+
+
+THREES, OTHERS = ["3s", "5s", "3c", "3d", "5d"], ["As", "Ac", "9c", "Qd", "Kh"]
+
+
+@pytest.mark.parametrize(("limit", "knocks"), [(0, False), (5, False), (6, True)])
+def test_a_knock_needs_a_discard_that_keeps_to_the_limit(limit: int, knocks: bool) -> None:
+    """With 5h from the pile all cards are in melds of three, and the best discard leaves 3c and 3d."""
+    match = load_game("gin_rummy", hand_size=5, knock_card=limit).load(
+        [Event(CHANCE, f"Chance outcome: {card}") for card in [*THREES, *OTHERS, "5h"]]
+    )
+    play(match, "draw upcard")
+    moves = match.legal_moves(0)
+    assert moves == [f"discard {card}" for card in ("3s", "5s", "3c", "3d", "5d", "5h")] + ["knock"] * knocks
+    assert len(match.legal_actions(0)) == len(moves)
+    assert "Your deadwood after discarding your highest unmatched card: 6." in match.observe(0).text
+    assert "deadwood 6 knock" in match.observe(0, "compact").text
+    assert ("knock" in match.observe(0, "compact").text.splitlines()[-1]) == knocks
+    if knocks:
+        play(match, "knock")
+        assert match.legal_moves(0) == ["discard 3s", "discard 3c", "discard 3d"]
+    else:
+        with pytest.raises(IllegalMove):
+            play(match, "knock")
 
 
 @pytest.mark.parametrize(("left", "kind", "points"), [("3c", "undercut", -30), ("8c", "equal", 0), ("9d", "knock", 1)])

@@ -41,6 +41,7 @@ class GinRummy:
         self.gin_bonus, self.undercut_bonus = gin_bonus, undercut_bonus
         texts = [start.action_to_string(0, action) for action in range(_MELDS, start.num_distinct_actions())]
         self.melds = [sorted(map(_CARDS.index, _cards_in(text.rpartition(" ")[2]))) for text in texts]
+        self._utils = pyspiel.gin_rummy.GinRummyUtils(13, 4, hand_size)
         self._named = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
         self._named.update({_MELDS + i: f"meld {_listed(meld)}" for i, meld in enumerate(self.melds)})
 
@@ -96,7 +97,7 @@ class GinRummy:
         stage = _stage(state, self.hand_size)
         limit, stock = state.knock_card(), state.stock_size()
         # After a knock the cards not laid count. After a knock at the wall the engine's number is out of date.
-        deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else state.deadwood()[seat]
+        deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else self._deadwood(state, seat)
         if style == "compact":
             lines = [
                 f"hand {_listed(hand) or 'none'}",
@@ -112,7 +113,7 @@ class GinRummy:
             if state.layoffs():
                 lines.append(f"laid off {_listed(state.layoffs())}")
             lines.append(f"result {int(state.player_return(seat)):+d}" if over else f"now {_STAGES[stage][0]}")
-            legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
+            legal = ", ".join(self.moves(state, seat, legal_actions(state, seat)))
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
         suits = [_listed([card for card in hand if card // 13 == suit]) for suit in range(4)]
         lines = [f"Your hand: {', '.join([suit for suit in suits if suit]) or 'empty'}."]
@@ -144,6 +145,27 @@ class GinRummy:
             who = "you" if state.current_player() == seat else "your opponent"
             lines.append(f"Now {who} may {_STAGES[stage][1]}.")
         return "\n".join(lines) + "\n"
+
+    def _deadwood(self, state: pyspiel.State, seat: int) -> int:
+        """Return the deadwood of a hand, after the best discard if a card was drawn.
+
+        Where every card is in a meld, the engine counts 0 without a discard. If all melds have three cards, any discard
+        breaks one."""
+        count: int = state.deadwood()[seat]
+        hand = state.hands()[seat]
+        if count == 0 and len(hand) > self.hand_size:
+            count = min([self._utils.min_deadwood([*hand[:i], *hand[i + 1 :]]) for i in range(len(hand))])
+        return count
+
+
+def legal_actions(state: pyspiel.State, seat: int) -> list[int]:
+    """Return the engine's legal actions, without a knock after which no discard keeps the deadwood within the limit.
+
+    The engine offers that knock where all cards are in melds of three, since it counts no deadwood then."""
+    actions: list[int] = state.legal_actions(seat)
+    if _KNOCK in actions and not state.child(_KNOCK).legal_actions():
+        actions.remove(_KNOCK)
+    return actions
 
 
 def turns_of(history: Sequence[int], hand_size: int) -> list[str]:
@@ -240,6 +262,9 @@ class GinRummyGame(OpenSpielGame):
         most = float(max(10 * self.gin.hand_size + self.gin.gin_bonus, limit + self.gin.undercut_bonus))
         self.utility_range = (-most, most)
 
+    def legal(self, state: pyspiel.State, seat: int) -> list[int]:
+        return legal_actions(state, seat)
+
     def start(self) -> pyspiel.State:
         return self._start.clone()  # the engine takes 1.1 ms to make one, and 0.03 ms to copy it
 
@@ -328,7 +353,7 @@ class GinRummyGame(OpenSpielGame):
         for index, action in enumerate(history):
             if action == _KNOCK or knocked:
                 knocked = True
-                if state.current_player() == other and action not in state.legal_actions():
+                if state.current_player() == other and action not in legal_actions(state, other):
                     return None
             state.apply_action(dealt.get(index, action))
         return state

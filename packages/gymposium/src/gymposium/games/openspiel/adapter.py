@@ -87,6 +87,13 @@ class OpenSpielGame:
         """Return the names of legal actions of a seat, if they depend on the position (`names` is None)."""
         return cast(WordingByPosition, self.wording).moves(state, seat, actions)
 
+    def legal(self, state: pyspiel.State, seat: int) -> list[int]:
+        """Return the legal actions of a seat: the engine's.
+
+        A game overrides this if the engine offers an action after which a seat is to move without a legal action."""
+        actions: list[int] = state.legal_actions(seat)
+        return actions
+
     def start(self) -> pyspiel.State:
         """Return the engine's initial state."""
         return self.engine.new_initial_state()
@@ -201,7 +208,7 @@ class OpenSpielMatch:
         """Return the cached legal actions, which callers must not change."""
         actions = self._actions.get(seat)
         if actions is None:
-            actions = self._actions[seat] = self.state.legal_actions(seat)
+            actions = self._actions[seat] = self.game.legal(self.state, seat)
         return actions
 
     def legal_actions(self, seat: int) -> list[int]:

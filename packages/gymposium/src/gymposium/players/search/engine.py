@@ -76,8 +76,7 @@ class EngineWorld:
         return ()
 
     def legal_moves(self, seat: int) -> list[int]:
-        actions: list[int] = self._state.legal_actions(seat)
-        return actions
+        return self._game.legal(self._state, seat)
 
     def view(self, seat: int) -> str:
         return self._game.view_of(self._state, seat)
