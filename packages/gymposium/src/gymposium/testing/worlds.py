@@ -140,6 +140,8 @@ class Finder:
     def _alter(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
         """Yield worlds made by altering events, each starting from the last world found."""
         events, history = place.events, place.histories[seat]
+        if self.game.max_decisions == 1 and len(events) == 1:  # one draw, then the decision: `_search` draws it again
+            return
         others = [number for number, event in enumerate(events) if event.seat != seat]
         for _ in range(self.tries if others else 0):
             try:
