@@ -90,8 +90,8 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
         loaded_engine,
         loaded.chat,
         sampling=Sampling(1.0, 2),
-        style=CONFIG.asking.prompt,
-        reply=CONFIG.asking.reply,
+        style=CONFIG.prompting.prompt,
+        reply=CONFIG.prompting.reply,
     )
     game, opponent = load_game(CONFIG.games[0]), make_player("random")
     shares, per_turn, engines = [], [], []

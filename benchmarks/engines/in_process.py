@@ -40,8 +40,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def main(given: argparse.Namespace) -> None:
     finished = random_games(
         load_game(CONFIG.games[0]),
-        CONFIG.asking.prompt,
-        reader(CONFIG.asking.reply),
+        CONFIG.prompting.prompt,
+        reader(CONFIG.prompting.reply),
         matches=500,
         seed=CONFIG.seed,
         tag="texts",

@@ -49,7 +49,7 @@ class Points(Callback):
             if name.startswith(WEIGHTS)
         }
         loaded.model.load_state_dict(weights, strict=False)  # tied weights have one name there
-        return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, self._config.asking.player_settings(1.0))
+        return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, self._config.prompting.player_settings(1.0))
 
 
 def read_points(run: RunDirectory) -> list[tuple[float, float]]:

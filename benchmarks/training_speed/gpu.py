@@ -37,7 +37,7 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
         {
             "games": ("tic_tac_toe",),
             "steps": 1000,
-            "asking": {"context": context, "max_tokens": 4 if scale.tiny else 32, "on_illegal": "random"},
+            "prompting": {"context": context, "max_tokens": 4 if scale.tiny else 32, "on_illegal": "random"},
             "rollout": {"groups": 2 if scale.tiny else 8, "group_size": 2 if scale.tiny else 32, "growth": 1.0},
             "entropy": {"weight": 0.0},
             "optimizer": {"learning_rate": 1e-6, "epochs": 1, "minibatches": 1, "token_budget": 32_768},

@@ -56,11 +56,11 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
 
 def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
     """Write the default small model to `directory`, behind its cold start; returns a batch of what it imitated."""
-    cold, asking = config.cold_start, config.asking
+    cold, prompting = config.cold_start, config.prompting
     finished = random_games(
         load_game(config.games[0]),
-        asking.prompt,
-        reader(asking.reply),
+        prompting.prompt,
+        reader(prompting.reply),
         matches=cold.games,
         seed=config.seed,
         tag="cold-start",
@@ -70,7 +70,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
     make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
-    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=asking.max_tokens).pairs
+    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=prompting.max_tokens).pairs
     for _ in imitate(learner, batches([pairs], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
         pass
     loaded.save(directory)
@@ -86,7 +86,7 @@ def _job(directory: Path, config: TrainConfig, repeats: int) -> dict[str, Any]:
     loaded = with_lora(directory, config)
     trained = {name: p for name, p in loaded.model.named_parameters() if p.requires_grad}
     before = {name: p.detach().clone() for name, p in trained.items()}
-    sampling = Sampling(config.asking.temperature, config.asking.max_tokens)
+    sampling = Sampling(config.prompting.temperature, config.prompting.max_tokens)
     with ours(config, loaded, directory) as mine:
         step = mine.step(0)
         _put(trained, before)
@@ -145,7 +145,7 @@ def _update(
     else:
         norms: list[float] = []
         optimizer = torch.optim.AdamW(trained.values(), lr=0.0, weight_decay=0.0)
-        model, temperature = base_of(loaded.model), config.asking.temperature
+        model, temperature = base_of(loaded.model), config.prompting.temperature
         seconds = cpu_seconds(
             lambda: norms.append(
                 bare.update(

@@ -46,7 +46,7 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
             "games": ("tic_tac_toe",),
             "steps": 1000,
             "model": {"tune": "full"},
-            "asking": {"context": context, "max_tokens": SAMPLING.max_tokens, "on_illegal": "random"},
+            "prompting": {"context": context, "max_tokens": SAMPLING.max_tokens, "on_illegal": "random"},
             "rollout": {"groups": groups, "group_size": 8, "growth": 1.0},
             "entropy": {"weight": 0.0},
             "optimizer": {"learning_rate": 1e-5, "warmup_steps": 1, "epochs": 1, "minibatches": 1},

@@ -62,10 +62,10 @@ def test_shortcuts_are_settings() -> None:
 def test_the_later_goes_before_the_earlier(tmp_path: Path) -> None:
     """Defaults, preset, file, then the command line."""
     file = tmp_path / "mine.toml"
-    file.write_text('steps = 9\n[asking]\nprompt = "compact"\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
+    file.write_text('steps = 9\n[prompting]\nprompt = "compact"\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
     config = planned(file, "--preset", "self-play", "--seed", "3", "optimizer.learning_rate=1e-4")
     assert config.games == ("kuhn_poker",)
-    assert (config.steps, config.asking.prompt, config.asking.reply) == (9, "compact", "tags")
+    assert (config.steps, config.prompting.prompt, config.prompting.reply) == (9, "compact", "tags")
     assert (config.seed, config.optimizer.learning_rate) == (3, 1e-4)
 
 

@@ -102,7 +102,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
         games=("kuhn_poker",),
         model=Model(name=str(model_directory), lora=Lora(rank=RANK)),
         engine=engine_table("strange", staleness=1, workers=2),
-        asking=Prompting(max_tokens=4),
+        prompting=Prompting(max_tokens=4),
     )
     check(config, at_hand=False)
     loaded, learner = learning(model_directory, "lora")

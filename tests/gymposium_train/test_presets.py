@@ -57,7 +57,7 @@ def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: s
 def test_what_the_recipes_say() -> None:
     ludic, ppo, alone = (config_from(preset_data(name)) for name in ("tic-tac-toe-grpo", *PRESETS[:1], "self-play"))
     assert (ludic.credit.kind, ludic.rollout.group_size, ludic.rollout.groups % 2) == ("grpo", 8, 0)
-    assert (ludic.asking.reply, ludic.asking.context, ludic.model.tune) == ("tags", "truncated", "lora")
+    assert (ludic.prompting.reply, ludic.prompting.context, ludic.model.tune) == ("tags", "truncated", "lora")
     assert (ppo.credit.kind, ppo.objective.kind) == ("gae", "ppo")
     assert (ppo.optimizer.learning_rate, ppo.objective.clip_low, ppo.objective.clip_high) == (1e-5, 0.2, 0.2)
     assert (ppo.optimizer.epochs, ppo.model.lora.rank) == (4, 16)

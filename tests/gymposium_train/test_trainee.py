@@ -68,7 +68,7 @@ def made(
         games=("kuhn_poker", "tic_tac_toe"),
         model=Model(name=str(model), tune=tune, lora=Lora(rank=RANK)),
         engine=engine_table(kind, staleness=staleness),
-        asking=Prompting(max_tokens=4),
+        prompting=Prompting(max_tokens=4),
     )
     loaded, learner = learning(model, tune)
     with make_trainee(config, run, loaded, learner, [load_game(game) for game in config.games]) as who:

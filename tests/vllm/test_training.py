@@ -52,7 +52,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
         steps=4,
         model=Model(name=str(model), lora=Lora(rank=RANK, alpha=16)),
         engine=engine_table("vllm", schedule="streaming", **engine),
-        asking=Prompting(max_tokens=4),
+        prompting=Prompting(max_tokens=4),
         rollout=RolloutSettings(groups=3, group_size=12, growth=1.0),
         stages=(Stage(opponents={"random": 1.0, "past": 2.0}),),
         pool=Pool(every=1, size=2),

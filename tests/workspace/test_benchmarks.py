@@ -251,7 +251,7 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
     config = read_config(file)
     check(config, at_hand=False)
     assert config.control
-    asked = config.asking  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
+    asked = config.prompting  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
     assert config.model.name is None  # the benchmark names the model that all begin with
     assert config.cold_start.data == ()

@@ -61,7 +61,7 @@ def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> No
         ({"prompt": [ASKED, SAID], "completion": [AGAIN]}, "nothing to learn"),
         ({"messages": [SAID]}, "without being asked"),
         ({"messages": [ASKED, SAID, MORE]}, "without being asked"),
-        ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "asking.thinking = true"),
+        ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "prompting.thinking = true"),
     ],
 )
 def test_what_is_no_chat_is_refused_with_its_place(tmp_path: Path, line: Any, message: str) -> None:

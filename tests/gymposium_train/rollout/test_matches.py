@@ -57,7 +57,7 @@ def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
     """With a real language model, whose turns have tokens. A failed reply is replaced by a random move, so there are
     many turns."""
     learner = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
-    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, asking=Prompting(on_illegal="random"))
+    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, prompting=Prompting(on_illegal="random"))
     rollout, planned, finished = played_by(plays, step=1)
     assert [(group.seat, group.opponent, group.version) for group in rollout.groups] == [
         (0, "random", None),
@@ -145,7 +145,7 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
         {"random": 1.0, "mcts-1": 1.0, "self": 1.0},
         groups=40,
         group_size=4,
-        asking=Prompting(on_illegal="penalty(0.5,1)"),
+        prompting=Prompting(on_illegal="penalty(0.5,1)"),
     )
     rollout, planned, finished = played_by(plays)
     found = rollout.metrics

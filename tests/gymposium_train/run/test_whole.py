@@ -261,8 +261,8 @@ def test_a_model_that_is_named_is_neither_copied_nor_taught(
     tmp_path: Path, model_directory: Path, quick_config: Any
 ) -> None:
     named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=1", "rollout.group_size=2")
-    asking = ('asking.prompt="full"', 'asking.reply="tags"', "asking.max_tokens=3")
-    run = start_run(tmp_path / "run", quick_config(*named, *asking, without=UNTAUGHT))
+    prompting = ('prompting.prompt="full"', 'prompting.reply="tags"', "prompting.max_tokens=3")
+    run = start_run(tmp_path / "run", quick_config(*named, *prompting, without=UNTAUGHT))
     assert not run.base.exists()
     assert not run.cold_start.exists()
     player: Any = make_player(f"lm:{model_directory}@{run.adapter}")
@@ -297,7 +297,7 @@ def test_where_there_is_nothing_to_learn_from_the_run_says_so(
 ) -> None:
     """The replies of an untrained model are all cut off, so every match is a forfeit, and all groups are tied."""
     named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=12")
-    config = quick_config(*named, "rollout.group_size=2", "asking.max_tokens=1", without=UNTAUGHT)
+    config = quick_config(*named, "rollout.group_size=2", "prompting.max_tokens=1", without=UNTAUGHT)
     with pytest.raises(Exception, match="nothing to learn from") as caught:
         start_run(tmp_path / "run", config)
     assert "cut off" in str(caught.value)

@@ -41,8 +41,8 @@ def opening_prompts(
     if not prompts:
         raise GymposiumError(
             f"The model's context of {context} tokens has no room for a prompt of {game.name}: the shortest of "
-            f'{MATCHES} random matches has {shortest}. Write asking.prompt = "compact", or take a model with a longer '
-            f"context."
+            f'{MATCHES} random matches has {shortest}. Write prompting.prompt = "compact", or take a model with a '
+            f"longer context."
         )
     return tuple(prompts)
 

@@ -32,9 +32,9 @@ class PolicyPlayers:
     A player keeps the version that was the newest when the player was made, so matches end under the policy with which
     they began. One thread may publish while another plays (`gymposium_train.ahead`)."""
 
-    def __init__(self, publisher: Publisher, chat: Chat, asking: Prompting, place: Path) -> None:
+    def __init__(self, publisher: Publisher, chat: Chat, prompting: Prompting, place: Path) -> None:
         """`place` is a directory for the players' names."""
-        self._publisher, self._chat, self._asking, self._place = publisher, chat, asking, place
+        self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
         self._published: tuple[TokenEngine, Policy] | None = None
         self._one_at_a_time = Lock()
 
@@ -55,7 +55,7 @@ class PolicyPlayers:
 
     def learner(self) -> LanguageModelPlayer:
         """A player of the newest published version, which samples its replies."""
-        return self._player("learner", *self.published, self._asking.temperature)
+        return self._player("learner", *self.published, self._prompting.temperature)
 
     def greedy(self) -> LanguageModelPlayer:
         """A player of the newest published version, which always gives its most likely reply."""
@@ -74,7 +74,7 @@ class PolicyPlayers:
         version was not kept."""
         with self._one_at_a_time:
             engine = self._publisher.past(policy)
-        return self._player(str(policy), engine, policy, self._asking.temperature)
+        return self._player(str(policy), engine, policy, self._prompting.temperature)
 
     def let_go(self, policy: Policy) -> None:
         """Release a kept version. Call it only if no running rollout uses the version. Its files stay."""
@@ -82,7 +82,7 @@ class PolicyPlayers:
             self._publisher.let_go(policy)
 
     def _player(self, name: str, engine: TokenEngine, policy: Policy, temperature: float) -> LanguageModelPlayer:
-        settings = self._asking.player_settings(temperature)
+        settings = self._prompting.player_settings(temperature)
         return over(f"lm:{self._place / name}", engine, self._chat, settings, policy)
 
 
@@ -152,9 +152,9 @@ def make_trainee(
 
     Raises `GymposiumError` if a server does not start or serves another model, and if no prompt of a game fits the
     context."""
-    asking, chat = config.asking, loaded.chat
-    if chat.thinking != asking.thinking:
-        chat = Chat(chat.tokenizer, thinking=asking.thinking)
+    prompting, chat = config.prompting, loaded.chat
+    if chat.thinking != prompting.thinking:
+        chat = Chat(chat.tokenizer, thinking=prompting.thinking)
     with ExitStack() as resources:
         name = policy_name(config, directory)
         publisher = make_publisher(config, name, directory / "versions", loaded, resources)
@@ -162,7 +162,7 @@ def make_trainee(
         prompts = [
             prompt
             for game in games
-            for prompt in opening_prompts(game, asking.prompt, reader(asking.reply), chat, **how)
+            for prompt in opening_prompts(game, prompting.prompt, reader(prompting.reply), chat, **how)
         ]
         canary = Canary(prompts, tolerance=learner.tolerance)
-        yield Trainee(name, learner, loaded.model, PolicyPlayers(publisher, chat, asking, directory), canary)
+        yield Trainee(name, learner, loaded.model, PolicyPlayers(publisher, chat, prompting, directory), canary)

@@ -99,6 +99,6 @@ def _check_thinking(data: Mapping[str, Any], where: str, thinking: bool) -> None
     if isinstance(made_for, bool) and made_for != thinking:
         raise BadOption(
             f"{where}: made for a model that is {'' if made_for else 'not '}asked to think (enable_thinking), but in "
-            f"this run it is {'' if thinking else 'not '}asked to. Set asking.thinking = {str(made_for).lower()}, or "
-            f"make the data again."
+            f"this run it is {'' if thinking else 'not '}asked to. Set prompting.thinking = {str(made_for).lower()}, "
+            f"or make the data again."
         )

@@ -63,8 +63,8 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     if lessons and not pairs:
         raise BadOption(
             f"All {len(lessons)} replies of the cold start are too long: with their prompts they have more than the "
-            f"{room} tokens that the model reads. Take a shorter asking.context or asking.prompt, or a model with a "
-            f"longer context."
+            f"{room} tokens that the model reads. Take a shorter prompting.context or prompting.prompt, or a model "
+            f"with a longer context."
         )
     return Lessons(pairs, too_long, cut_off)
 

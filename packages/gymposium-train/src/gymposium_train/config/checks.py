@@ -40,7 +40,7 @@ def check(config: TrainConfig, *, at_hand: bool = True) -> None:
 
 def contradictions(config: TrainConfig) -> Iterator[str]:
     """A sentence for each combination of settings that makes no sense."""
-    rules = chain(_work(config), _credit(config), _model(config), _engine(config), _asking(config))
+    rules = chain(_work(config), _credit(config), _model(config), _engine(config), _prompting(config))
     return (rule.sentence for rule in rules if rule.broken)
 
 
@@ -59,7 +59,8 @@ def _work(config: TrainConfig) -> Iterator[Rule]:
 
 
 def _credit(config: TrainConfig) -> Iterator[Rule]:
-    kind, credit, reward, context = config.credit.kind, make_credit(config.credit), config.reward, config.asking.context
+    kind, credit = config.credit.kind, make_credit(config.credit)
+    reward, context = config.reward, config.prompting.context
     single = config.rollout.group_size == 1
     if credit.critic is not None:
         yield Rule(
@@ -84,7 +85,7 @@ def _credit(config: TrainConfig) -> Iterator[Rule]:
     )
     yield Rule(
         credit.compares_states and context != "state",
-        f"asking.context = {context}: credit.kind={kind} compares turns that had the same prompt, and a prompt that "
+        f"prompting.context = {context}: credit.kind={kind} compares turns that had the same prompt, and a prompt that "
         f"contains the match so far hardly ever repeats. Set context=state, or credit.kind=grpo.",
     )
 
@@ -126,20 +127,20 @@ def _engine(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _asking(config: TrainConfig) -> Iterator[Rule]:
-    asking = config.asking
+def _prompting(config: TrainConfig) -> Iterator[Rule]:
+    prompting = config.prompting
     try:
-        kind = FailurePolicy.parse(asking.on_illegal).kind
+        kind = FailurePolicy.parse(prompting.on_illegal).kind
     except BadOption as error:
-        yield Rule(True, f"asking.on_illegal: {error}")
+        yield Rule(True, f"prompting.on_illegal: {error}")
     else:
         yield Rule(
             kind not in ("forfeit", "penalty"),
-            f"asking.on_illegal = {asking.on_illegal}: a reply that was not played would share the credit of the one "
-            f"that was. Set forfeit or penalty(x).",
+            f"prompting.on_illegal = {prompting.on_illegal}: a reply that was not played would share the credit of "
+            f"the one that was. Set forfeit or penalty(x).",
         )
     yield Rule(
-        asking.thinking and asking.reply != "tags",
-        f"asking.thinking = true: with asking.reply={asking.reply} a reply that begins with thoughts is not read as a "
-        f"move. Set reply=tags, and leave room in max_tokens.",
+        prompting.thinking and prompting.reply != "tags",
+        f"prompting.thinking = true: with prompting.reply={prompting.reply} a reply that begins with thoughts is not "
+        f"read as a move. Set reply=tags, and leave room in max_tokens.",
     )

@@ -36,8 +36,8 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     for name, times in Counter(game.name for game in games).items():
         if times > 1:
             yield f"games: {name} is there {times} times. Name it once."
-    yield from _problem("asking.reply", reader, config.asking.reply)
-    yield from _problem("asking.context", context, config.asking.context)
+    yield from _problem("prompting.reply", reader, config.prompting.reply)
+    yield from _problem("prompting.context", context, config.prompting.context)
     yield from _problem("reward", make_reward, config.reward)
     yield from _problem("loggers", _check_loggers, config.loggers)
     targets = config.model.lora.targets

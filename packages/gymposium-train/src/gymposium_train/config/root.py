@@ -37,7 +37,7 @@ class TrainConfig(Settings):
     model: Model = Field(default_factory=Model)
     engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
     """The engine that samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
-    asking: Prompting = Field(default_factory=Prompting)
+    prompting: Prompting = Field(default_factory=Prompting)
     rollout: RolloutSettings = Field(default_factory=RolloutSettings)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The stages of the curriculum, in order."""

@@ -39,7 +39,7 @@ class Loss:
     def of(cls, config: TrainConfig) -> Loss:
         """The loss of a run's settings, with a critic if its credit needs one."""
         critic = make_credit(config.credit).critic
-        return cls(make_objective(config.objective), config.kl, critic, config.mismatch, config.asking.temperature)
+        return cls(make_objective(config.objective), config.kl, critic, config.mismatch, config.prompting.temperature)
 
     @property
     def needs_reference(self) -> bool:

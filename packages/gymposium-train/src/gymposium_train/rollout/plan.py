@@ -91,7 +91,7 @@ class MatchPlanner:
         for an unknown opponent."""
         check_stages(config.stages, games)
         self._config, self._games, self._source = config, games, source
-        self._on_illegal = FailurePolicy.parse(config.asking.on_illegal)
+        self._on_illegal = FailurePolicy.parse(config.prompting.on_illegal)
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
         self._players = {name: make_player(name) for name in names if name not in (SELF, PAST)}

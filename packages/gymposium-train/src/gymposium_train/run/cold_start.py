@@ -59,13 +59,13 @@ def start(run: UnderWay) -> None:
         texts = chain.from_iterable(texts_of(islice(lot, share)) for lot in lots)
         with written_whole(directory.base) as staging:
             make_small_model(staging, texts, seed=config.seed, size=config.model.small)
-            config.asking.player_settings().save(staging)
+            config.prompting.player_settings().save(staging)
     if teaches:
         loaded = load(config, untaught(directory, config), whole=True)
         learner = _teach(run, loaded, pairs_of(run, lots, loaded, aloud=True))
         with learner.in_float32(), written_whole(directory.cold_start) as staging:
             loaded.save(staging)
-            config.asking.player_settings().save(staging)
+            config.prompting.player_settings().save(staging)
             directory.add_results(cold_start_cpu_seconds=time.process_time() - began)
 
 
@@ -74,7 +74,7 @@ def lessons(run: UnderWay) -> Lots:
     recorded."""
     settings = run.config.cold_start
     if settings.data:
-        return [read_chats(settings.data, thinking=run.config.asking.thinking)]
+        return [read_chats(settings.data, thinking=run.config.prompting.thinking)]
     with (
         run.view.stage("Random matches", settings.games, lines=2) as bar,
         run.stoppable_recorder("cold_start", bar) as record,
@@ -91,13 +91,13 @@ def play_at_random(run: UnderWay, matches: int, tag: str, each: Callable[[MatchR
         KEPT[keep](
             random_games(
                 game,
-                config.asking.prompt,
-                reader(config.asking.reply),
+                config.prompting.prompt,
+                reader(config.prompting.reply),
                 matches=matches // len(run.games) + (number < matches % len(run.games)),
                 seed=config.seed,
                 tag=f"{tag}-{game.name}" if several else tag,
                 each=each,
-                context=config.asking.context,
+                context=config.prompting.context,
                 note_pay=keep == "paid",
             )
         )
@@ -110,7 +110,7 @@ def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = Fa
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)
-    results = [tokenized(lot, loaded.chat, room=room, max_tokens=config.asking.max_tokens) for lot in lots]
+    results = [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.max_tokens) for lot in lots]
     if aloud:
         too_long, cut_off = sum(lot.too_long for lot in results), sum(lot.cut_off for lot in results)
         kept = sum(len(lot.pairs) for lot in results)
@@ -119,8 +119,8 @@ def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = Fa
             say(f"Left out of the cold start: {too_long} replies that fill more than {room} tokens.", style="yellow")
         if cut_off:
             say(
-                f"{cut_off} of {kept} replies to be imitated are longer than asking.max_tokens = "
-                f"{config.asking.max_tokens}: the model would be cut off where it says them.",
+                f"{cut_off} of {kept} replies to be imitated are longer than prompting.max_tokens = "
+                f"{config.prompting.max_tokens}: the model would be cut off where it says them.",
                 style="yellow",
             )
     return [lot.pairs for lot in results]

@@ -50,7 +50,7 @@ def control(run: UnderWay) -> None:
     cpu = time.process_time() - began
     with learner.in_float32(), written_whole(run.directory.control) as staging:
         loaded.save(staging)
-        config.asking.player_settings().save(staging)
+        config.prompting.player_settings().save(staging)
         run.directory.add_results(control_cpu_seconds=cpu)
 
 

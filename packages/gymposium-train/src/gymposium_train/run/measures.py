@@ -127,7 +127,7 @@ def _evaluate(
         matches=matches,
         seed=stream(run.config.seed, "eval").getrandbits(48),
         tag=f"{what}-{where}{opponent}",
-        on_illegal=FailurePolicy.parse(run.config.asking.on_illegal),
+        on_illegal=FailurePolicy.parse(run.config.prompting.on_illegal),
         each=each,
     ).overall.as_dict()
 

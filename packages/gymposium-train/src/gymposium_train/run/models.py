@@ -39,7 +39,7 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
     load, trust = (None if whole else config.model.load), config.model.trust
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
-    if config.asking.thinking:
+    if config.prompting.thinking:
         loaded.chat = load_chat(name, thinking=True, trust=trust)
     return loaded
 
@@ -59,4 +59,4 @@ def player_from(
     """A player for evaluation, made from a model of the run."""
     loaded = load(config, name, adapter)
     spelled = f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
-    return over(spelled, loaded.engine(), loaded.chat, config.asking.player_settings())
+    return over(spelled, loaded.engine(), loaded.chat, config.prompting.player_settings())

@@ -67,7 +67,7 @@ def reinforce(run: UnderWay) -> None:
             loaded.save(staging)
         else:
             save_lora(loaded.model, staging)
-        config.asking.player_settings().save(staging)
+        config.prompting.player_settings().save(staging)
         directory.add_results(train_cpu_seconds=cpu)
 
 
@@ -145,7 +145,7 @@ def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training)
     return GymposiumError(
         f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, or no "
         f"row was short enough.{unrated} Replies were read as {rollout.readings}. Try a longer cold start, a weaker "
-        f"opponent, larger groups or, for replies that are cut off, a larger asking.max_tokens."
+        f"opponent, larger groups or, for replies that are cut off, a larger prompting.max_tokens."
     )
 
 
