@@ -44,9 +44,10 @@ class Hex:
         return f"{self._rules}You play {_MARKS[seat]}, move {ORDER[seat]} and join {mine}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        rows = state.observation_string(seat).replace(" ", "").split("\n")
+        board: str = state.observation_string(seat)
         if style == "compact":
-            return self._frame.compact(rows)
+            return self._frame.compact(board.replace(" ", "").split("\n"))
+        rows = [row.strip(" ") for row in board.split("\n")]
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.slanted(rows)}"
 
 

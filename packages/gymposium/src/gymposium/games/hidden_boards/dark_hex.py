@@ -94,8 +94,9 @@ class DarkHex:
             ]
         )
         whose = "Tries" if you else "Your tries"
+        spaced = [" ".join(row) for row in rows]
         return (
-            f"You are {mark}{to_move(state, seat)}. The board as you know it:\n{self._frame.slanted(rows)}"
+            f"You are {mark}{to_move(state, seat)}. The board as you know it:\n{self._frame.slanted(spaced)}"
             f"{whose} so far: {past or 'none'}.\n{end}"
         )
 

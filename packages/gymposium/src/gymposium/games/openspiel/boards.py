@@ -99,8 +99,10 @@ class Frame:
         return f"{drawn}\n{self.columns}\n"
 
     def slanted(self, rows: Sequence[str]) -> str:
-        """Draw a board of hexagons: columns above, each row half a cell to the right of the row above it."""
-        drawn = "\n".join([indent + " ".join(row) for indent, row in zip(self._indents, rows)])
+        """Draw a board of hexagons: columns above, each row half a cell to the right of the row above it.
+
+        Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text of hex."""
+        drawn = "\n".join([indent + row for indent, row in zip(self._indents, rows)])
         return f"{self.columns}\n{drawn}\n"
 
     def compact(self, rows: Sequence[str]) -> str:
