@@ -72,7 +72,19 @@ class Table:
     then plays otherwise.
     """
 
-    __slots__ = ("_answers", "_given", "_running", "asks", "due", "error", "job", "match", "played", "turns")
+    __slots__ = (
+        "_answers",
+        "_given",
+        "_outside",
+        "_running",
+        "asks",
+        "due",
+        "error",
+        "job",
+        "match",
+        "played",
+        "turns",
+    )
 
     match: Match
     """The game's match: `events`, `to_move()`, `observe(seat)`. It must not be changed."""
@@ -138,6 +150,7 @@ class Table:
         """The open decision: the asks that are to be answered from outside, by seat."""
         self.due = False
         """True if the match can go on without an answer from outside."""
+        self._outside = [isinstance(player, OutsideSeat) for player in job.players]
         self._given: dict[int, Reply] = {}
         self._answers: list[Mapping[int, Reply]] = []
         self._running = running = RunningMatch(job)
@@ -277,11 +290,11 @@ class Table:
             self.due = False
 
     def _look(self) -> None:
-        outside, players = self.asks, self.job.players
+        asks, outside = self.asks, self._outside
         for ask in self._running.asks:
-            if isinstance(players[ask.seat], OutsideSeat):
-                outside[ask.seat] = ask
-        self.due = not outside
+            if outside[ask.seat]:
+                asks[ask.seat] = ask
+        self.due = not asks
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy plays the match again, since a running match can be neither copied nor stored."""

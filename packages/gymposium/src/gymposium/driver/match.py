@@ -17,7 +17,7 @@ from gymposium.ending import OVER, Ending
 from gymposium.errors import tells_what_to_do
 from gymposium.failures import Tally, forfeited
 from gymposium.games.protocol import Match
-from gymposium.players.protocol import Ask, MatchContext, legal_moves
+from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import read, read_action
 from gymposium.streams import stream
@@ -92,7 +92,6 @@ class RunningMatch:
         job, match, turns, moves, paid = self.job, self.match, self.turns, self._moves, self._paid
         again: list[Ask] = []
         failures: list[Ending] = []
-        unanswered: dict[int, Any] = {}
         try:
             for ask, reply in zip(self.asks, self.answers, strict=True):  # all are read, whichever fails first
                 seat = ask.seat
@@ -106,8 +105,6 @@ class RunningMatch:
                     continue
                 if reply.finish_reason == "context":
                     failures.append(Ending("out of context", seat))
-                    if reply.trace is not None:
-                        unanswered[seat] = reply.trace
                     continue
                 legal = legal_moves(ask)
                 if reply.action is None:
@@ -132,9 +129,9 @@ class RunningMatch:
                 else:
                     failures.append(Ending("no legal move", seat))
             if failures:
-                return self._result(forfeited(failures, self._context.seed), unanswered)
+                return self._result(forfeited(failures, self._context.seed))
             if again:
-                self._ask(again)
+                self.asks, self.answers = again, [None] * len(again)
                 return None
             match.apply(moves)
             return self._next_decision()
@@ -144,10 +141,6 @@ class RunningMatch:
             # players' exceptions do not pass through here, so it is the engine's
             raise self.broken_off(error) from error
 
-    def _ask(self, asks: list[Ask]) -> None:
-        self.asks = asks
-        self.answers = [None] * len(asks)
-
     def _next_decision(self) -> MatchResult | None:
         match, job = self.match, self.job
         seats = match.to_move()
@@ -155,17 +148,22 @@ class RunningMatch:
             self._tally.next_decision()
             self._moves = {}
             self._paid = match.returns() if job.note_pay else None
-            self._ask([*map(self._context.ask, seats)])
+            self.asks, self.answers = [*map(self._context.ask, seats)], [None] * len(seats)
             return None
-        return self._result(OVER, {})
+        return self._result(OVER)
 
-    def _result(self, ending: Ending, unanswered: dict[int, Any]) -> MatchResult:
+    def _result(self, ending: Ending) -> MatchResult:
         match, job = self.match, self.job
         reports: tuple[dict[str, float], ...] = ()
+        unanswered: dict[int, Any] = {}
         if ending is OVER:
             # isinstance(match, Reports) takes longer than a game of tic-tac-toe
             report = getattr(match, "report", None)
             reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
+        else:
+            for ask, reply in zip(self.asks, self.answers, strict=True):
+                if isinstance(reply, Reply) and reply.finish_reason == "context" and reply.trace is not None:
+                    unanswered[ask.seat] = reply.trace
         return MatchResult(
             job, match.events, self.turns, match.returns(), ending, self.penalties, unanswered, self.opening, reports
         )

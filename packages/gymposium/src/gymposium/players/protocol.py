@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, get_args, runtime_checkable
 
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gymposium.players.identity import Identity
 
 FinishReason = Literal["stop", "length", "context"]
-_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -143,14 +142,12 @@ class MatchContext:
             self._worlds[seat] = Worlds(self.game, seat)
         return self._worlds[seat]
 
-    def look(self, at: Callable[[Match], _T]) -> _T:
-        """Looks at the match. Every error of the game's engine becomes what `broken_off` makes of it."""
-        try:
-            return at(self.match)
-        except Exception as error:
-            if self._broken_off is None or isinstance(error, GymposiumError):
-                raise
-            raise self._broken_off(error) from error
+    def fail(self, error: Exception) -> NoReturn:
+        """Raises the error to raise because the match raised `error` while a player looked at it: what `broken_off`
+        makes of an error of the game's engine, and gymposium's own errors as they are."""
+        if self._broken_off is None or isinstance(error, GymposiumError):
+            raise error
+        raise self._broken_off(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
         """Returns the seat's next ask."""
@@ -195,20 +192,32 @@ class Ask:
     @property
     def legal_actions(self) -> list[int]:
         """Indices of the legal moves in the game's action space, ascending; [] for free text."""
-        return self._context.look(lambda match: match.legal_actions(self.seat))
+        try:
+            return self._context.match.legal_actions(self.seat)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            self._context.fail(error)
 
     @property
     def view(self) -> str:
         """What the seat knows, as a key (`Match.view`): equal for positions that it cannot tell apart."""
-        return self._context.look(lambda match: match.view(self.seat))
+        try:
+            return self._context.match.view(self.seat)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            self._context.fail(error)
 
     def tensor(self) -> np.ndarray:
         """What the seat sees as float32, shape `game.tensor_shape`."""
-        return self._context.look(lambda match: match.tensor(self.seat))
+        try:
+            return self._context.match.tensor(self.seat)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            self._context.fail(error)
 
     def observe(self, style: Style = "full") -> Observation:
         """The position in words, as the seat may see it."""
-        observation = self._context.look(lambda match: match.observe(self.seat, style))
+        try:
+            observation = self._context.match.observe(self.seat, style)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            self._context.fail(error)
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
         return observation
@@ -237,7 +246,10 @@ def legal_moves(ask: Ask) -> list[str] | None:
     """Returns the legal moves that the driver accepts. They are listed once for each decision; players get copies, so
     that a change of a copy makes no move legal."""
     if ask._legal is None:
-        ask._legal = ask._context.look(lambda match: match.legal_moves(ask.seat))
+        try:
+            ask._legal = ask._context.match.legal_moves(ask.seat)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            ask._context.fail(error)
     return ask._legal
 
 
