@@ -47,8 +47,8 @@ class Hex:
         board: str = state.observation_string(seat)
         if style == "compact":
             return self._frame.compact(board.replace(" ", "").split("\n"))
-        rows = [row.strip(" ") for row in board.split("\n")]
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.slanted(rows)}"
+        drawn = self._frame.slanted(board.split("\n"))
+        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{drawn}"
 
 
 game = openspiel_game("hex", Hex)

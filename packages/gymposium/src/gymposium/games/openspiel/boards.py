@@ -101,8 +101,9 @@ class Frame:
     def slanted(self, rows: Sequence[str]) -> str:
         """Draw a board of hexagons: columns above, each row half a cell to the right of the row above it.
 
-        Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text of hex."""
-        drawn = "\n".join([indent + row for indent, row in zip(self._indents, rows)])
+        Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text of hex;
+        spaces around a row are dropped."""
+        drawn = "\n".join([indent + row.strip(" ") for indent, row in zip(self._indents, rows)])
         return f"{self.columns}\n{drawn}\n"
 
     def compact(self, rows: Sequence[str]) -> str:
