@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any, NoReturn
 
@@ -96,17 +96,20 @@ def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) 
     """Two games that differ in one parameter differ in what each seat reads before the first move, in every deal."""
     if not spec.parameters:
         raise NotApplicable("the game has no parameters")
-    for number in range(effort.draws * 2):  # several deals, as one deal may differ by chance
-        match = match_seed(seed, number)
-        by_default = _first_prompts(spec, {}, match)
-        for parameter in spec.parameters:
-            for value in _values(parameter):
-                if value == parameter.default:
-                    continue
-                try:
-                    texts = _first_prompts(spec, {parameter.name: value}, match)
-                except BadParameter:
-                    continue  # does not go with the other parameters' defaults
+    default = make_game(spec, {})
+    for parameter in spec.parameters:
+        for value in _values(parameter):
+            if value == parameter.default:
+                continue
+            try:
+                game = make_game(spec, {parameter.name: value})
+            except BadParameter:
+                continue  # does not go with the other parameters' defaults
+            in_rules = all(game.rules(seat) != default.rules(seat) for seat in range(min(game.seats, default.seats)))
+            # what is not in the rules may differ by chance in one deal
+            for number in range(1 if in_rules else effort.draws * 2):
+                match = match_seed(seed, number)
+                texts, by_default = _first_prompts(game, match), _first_prompts(default, match)
                 silent = [seat for seat, (one, other) in enumerate(zip(texts, by_default)) if one == other]
                 if silent:
                     who = "every seat" if len(silent) == len(by_default) else f"seat {silent[0]}"
@@ -125,8 +128,7 @@ def _values(parameter: Parameter) -> Iterable[Any]:
     return [type(parameter.default)(value) for value in (parameter.low, parameter.high) if value is not None]
 
 
-def _first_prompts(spec: GameSpec, params: Mapping[str, Any], seed: int) -> list[str]:
-    game = make_game(spec, params)
+def _first_prompts(game: Game, seed: int) -> list[str]:
     match = game.new(seed)
     return [game.rules(seat) + match.observe(seat).text for seat in range(game.seats)]
 
