@@ -262,7 +262,8 @@ class GinRummyGame(OpenSpielGame):
         most = float(max(10 * self.gin.hand_size + self.gin.gin_bonus, limit + self.gin.undercut_bonus))
         self.utility_range = (-most, most)
 
-    legal = staticmethod(legal_actions)
+    def legal(self, state: pyspiel.State, seat: int) -> list[int]:
+        return legal_actions(state, seat)
 
     def start(self) -> pyspiel.State:
         return self._start.clone()  # the engine takes 1.1 ms to make one, and 0.03 ms to copy it

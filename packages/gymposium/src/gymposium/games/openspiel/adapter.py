@@ -87,9 +87,12 @@ class OpenSpielGame:
         """Return the names of legal actions of a seat, if they depend on the position (`names` is None)."""
         return cast(WordingByPosition, self.wording).moves(state, seat, actions)
 
-    legal: Callable[[pyspiel.State, int], list[int]] = staticmethod(pyspiel.State.legal_actions)
-    """Return the legal actions of a seat in a state: the engine's. A game overrides this if the engine offers an action
-    after which a seat is to move without a legal action."""
+    def legal(self, state: pyspiel.State, seat: int) -> list[int]:
+        """Return the legal actions of a seat: the engine's.
+
+        A game overrides this if the engine offers an action after which a seat is to move without a legal action."""
+        actions: list[int] = state.legal_actions(seat)
+        return actions
 
     def start(self) -> pyspiel.State:
         """Return the engine's initial state."""
