@@ -93,6 +93,44 @@ def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.splitlines() == [f"Training: {n}/10  step {n - 1}" for n in (2, 4, 6, 8, 10)]
 
 
+def test_in_a_log_no_ten_seconds_pass_without_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter(range(0, 1000, 4))
+    with Lines(lambda: next(seconds)).stage("Random matches", 1000, lines=2) as bar:
+        for _ in range(7):
+            bar.advance()
+    said = [line.split()[2].rstrip(",") for line in capsys.readouterr().err.splitlines()]
+    assert said == ["3/1000", "6/1000"]
+
+
+def test_the_time_left_follows_from_the_work_that_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each later step costs twice as much. The step that was done before does not count as fast."""
+    seconds = iter([0, 100, 300])
+    stage = Lines(lambda: next(seconds)).stage("Training", 4, lines=4, done=1, work=[1.0, 2.0, 4.0, 8.0])
+    with stage as bar:
+        bar.advance("good")
+        bar.advance("better")
+    assert capsys.readouterr().err.splitlines() == [
+        "Training: 2/4, 10 min left  good",
+        "Training: 3/4, 7 min left  better",
+    ]
+
+
+def test_the_metrics_of_the_cold_start_are_not_continued_in_training(console: Console) -> None:
+    terminal = Terminal(console)
+    for loss in (2.0, 1.0):
+        terminal.show({"train/sft_loss": loss, "train/grad_norm": loss}, "cold_start")
+    terminal.show({"eval/tic_tac_toe/random/win": 0.5})
+    terminal.show({"train/grad_norm": 0.1, "rollout/reward": 0.5}, "train")
+    lines = drawn(terminal, console).splitlines()
+    assert [line.split()[0] for line in lines if line.strip()][:3] == [
+        "eval/tic_tac_toe/random/win",
+        "rollout/reward",
+        "train/grad_norm",
+    ]
+    assert lines[2].split()[1:] == ["0.1", "→", "▄"]
+    assert "sft_loss" not in drawn(terminal, console)
+
+
 def test_what_matters_most_is_shown_first(console: Console) -> None:
     terminal = Terminal(console)
     terminal.show({f"rollout/{letter}/win": 0.5 for letter in "abcdefghijklmnopqrstuvw"})

@@ -28,7 +28,7 @@ from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
-from gymposium_train.samples_file import SamplesFile
+from gymposium_train.samples_file import SamplesFile, first_replies
 from gymposium_train.trainee import Trainee, make_trainee
 
 SMALL: dict[str, Any] = {
@@ -134,6 +134,26 @@ def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, 
         assert one["values"] == pytest.approx([0.0], abs=1.0)
         assert one["targets"] == one["rewards"] == [one["reward"]]
         assert one["advantages"][0] != 0.0
+
+
+def test_replies_of_kept_steps_are_shown_from_the_best_to_the_worst(model_directory: Path, tmp_path: Path) -> None:
+    shown: list[str] = []
+    file = tmp_path / "samples.jsonl"
+    with training(model_directory, tmp_path, lambda group: [Reward(float(n)) for n in range(len(group))]) as mine:
+        pieces = mine.trainee.player.chat.pieces
+        mine.keep = SamplesFile(file, Samples(every=2), 4, pieces, show=shown.append).keep
+        steps(mine, 0, 1, 2)
+    assert [text.partition(",")[0] for text in shown] == ["Replies at step 1", "Replies at step 2"]
+    first = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
+    replies = first_replies(first)
+    rewards = [reward for _, reward in replies]
+    assert rewards == sorted(rewards, reverse=True)
+    assert rewards[0] == max(one["reward"] for one in first["trajectories"])
+    assert rewards[-1] == 0.0
+    assert shown[0].endswith(", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies))
+    best = next(one for one in first["trajectories"] if one["reward"] == rewards[0])["rows"][0]
+    turn = best["turns"][0]
+    assert replies[0][0] == "".join(pieces(best["ids"][turn["start"] : turn["stop"]]))
 
 
 def test_groups_that_are_tied_are_kept_as_such_with_no_weight(model_directory: Path, tmp_path: Path) -> None:

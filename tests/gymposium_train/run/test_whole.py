@@ -195,6 +195,8 @@ def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> 
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
     for text in ("after training", "control", "exact, most wins", "0.9667", "tokens a second", "peak memory", *GAMES):
         assert text in page
+    for text in ("failed replies (share)", "groups without a learning signal", "clip fraction", "Sample replies"):
+        assert text in page
     assert "GRPO" not in page
 
 

@@ -4,14 +4,15 @@ of it is stored."""
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +22,10 @@ from gymposium_train.progress import say
 
 WIDTH = 32
 """Number of newest values in a sparkline."""
+QUIET = 10.0
+"""Maximum number of seconds without a line in a log, while steps are done."""
+EVALUATION = "eval/"
+"""Beginning of the names of metrics that are results of evaluations."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _FIRST = (
     "rollout/reward",
@@ -58,32 +63,56 @@ class StageBar(Protocol):
 class View(Protocol):
     """Displays the progress of a run."""
 
-    def stage(self, name: str, total: int, lines: int = 1) -> AbstractContextManager[StageBar]:
-        """Begin a stage of `total` steps: a bar in a terminal, at most `lines` lines elsewhere."""
+    def stage(
+        self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
+    ) -> AbstractContextManager[StageBar]:
+        """Begin a stage of `total` steps, of which `done` are done: a bar in a terminal, elsewhere `lines` lines and
+        one every `QUIET` seconds. `work` is the relative cost of each step, from which the time left is estimated; by
+        default all steps cost the same."""
 
-    def show(self, metrics: Mapping[str, Any]) -> None:
-        """Show the newest metrics, by their flat names. Values that are not numbers are ignored."""
+    def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
+        """Show the newest metrics, by their flat names. Values that are not numbers are ignored. With the first metrics
+        of a stage, those of the stage before it disappear; evaluations, which name no stage, stay."""
 
 
 class Lines:
-    """A view for logs and pipes, which prints a few lines for each stage."""
+    """A view for logs and pipes, which prints lines for each stage. `clock` returns the time in seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
 
     @contextmanager
-    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[StageBar]:
-        yield _LineStage(name, total, lines)
+    def stage(
+        self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
+    ) -> Iterator[StageBar]:
+        yield _LineStage(name, total, lines, done, work, self._clock)
 
-    def show(self, metrics: Mapping[str, Any]) -> None:
+    def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
         """Print nothing: the most important metrics are in the notes of the stage, and all are in their file."""
 
 
 class _LineStage:
-    def __init__(self, name: str, total: int, lines: int) -> None:
-        self._name, self._total, self._lines, self._done = name, total, lines, 0
+    def __init__(
+        self, name: str, total: int, lines: int, done: int, work: Sequence[float], clock: Callable[[], float]
+    ) -> None:
+        self._name, self._total, self._lines, self._clock = name, total, lines, clock
+        self._first = self._done = done
+        self._work = work
+        self._began = self._last = clock()
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         before, self._done = self._done, self._done + steps
-        if self._total and self._done * self._lines // self._total > before * self._lines // self._total:
-            say(f"{self._name}: {self._done}/{self._total}  {note}")
+        now = self._clock()
+        reached = self._total and self._done * self._lines // self._total > before * self._lines // self._total
+        if reached or now - self._last >= QUIET:
+            self._last = now
+            say(f"{self._name}: {self._done}/{self._total}{self._left(now)}  {note}")
+
+    def _left(self, now: float) -> str:
+        """The estimate of the time left, if it is a minute or more."""
+        cost = cost_of(self._first, self._done, self._work)
+        seconds = (now - self._began) * cost_of(self._done, self._total, self._work) / cost if cost else 0.0
+        return f", {round(seconds / 60)} min left" if seconds >= 60 else ""
 
 
 class Terminal:
@@ -93,10 +122,11 @@ class Terminal:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._history: dict[str, deque[float]] = {}
+        self._stage = ""
         self._bars = Progress(
             TextColumn("{task.description:<28}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", markup=False),
@@ -104,16 +134,20 @@ class Terminal:
         )
 
     @contextmanager
-    def stage(self, name: str, total: int, lines: int = 1) -> Iterator[StageBar]:
-        task = self._bars.add_task(visible(name), total=total, note="")
-        bar = _BarStage(self._bars, task)
+    def stage(
+        self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
+    ) -> Iterator[StageBar]:
+        bar = _BarStage(self._bars, visible(name), total, done, work)
         try:
             yield bar
         finally:
-            self._bars.remove_task(task)
+            self._bars.remove_task(bar.task)
         self._console.print(Text(f"{visible(name):<28} {bar.done}/{total}  {bar.note}"))
 
-    def show(self, metrics: Mapping[str, Any]) -> None:
+    def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
+        if stage and stage != self._stage:
+            self._stage = stage
+            self._history = {name: values for name, values in self._history.items() if name.startswith(EVALUATION)}
         for name, value in metrics.items():
             if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
                 self._history.setdefault(name, deque(maxlen=WIDTH)).append(float(value))
@@ -136,13 +170,25 @@ class Terminal:
 
 
 class _BarStage:
-    def __init__(self, bars: Progress, task: Any) -> None:
-        self._bars, self._task = bars, task
-        self.done, self.note = 0, ""
+    """A bar as long as the work of its steps, from which rich estimates the time left."""
+
+    def __init__(self, bars: Progress, name: str, total: int, done: int, work: Sequence[float]) -> None:
+        self._bars, self._total, self._work = bars, total, work
+        self.done, self.note = done, ""
+        everything = cost_of(0, total, work)
+        self.task = bars.add_task(
+            name, total=everything, completed=everything - cost_of(done, total, work), note="", count=f"{done}/{total}"
+        )
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        self.done, self.note = self.done + steps, visible(note)
-        self._bars.update(self._task, advance=steps, note=self.note)
+        before, self.done, self.note = self.done, self.done + steps, visible(note)
+        cost = cost_of(before, self.done, self._work)
+        self._bars.update(self.task, advance=cost, note=self.note, count=f"{self.done}/{self._total}")
+
+
+def cost_of(first: int, end: int, work: Sequence[float]) -> float:
+    """The work of the steps from `first` up to but not including `end`; 1 for each step if `work` is empty."""
+    return math.fsum(work[first:end]) if work else end - first
 
 
 @contextmanager
@@ -176,6 +222,6 @@ def arrow(values: Sequence[float]) -> str:
 
 
 def _place(name: str) -> tuple[int, str]:
-    if name.startswith("eval/"):
+    if name.startswith(EVALUATION):
         return -1, name
     return (_FIRST.index(name) if name in _FIRST else len(_FIRST)), name

@@ -14,14 +14,22 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
+from gymposium_train.samples_file import first_replies
 
 _BLUE = "#2563eb"
 _COLOURS = ("#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
 
 TRAINING = {
     "mean reward": {"": "rollout/reward"},
+    "failed replies (share)": {
+        "illegal": "rollout/illegal",
+        "unparsable": "rollout/unparsable",
+        "cut off": "rollout/cut_off",
+    },
+    "groups without a learning signal": {"": "rollout/groups_tied"},
     "entropy (nats a token)": {"": "train/entropy"},
     "approx. KL of a step": {"": "train/approx_kl"},
+    "clip fraction": {"": "train/clipfrac"},
     "KL to the reference": {"": "train/kl"},
     "mismatch KL (engine, learner)": {"": "train/mismatch_kl"},
     "gradient norm": {"": "train/grad_norm"},
@@ -53,6 +61,7 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
         lines=lines(data, results),
         curves={curve.game: drawn(curve) for curve in learning_curves(data, results, steps)},
         training=training_curves(metrics),
+        replies={line["step"]: first_replies(line) for line in directory.samples() if line["group"] == 0},
         spent=spent(results),
         imitated=results.get("cold_start"),
         kept=IN_WORDS[config.cold_start.keep],

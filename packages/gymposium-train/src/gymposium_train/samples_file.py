@@ -6,7 +6,7 @@ Learning does not depend on it. The reference of samples describes every field o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,18 +47,24 @@ class SamplesFile:
     """Function that returns the text of each token of a stream."""
     critic: bool = False
     """Whether turns have values and targets of a critic."""
+    show: Callable[[str], object] = lambda text: None
+    """Function that is called with some replies of each kept step, in words."""
 
     def keep(self, step: int, groups: Sequence[Rated]) -> None:
         """Write the kept groups of a step, if it is one of the kept steps. Steps are counted from 1."""
         every = self.settings.every
         if every == 0 or (step % every and step not in (1, self.steps)):
             return
-        lines = [self._line(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
+        kept = [self._data(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
         with LineWriter(self.file, sync=False) as file:
-            file.append_lines(*lines)
+            # ASCII only, like records: a token may be a part of a character
+            file.append_lines(*(json.dumps(data, separators=(",", ":"), allow_nan=False) for data in kept))
+        if replies := first_replies(kept[0]) if kept else []:
+            words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
+            self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
-    def _line(self, step: int, number: int, rated: Rated) -> str:
-        group, shown = rated.group, _spread(rated.samples, self.settings.tokens)
+    def _data(self, step: int, number: int, rated: Rated) -> dict[str, Any]:
+        group, shown = rated.group, _spread([sample.reward.total for sample in rated.samples], self.settings.tokens)
         data = {
             "format": FORMAT,
             "step": step,
@@ -72,8 +78,8 @@ class SamplesFile:
                 for n, sample in enumerate(rated.samples)
             ],
         }
-        # ASCII only, like records: a token may be a part of a character
-        return json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
+        kept: dict[str, Any] = finite(data)
+        return kept
 
     def _row(self, row: Row) -> dict[str, Any]:
         return {
@@ -93,6 +99,19 @@ class SamplesFile:
         }
 
 
+def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
+    """The first replies of some trajectories of a line of the file, each with the trajectory's reward: those with the
+    greatest and the least reward and others evenly between them, at most `most`. Only trajectories that are kept with
+    their tokens count."""
+    kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
+    replies = []
+    for n in _spread([trajectory["reward"] for trajectory in kept], most):
+        row = kept[n]["rows"][0]
+        turn = row["turns"][0]
+        replies.append(("".join(row["pieces"][turn["start"] : turn["stop"]]), kept[n]["reward"]))
+    return replies
+
+
 def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
     """The rewards and the credit of a trajectory, without its tokens."""
     spans = sample.spans
@@ -108,13 +127,12 @@ def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
     }
 
 
-def _spread(samples: Sequence[Sample], most: int) -> set[int]:
-    """The indices of at most `most` samples: the best, the worst, and others evenly between them by reward."""
-    order = sorted(range(len(samples)), key=lambda n: samples[n].reward.total, reverse=True)
+def _spread(rewards: Sequence[float], most: int) -> list[int]:
+    """The indices of at most `most` rewards: the greatest, the least, and others evenly between them, in this order."""
+    order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
     if len(order) <= most:
-        return set(order)
-    last = len(order) - 1
-    return {order[round(k * last / max(1, most - 1))] for k in range(most)}
+        return order
+    return [order[round(k * (len(order) - 1) / max(1, most - 1))] for k in range(most)]
 
 
 def _rounded(values: Sequence[float]) -> list[float]:

@@ -11,6 +11,7 @@ from gymposium.rewards.grammar import make_reward
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead
 from gymposium_train.checkpoints import keep_newest, load_checkpoint, remove_broken, save_checkpoint
+from gymposium_train.config.schedules import group_size
 from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import Learner
@@ -45,7 +46,12 @@ def reinforce(run: UnderWay) -> None:
         planner = MatchPlanner(config, run.games, trainee.players)
         source = MatchRollouts(planner, LocalExecutor(config.engine.schedule))
         samples = SamplesFile(
-            directory.samples_file, config.samples, config.steps, loaded.chat.pieces, critic=credit.critic is not None
+            directory.samples_file,
+            config.samples,
+            config.steps,
+            loaded.chat.pieces,
+            critic=credit.critic is not None,
+            show=say,
         )
         training = Training(
             config=config,
@@ -88,8 +94,9 @@ def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any,
     """Do the remaining steps; returns the CPU seconds of all steps. If the run is stopped, its last complete step has a
     checkpoint."""
     config, steps, idle = run.config, range(first, run.config.steps), 0
+    matches = [group_size(config, step) for step in range(config.steps)]  # later steps take longer
     with (
-        run.view.stage("Training", config.steps, lines=20) as bar,
+        run.view.stage("Training", config.steps, lines=20, done=first, work=matches) as bar,
         run.recorder("train") as record,
         Ahead(training.play, config.engine.staleness, steps) as ahead,
     ):
@@ -99,7 +106,6 @@ def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any,
             ahead.go_on()
 
         source.record = each
-        bar.advance(steps=first)
         for step in steps:
             began = time.perf_counter(), time.process_time()
             taken = ahead.take(step)

@@ -28,7 +28,7 @@ class Watchers:
         """Report a step of a stage, counted from 1 in reinforcement learning. The metrics are written to their file
         first. Raises `LoggerError` if a logger fails, and whatever a callback raises."""
         self._directory.log({"stage": stage, "step": step, **metrics})
-        self._view.show(metrics)
+        self._view.show(metrics, stage)
         if stage == TRAIN:
             logged = self._log(step, metrics)
             for callback in self._callbacks:
