@@ -25,7 +25,7 @@ players = ["random", "mcts-3"]
 [[games]]
 name = "kuhn_poker"
 [[games]]
-name = "tic_tac_toe"
+name = "goofspiel(num_cards=3)"
 """
 
 
