@@ -1,5 +1,5 @@
-"""What an installation of the `gymposium` wheel and nothing else can do. `tox run -e core` runs it in such
-an environment; it is no part of the other tests, whose environment holds everything."""
+"""Tests of an installation of the wheel of gymposium alone. `wheels.py` runs them in such an environment; they are not
+part of the other tests, whose environment has everything."""
 
 from __future__ import annotations
 

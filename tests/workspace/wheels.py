@@ -1,5 +1,6 @@
-"""Builds every wheel from the tracked files, checks what each holds and asks for, and installs them from
-the built files alone into a clean environment, where a stranger then writes a first plugin (`stranger.py`).
+"""Builds every wheel from the tracked files, checks what each holds and asks for, and installs them from the built
+files alone into a clean environment: first the wheel of gymposium, which is tested without any other wheel and without
+torch (`core_alone.py`), then the others. At the end a stranger writes a first plugin there (`stranger.py`).
 
     python tests/workspace/wheels.py SCRATCH_FOLDER
 
@@ -27,7 +28,8 @@ from packaging.version import Version
 TORCH = ("torch", "stable-baselines3", "sb3-contrib")
 """What brings torch along."""
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 
 
 def main(scratch: Path) -> None:
@@ -109,10 +111,12 @@ def wants_torch(name: str, ours: dict[str, Message]) -> bool:
 
 
 def install(where: Path, dist: Path, ours: dict[str, Message]) -> Path:
-    """Install everything that needs no torch; the environment's Python."""
+    """Install gymposium and play with it, then everything that needs no torch; the environment's Python."""
     venv.create(where, with_pip=True)
     python = where / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     pip = (python, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "install", "--quiet", next(dist.glob("gymposium-[0-9]*.whl")), "pytest")
+    run(python, "-m", "pytest", "--confcutdir", HERE, HERE / "core_alone.py", cwd=ROOT)
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--find-links", dist, *sorted(ours))
     light = [name for name in ours if not wants_torch(name, ours)]
     third = {str(r) for name in light for r in needs(ours[name]) if canonicalize_name(r.name) not in ours}
