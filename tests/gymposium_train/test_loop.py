@@ -28,7 +28,8 @@ from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
-from gymposium_train.samples_file import SamplesFile, first_replies
+from gymposium_train.samples import first_replies
+from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import Trainee, make_trainee
 
 SMALL: dict[str, Any] = {

@@ -175,10 +175,8 @@ class _BarStage:
     def __init__(self, bars: Progress, name: str, total: int, done: int, work: Sequence[float]) -> None:
         self._bars, self._total, self._work = bars, total, work
         self.done, self.note = done, ""
-        everything = cost_of(0, total, work)
-        self.task = bars.add_task(
-            name, total=everything, completed=everything - cost_of(done, total, work), note="", count=f"{done}/{total}"
-        )
+        self.task = bars.add_task(name, total=cost_of(0, total, work), note="", count=f"{done}/{total}")
+        bars.update(self.task, completed=cost_of(0, done, work))
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         before, self.done, self.note = self.done, self.done + steps, visible(note)

@@ -14,7 +14,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
-from gymposium_train.samples_file import first_replies
+from gymposium_train.samples import first_replies
 
 _BLUE = "#2563eb"
 _COLOURS = ("#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")

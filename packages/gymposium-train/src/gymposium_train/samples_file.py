@@ -6,7 +6,7 @@ Learning does not depend on it. The reference of samples describes every field o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from gymposium_agents.tokens import TurnTokens
 from gymposium_train.config import Samples
 from gymposium_train.rollout.protocol import Group
 from gymposium_train.rows import Row
-from gymposium_train.samples import Sample
+from gymposium_train.samples import Sample, first_replies, spread
 
 FORMAT = "gymposium-samples-1"
 DIGITS = 6
@@ -64,7 +64,7 @@ class SamplesFile:
             self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
     def _data(self, step: int, number: int, rated: Rated) -> dict[str, Any]:
-        group, shown = rated.group, _spread([sample.reward.total for sample in rated.samples], self.settings.tokens)
+        group, shown = rated.group, spread([sample.reward.total for sample in rated.samples], self.settings.tokens)
         data = {
             "format": FORMAT,
             "step": step,
@@ -99,19 +99,6 @@ class SamplesFile:
         }
 
 
-def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
-    """The first replies of some trajectories of a line of the file, each with the trajectory's reward: those with the
-    greatest and the least reward and others evenly between them, at most `most`. Only trajectories that are kept with
-    their tokens count."""
-    kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
-    replies = []
-    for n in _spread([trajectory["reward"] for trajectory in kept], most):
-        row = kept[n]["rows"][0]
-        turn = row["turns"][0]
-        replies.append(("".join(row["pieces"][turn["start"] : turn["stop"]]), kept[n]["reward"]))
-    return replies
-
-
 def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
     """The rewards and the credit of a trajectory, without its tokens."""
     spans = sample.spans
@@ -125,14 +112,6 @@ def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
         "values": _rounded([span.value for span in spans]) if critic else [],
         "targets": _rounded([span.target for span in spans]) if critic else [],
     }
-
-
-def _spread(rewards: Sequence[float], most: int) -> list[int]:
-    """The indices of at most `most` rewards: the greatest, the least, and others evenly between them, in this order."""
-    order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
-    if len(order) <= most:
-        return order
-    return [order[round(k * (len(order) - 1) / max(1, most - 1))] for k in range(most)]
 
 
 def _rounded(values: Sequence[float]) -> list[float]:
