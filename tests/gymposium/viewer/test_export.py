@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
@@ -34,22 +36,20 @@ def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any,
     export(runs, out)
     page = look.at(f"{(out / 'matches.html').as_uri()}?failed=illegal")
     rows = page.locator("tbody tr")
-    assert rows.count() == 15
-    assert sorted(row.locator("td.id").inner_text() for row in rows.all() if row.is_visible()) == [
-        "goof-0",
-        "illegal-0",
-        "retried-0",
-    ]
+    expect(rows).to_have_count(15)
+    expect(rows.locator("td.id:visible")).to_have_text(["illegal-0", "retried-0", "goof-0"])
     page.locator("select[name=player]").select_option("lm:repeats")
     page.locator("select[name=ended]").select_option("lost")
-    assert page.locator(".found .shown").inner_text() == "1"
+    expect(page.locator(".found .shown")).to_have_text("1")
     page.locator("tbody tr:visible a").click()
-    assert "Seat 0 (lm:repeats) gave no legal move and forfeits." in page.locator(".verdict.head").inner_text()
+    expect(page.locator(".verdict.head")).to_contain_text("Seat 0 (lm:repeats) gave no legal move and forfeits.")
+    page.locator(".play.stepping").wait_for()
     page.keyboard.press("Home")
-    assert page.url.endswith("#step-0")
-    assert page.frame_locator("iframe.picture").first.locator("svg use").count() == 0
+    expect(page).to_have_url(re.compile("#step-0$"))
+    marks = page.frame_locator("iframe.picture").first.locator("svg use")
+    expect(marks).to_have_count(0)
     page.keyboard.press("ArrowRight")
-    assert page.frame_locator("iframe.picture").first.locator("svg use").count() == 1
+    expect(marks).to_have_count(1)
 
 
 def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ def test_a_long_list_has_several_pages(
         seen = page.locator("td.id").all_inner_texts()
         for number in (2, 3):
             page.get_by_role("link", name="Next").click()
-            assert f"Page {number} of 3" in page.locator(".pager").inner_text()
+            expect(page.locator(".pager")).to_contain_text(f"Page {number} of 3")
             seen += page.locator("td.id").all_inner_texts()
-        assert page.get_by_role("link", name="Next").count() == 0
+        expect(page.get_by_role("link", name="Next")).to_have_count(0)
         assert len(seen) == 15
         assert len(set(seen)) == 15
         page.locator("tbody tr").last.click()
         page.get_by_role("link", name="All matches").click()
-        assert page.locator("td.id").count() > 0
+        expect(page.locator("td.id").first).to_be_visible()
 
 
 def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:

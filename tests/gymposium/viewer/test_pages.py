@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,18 +27,17 @@ STEPPING = ".play.stepping"
 """Selector that matches once the page's script has run."""
 
 
-def shown_step(page: Page) -> int:
+def expect_step(page: Page, step: int, seats: Sequence[str] | None = None) -> None:
+    """Waits until this step alone is shown, and it as these seats see it."""
     page.locator(STEPPING).wait_for()
-    [step] = [one for one in page.locator(".step").all() if one.is_visible()]
-    return int(step.get_attribute("data-step") or "-1")
-
-
-def shown_views(page: Page) -> list[str]:
-    return [view.get_attribute("data-seat") or "" for view in page.locator(".view").all() if view.is_visible()]
-
-
-def texts(page: Page, selector: str) -> list[str]:
-    return [one.inner_text().strip() for one in page.locator(selector).all()]
+    shown = page.locator(".step:visible")
+    expect(shown).to_have_count(1)
+    expect(shown).to_have_attribute("data-step", str(step))
+    if seats is not None:
+        views = page.locator(".view:visible")
+        expect(views).to_have_count(len(seats))
+        for number, seat in enumerate(seats):
+            expect(views.nth(number)).to_have_attribute("data-seat", seat)
 
 
 def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) -> None:
@@ -52,8 +52,7 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
     expect(page.locator(".verdict.head")).to_contain_text("Seat 1 (lm:talks) gave no legal move and forfeits.")
     expect(page.locator(".verdict.head")).to_contain_text("“I like b2.” is not written like a move of this game.")
     expect(page).to_have_url(re.compile(r"10\.html\?player=lm%3Atalks$"))
-    assert shown_step(page) == 1, "it begins where it was decided"
-    assert shown_views(page) == ["1"]
+    expect_step(page, 1, ["1"])  # where it was decided
     step = page.locator("#step-1")
     expect(step.locator(".tag.unparsable")).to_have_text("unparsable")
     expect(step.locator(".reply pre")).to_have_text("I like b2.")
@@ -72,22 +71,23 @@ def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, l
 def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
-    assert shown_step(page) == last
+    expect_step(page, last)
     page.keyboard.press("Home")
-    assert (shown_step(page), shown_views(page)) == (0, ["0"])
+    expect_step(page, 0, ["0"])
     page.keyboard.press("ArrowRight")
-    assert (shown_step(page), shown_views(page)) == (1, ["1"])
+    expect_step(page, 1, ["1"])
     expect(page).to_have_url(re.compile(r"#step-1$"))
-    assert page.locator(".moves a[aria-current]").get_attribute("data-step") == "1"
+    expect(page.locator(".moves a[aria-current]")).to_have_attribute("data-step", "1")
     page.keyboard.press("1")
-    assert (shown_views(page), page.url[-len("#step-1-seat-0") :]) == (["0"], "#step-1-seat-0")
+    expect_step(page, 1, ["0"])
+    expect(page).to_have_url(re.compile(r"#step-1-seat-0$"))
     page.keyboard.press("a")
-    assert shown_views(page) == ["0", "1"]
+    expect_step(page, 1, ["0", "1"])
     page.keyboard.press("End")
     page.keyboard.press("ArrowRight")
-    assert shown_step(page) == last
+    expect_step(page, last)
     page.keyboard.press("ArrowLeft")
-    assert (shown_step(page), shown_views(page)) == (last - 1, ["0", "1"])
+    expect_step(page, last - 1, ["0", "1"])
     page.keyboard.press("n")
     page.wait_for_url("**/2.html*")
     page.keyboard.press("p")
@@ -96,20 +96,20 @@ def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
 
 def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-2-seat-1")
-    assert (shown_step(page), shown_views(page)) == (2, ["1"])
+    expect_step(page, 2, ["1"])
     page.locator(".moves a").last.click()
-    assert shown_step(page) == page.locator(".step").count() - 1
+    expect_step(page, page.locator(".step").count() - 1)
     page.locator("[data-go=first]").click()
-    assert shown_step(page) == 0
+    expect_step(page, 0)
     page.locator(".toggle [data-view=all]").click()
-    assert shown_views(page) == ["0", "1"]
+    expect_step(page, 0, ["0", "1"])
 
 
 def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html")
     page.locator("select[name=failed]").select_option("illegal")
     page.wait_for_url("**failed=illegal**")
-    assert texts(page, "td.id") == ["illegal-0", "retried-0", "goof-0"]
+    expect(page.locator("td.id")).to_have_text(["illegal-0", "retried-0", "goof-0"])
     page.locator("tbody tr td.game").first.click()
     expect(page.locator(".around")).to_contain_text("1 of 3 that are listed")
     page.get_by_role("link", name="Next").click()

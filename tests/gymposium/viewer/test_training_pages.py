@@ -26,8 +26,12 @@ def run(training_run: Any) -> Any:
     return made
 
 
-def canvases(page: Any) -> int:
-    return page.locator(".curves canvas").count()
+def expect_metrics(page: Any, names: set[str]) -> None:
+    """Waits until the charts of these metrics, and no others, are visible."""
+    shown = page.locator("[data-metric]:visible")
+    for name in names:
+        expect(shown.and_(page.locator(f'[data-metric="{name}"]'))).to_have_count(1)
+    expect(shown).to_have_count(len(names))
 
 
 def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
@@ -55,31 +59,29 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
 
 def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
-    shown = page.locator("[data-metric]:visible")
-    names = lambda: {one.get_attribute("data-metric") for one in shown.all()}  # noqa: E731
     everything = {"rollout/reward", "rollout/win", "train/entropy", "eval/tic_tac_toe/random/win"}
-    assert names() == everything
+    expect_metrics(page, everything)
     page.get_by_label("by opponent and game").check()
-    assert names() == everything | {"rollout/win/random"}
+    expect_metrics(page, everything | {"rollout/win/random"})
     page.get_by_label("Search metrics").fill("distributions from which")
-    assert names() == {"train/entropy"}
+    expect_metrics(page, {"train/entropy"})
     page.get_by_label("Search metrics").fill("win")
-    assert names() == {"rollout/win", "rollout/win/random", "eval/tic_tac_toe/random/win"}
+    expect_metrics(page, {"rollout/win", "rollout/win/random", "eval/tic_tac_toe/random/win"})
     page.get_by_label("Smoothing").fill("0.5")
     page.get_by_label("Stage").select_option("cold start")
     page.get_by_label("Search metrics").fill("")
-    assert "train/sft_loss" in names()
+    expect(page.locator('[data-metric="train/sft_loss"]')).to_be_visible()
     again = look.at(page.url)  # the address holds the whole state
-    assert again.get_by_label("Stage").input_value() == "cold_start"
-    assert again.get_by_label("Smoothing").input_value() == "0.5"
-    assert again.locator('[data-metric="train/sft_loss"]').is_visible()
+    expect(again.get_by_label("Stage")).to_have_value("cold_start")
+    expect(again.get_by_label("Smoothing")).to_have_value("0.5")
+    expect(again.locator('[data-metric="train/sft_loss"]')).to_be_visible()
 
 
 def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training_run: Any, tmp_path: Path) -> None:
     other = training_run("second")
     other.log(3, train__grad_norm=1.0)
     page = look.at(serve(tmp_path) + "runs.html")
-    assert canvases(page) == 0
+    expect(page.locator(".curves canvas")).to_have_count(0)
     page.get_by_label("Overlay training/first").check()
     page.get_by_label("Overlay training/second").check()
     both = page.locator('[data-metric="rollout/reward"]')
@@ -105,6 +107,7 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
     expect(rewards).to_have_text(["-1", "+0", "+1"])
     best = page.locator("details.trajectory", has_text="+1").last
     token = best.locator(".t").first
+    expect(token).to_be_visible()
     assert (token.inner_text(), best.locator(".given").first.inner_text()) == ("b2", "<|user|>x . o<|assistant|>")
     assert "probability 0.0821" in token.get_attribute("title")
     assert "the learner's -2.25" in token.get_attribute("title")
@@ -112,7 +115,8 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
     unlikely, certain = (best.locator(".t").nth(n).evaluate(colour) for n in (0, 1))
     assert unlikely != certain == "rgba(0, 0, 0, 0)"
     page.get_by_label("advantage").check()
-    assert token.evaluate(colour) == best.locator(".t").nth(1).evaluate(colour) != unlikely
+    expect(token).not_to_have_css("background-color", unlikely)
+    assert token.evaluate(colour) == best.locator(".t").nth(1).evaluate(colour)
     best.get_by_role("link", name="The match").click()
     expect(page).to_have_url(re.compile(r"matches/training/first/matches/train\.jsonl/1\.html$"))
 
