@@ -113,11 +113,13 @@ def test_samples_are_found_without_reading_them_all_and_the_last_of_a_step_count
     index.refresh()
     assert index.places() == [(1, 0), (5, 0)]
     assert [problem.where for problem in index.problems] == ["samples.jsonl:2"]
-    group = index.group(5, 0)
+    line, group = index.line(5, 0), index.group(5, 0)
+    assert line is not None
     assert group is not None
+    assert group == parse(line)
     assert [one.reward for one in group.best_first] == [1.0, 0.0, -1.0]
     assert not group.tied
-    assert index.group(5, 7) is None
+    assert (index.line(5, 7), index.group(5, 7)) == (None, None)
 
 
 @pytest.mark.parametrize(

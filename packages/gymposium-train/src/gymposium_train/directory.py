@@ -127,24 +127,18 @@ class RunDirectory:
     def metrics(self) -> list[dict[str, Any]]:
         """All lines of the metrics file; for a step that was done again, the last one. A half-written line is reported
         and skipped."""
-        return list({(line["stage"], line["step"]): line for line in _lines(self.metrics_file)}.values())
-
-    def samples(self) -> Iterator[dict[str, Any]]:
-        """The lines of the samples file, in order: one for each kept group. A half-written line is reported and
-        skipped."""
-        return _lines(self.samples_file)
-
-
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file of JSON lines, if it is there. Lines that are not JSON are reported and skipped."""
-    if not file.is_file():
-        return
-    with open(file, encoding="utf-8", errors="replace") as lines:
+        if not self.metrics_file.is_file():
+            return []
+        by_step: dict[tuple[str, int], dict[str, Any]] = {}
+        lines = self.metrics_file.read_text(encoding="utf-8", errors="replace").splitlines()
         for number, line in enumerate(lines, start=1):
             try:
-                yield json.loads(line)
+                entry = json.loads(line)
             except ValueError:
-                say(f"Skipped: {file}:{number} is not JSON", style="yellow")
+                say(f"Skipped: {self.metrics_file}:{number} is not JSON", style="yellow")
+                continue
+            by_step[entry["stage"], entry["step"]] = entry
+        return list(by_step.values())
 
 
 def is_whole(directory: Path) -> bool:

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 
 from gymposium.durable import replace_text
 from gymposium.runs.results import OPTIMUM, LearningCurve, learning_curves, lines, spent
+from gymposium.runs.samples import SamplesIndex
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.config.writing import as_data
@@ -61,12 +62,20 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
         lines=lines(data, results),
         curves={curve.game: drawn(curve) for curve in learning_curves(data, results, steps)},
         training=training_curves(metrics),
-        replies={line["step"]: first_replies(line) for line in directory.samples() if line["group"] == 0},
+        replies=sample_replies(directory),
         spent=spent(results),
         imitated=results.get("cold_start"),
         kept=IN_WORDS[config.cold_start.keep],
     )
     replace_text(directory.report, page)
+
+
+def sample_replies(directory: RunDirectory) -> dict[int, list[tuple[str, float]]]:
+    """Some first replies of each kept step, with the rewards of their trajectories: those of the step's first group."""
+    samples = SamplesIndex(directory.samples_file)
+    samples.refresh()
+    first = ((step, samples.line(step, number)) for step, number in samples.places() if number == 0)
+    return {step: first_replies(json.loads(line)) for step, line in first if line is not None}
 
 
 def drawn(curve: LearningCurve) -> str:

@@ -132,14 +132,19 @@ class SamplesIndex(GrowingIndex):
         with self._lock:
             return sorted(self._places)
 
-    def group(self, step: int, number: int) -> KeptGroup | None:
-        """The group of this step and number, or None. Raises `BadRecord` if its line cannot be read."""
+    def line(self, step: int, number: int) -> bytes | None:
+        """The line of the group of this step and number, or None."""
         place = self._places.get((step, number))
         if place is None:
             return None
         with open(self.path, "rb") as file:
             file.seek(place[0])
-            return parse(file.read(place[1] - place[0]))
+            return file.read(place[1] - place[0])
+
+    def group(self, step: int, number: int) -> KeptGroup | None:
+        """The group of this step and number, or None. Raises `BadRecord` if its line cannot be read."""
+        line = self.line(step, number)
+        return None if line is None else parse(line)
 
 
 def _group(data: dict[str, Any]) -> KeptGroup:
