@@ -23,7 +23,6 @@ from gymposium_agents.tokens import Completion, Sampling
 from gymposium_train.config import Optimizer
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.objective.ppo import PpoSettings
-from gymposium_train.objective.terms import entropy
 from gymposium_train.rows import Row, Tokens
 
 MICRO_BATCH = 64
@@ -56,16 +55,14 @@ def update(
             optimizer.zero_grad(set_to_none=True)
             for first in range(0, len(batch), MICRO_BATCH):
                 part = batch[first : first + MICRO_BATCH]
-                loss = _loss(model, part, objective, work.update["entropy_weight"], pad, temperature)
+                loss = _loss(model, part, objective, pad, temperature)
                 (len(batches) * loss).backward()  # type: ignore[no-untyped-call]
             norms.append(float(torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)))
             optimizer.step()
     return sum(norms) / len(norms)
 
 
-def _loss(
-    model: Any, rows: Sequence[Row], objective: PpoSettings, entropy_weight: float, pad: int, temperature: float
-) -> Tensor:
+def _loss(model: Any, rows: Sequence[Row], objective: PpoSettings, pad: int, temperature: float) -> Tensor:
     width = max(len(row.ids) for row in rows)
     ids = torch.tensor([[*row.ids, *[pad] * (width - len(row.ids))] for row in rows], device=model.device)
     real = torch.tensor([[1] * len(row.ids) + [0] * (width - len(row.ids)) for row in rows], device=model.device)
@@ -86,8 +83,6 @@ def _loss(
     ratio = (logprobs - old).exp()
     clipped = ratio.clamp(1.0 - objective.clip_low, 1.0 + objective.clip_high)
     losses = -(ratio * advantages).minimum(clipped * advantages)
-    if entropy_weight:
-        losses = losses - entropy_weight * entropy(scores)
     return (losses * weights).sum()
 
 

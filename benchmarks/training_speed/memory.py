@@ -77,7 +77,7 @@ def peak(side: str, vocabulary: int, prompt: int) -> float:
     torch.manual_seed(0)
     model: Any = Qwen3ForCausalLM(architecture(vocabulary, TINY))
     given = rows(vocabulary, prompt)
-    how = {"learning_rate": 1e-5, "entropy_weight": 0.0, "seed": 0}
+    how = {"learning_rate": 1e-5, "seed": 0}
     if side == "ours":
         learner = LocalLearner(model, 0, SETTINGS)
         before = status("VmRSS")

@@ -48,7 +48,6 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
             "model": {"tune": "full"},
             "prompting": {"context": context, "max_tokens": SAMPLING.max_tokens, "on_illegal": "random"},
             "rollout": {"groups": groups, "group_size": 8, "growth": 1.0},
-            "entropy": {"weight": 0.0},
             "optimizer": {"learning_rate": 1e-5, "warmup_steps": 1, "epochs": 1, "minibatches": 1},
         }
     )

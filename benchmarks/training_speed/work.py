@@ -37,7 +37,7 @@ class Work:
     rows: list[Row]
     """What came of them, with credit and weights."""
     update: dict[str, Any]
-    """How it was learned from: learning rate, weight of the entropy, seed of the minibatches."""
+    """How it was learned from: learning rate, seed of the minibatches."""
 
     @property
     def turns(self) -> int:

@@ -16,7 +16,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium.prompt import prompt_for
 from gymposium.reading import read, reader
-from gymposium_agents.distribution import estimate_distributions, move_distributions
+from gymposium_agents.distribution import continuations, estimate_distributions, move_distributions
 from gymposium_agents.forward import completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.player import LanguageModelPlayer
@@ -202,3 +202,13 @@ def test_an_estimate_needs_samples(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="at least one"):
         estimate_distributions(player_of(taught, 1.0), [ask], 0)
+
+
+def test_a_reply_is_followed_in_the_tree_of_legal_replies_until_it_leaves_it() -> None:
+    replies = [(1, 2, 0), (1, 3, 0), (4, 0)]
+    assert continuations(replies, (1, 3, 0)) == ((1, 4), (2, 3), (0,))
+    assert continuations(replies, (4, 0)) == ((1, 4), (0,))
+    assert continuations(replies, (1, 4, 0)) == ((1, 4), (2, 3), ())
+    assert continuations(replies, (4, 0, 7)) == ((1, 4), (0,), ())
+    assert continuations(replies, (7, 1)) == ((1, 4), ())
+    assert continuations([], (1,)) == ((),)

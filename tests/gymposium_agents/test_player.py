@@ -94,6 +94,26 @@ def test_the_same_seed_plays_the_same_match_whatever_else_is_played(player: Lang
     assert turns(range(3, 4)).items() <= turns(range(12)).items()
 
 
+def test_a_turn_says_which_tokens_would_have_continued_a_legal_reply_if_it_is_to(tiny: LoadedModel) -> None:
+    """Replies that the player has no room for are not among them, and free text has none."""
+    game = load_game("tic_tac_toe")
+    replies = {move: tiny.chat.reply(move) for move in game.new(0).legal_moves(0) or ()}
+    assert {len(reply) for reply in replies.values()} == {2}  # a move is one token, and its end another
+    for max_tokens, firsts in ((2, tuple(sorted(first for first, _ in replies.values()))), (1, ())):
+        noting = lm(tiny, max_tokens=max_tokens, note_legal=True)
+        for played in play(MatchJob(f"m{i}", game, [noting, noting], i) for i in range(6)):
+            turn, ids = played.turns[0].trace, played.turns[0].trace.completion.ids
+            assert len(turn.legal) == len(ids)
+            assert turn.legal[0] == firsts
+            assert turn.legal[1:] in ((), ((tiny.chat.end,) if ids[0] in firsts else (),))
+    (played,) = play([MatchJob("m", game, [lm(tiny)] * 2, 0)])
+    assert played.turns[0].trace.legal == ()
+    text = load_game("trace(difficulty=1,prints=0)")
+    turns = [t for played in play(MatchJob(f"m{i}", text, [noting], i) for i in range(6)) for t in played.turns]
+    assert turns  # others have no room beside their prompt
+    assert all(turn.trace.legal == () for turn in turns)
+
+
 class Recording(TransformersEngine):
     """An engine that notes its requests."""
 

@@ -66,6 +66,9 @@ GAE = "credit.kind=gae"
         (("prompting.on_illegal=random",), "a reply that was not played would share the credit"),
         (("prompting.on_illegal=shrug",), "prompting.on_illegal: on_illegal='shrug' is not a policy"),
         (("prompting.thinking=true",), "prompting.thinking = true: with prompting.reply=move"),
+        (("entropy.weight=0.1", "prompting.reply=tags"), "entropy.weight = 0.1: the bonus is over the replies that"),
+        (("entropy.weight=0.1", "prompting.reply=json"), "with prompting.reply=json a reply has other text"),
+        (("entropy.weight=0.1", 'games=["tic_tac_toe","trace"]'), "trace takes free text, so it lists none"),
         (('evaluation.opponents=["random","random"]',), "evaluation.opponents: random is there 2 times"),
         (('games=["tic_tac_toe","tic_tac_toe"]',), "games: tic_tac_toe is there 2 times"),
         (('games=["tic_tac_tow"]',), "games: There is no game called 'tic_tac_tow'. Did you mean 'tic_tac_toe'"),
@@ -109,6 +112,8 @@ def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ..
         ),
         ("model.load=4bit", "model.name=some/model"),
         ("kl.weight=0.1", "kl.refresh=5", "kl.estimator=k1"),
+        ("entropy.weight=0.1", "entropy.final_share=0.5", 'games=["tic_tac_toe","2048"]'),
+        ('games=["trace"]',),
     ],
 )
 def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
@@ -118,7 +123,7 @@ def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "overrides",
     [
-        ("entropy.final_share=0.5", "entropy.weight=0"),
+        ("entropy.final_share=0.5",),
         ("optimizer.target_kl=0.1", "optimizer.epochs=1"),
         ("model.small.layers=4", "model.name=some/model"),
         ("model.lora.rank=8", "model.tune=full"),

@@ -28,6 +28,7 @@ from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.rows import Span
 from gymposium_train.samples import first_replies
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import Trainee, make_trainee
@@ -88,9 +89,27 @@ def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Pa
     assert ("train/value_loss" in metrics) == (kind == "gae")
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.01])
+def test_legal_replies_are_noted_only_for_a_bonus(model_directory: Path, tmp_path: Path, weight: float) -> None:
+    spans: list[Span] = []
+    with training(model_directory, tmp_path, entropy=Entropy(weight=weight), stages=SELF) as mine:
+        mine.keep = lambda step, groups: spans.extend(
+            span for one in groups for sample in one.samples for span in sample.spans
+        )
+        rollout = mine.play(0)
+        metrics = mine.learn(0, rollout)
+    turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+    assert [span.legal for span in spans] == [turn.trace.legal for turn in turns]
+    assert {bool(span.legal) for span in spans} == {weight > 0.0}
+    assert ("train/move_entropy" in metrics) == (weight > 0.0)
+    if weight:
+        assert all(len(span.legal) == len(span) for span in spans)
+        assert metrics["train/move_entropy"] > 0.0
+
+
 def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Path) -> None:
     learned: list[int] = []
-    with training(model_directory, tmp_path, entropy=Entropy(weight=0.0)) as mine:
+    with training(model_directory, tmp_path, entropy=Entropy()) as mine:
         mine.keep = lambda step, groups: learned.extend(
             len(row.ids) for one in groups if not one.tied for sample in one.samples for row in sample.rows
         )
@@ -317,7 +336,8 @@ def odd(group: Sequence[HandMade]) -> list[Reward]:
 
 def test_a_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
-    with training(model_directory, tmp_path, odd, credit=RaeSettings(), stages=SELF) as mine:
+    settings = {"credit": RaeSettings(), "stages": SELF, "entropy": Entropy()}
+    with training(model_directory, tmp_path, odd, **settings) as mine:
         mine.source = HandMadeSource(mine.trainee)
         mine.keep = SamplesFile(file, Samples(every=1), 4, mine.trainee.player.chat.pieces).keep
         first, second = steps(mine, 0, 1)

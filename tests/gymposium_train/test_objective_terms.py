@@ -18,7 +18,7 @@ from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl
 from gymposium_train.objective.pg import Pg, PgSettings
 from gymposium_train.objective.ppo import Ppo, PpoSettings
 from gymposium_train.objective.protocol import PolicyTokens
-from gymposium_train.objective.terms import entropy, k1, k2, k3, k3_straight_through, nll, value_loss
+from gymposium_train.objective.terms import entropy, entropy_among, k1, k2, k3, k3_straight_through, nll, value_loss
 
 scores = st.lists(st.floats(-3, 3), min_size=5, max_size=5)
 
@@ -67,6 +67,42 @@ def test_entropy_is_torchs() -> None:
     logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0))
     expected = torch.distributions.Categorical(logits=logits).entropy()
     torch.testing.assert_close(entropy(logits.log_softmax(-1)), expected)
+
+
+def test_entropy_in_a_tree_of_replies_by_hand() -> None:
+    """Three replies, 1 2, 1 3 and 4, each with the end 0. Two thirds of the legal mass begin with 1, and behind it 2
+    and 3 are equally likely, so all three are: the mean over them of the sum along each is log 3. Half of the first
+    distribution is on tokens that continue no reply, and nine tenths of the second."""
+    begin = torch.tensor([0.2, 1 / 3, 0.2, 0.05, 1 / 6, 0.05]).log()
+    behind = torch.tensor([0.3, 0.3, 0.05, 0.05, 0.2, 0.1]).log()
+    end = torch.tensor([0.1, 0.3, 0.2, 0.2, 0.1, 0.1]).log()
+    among = torch.tensor([[1, 4, -1], [2, 3, -1], [0, -1, -1], [-1, -1, -1]])
+    found = entropy_among(torch.stack([begin, behind, end, end]), among)
+    first = math.log(3) - 2 / 3 * math.log(2)
+    torch.testing.assert_close(found, torch.tensor([first, math.log(2), 0.0, 0.0]))
+    assert found[2:].tolist() == [0.0, 0.0]
+    assert float(found[0] + 2 / 3 * found[1]) == pytest.approx(math.log(3))
+
+
+@given(policy=st.lists(st.floats(-9, 9), min_size=5, max_size=5), legal=st.sets(st.integers(0, 4), max_size=5))
+def test_entropy_among_some_tokens_neither_rewards_nor_punishes_the_others(
+    policy: list[float], legal: set[int]
+) -> None:
+    """It is that of the whole distribution, restricted and renormalised; no other logit has a gradient, and the logits
+    as a whole are not moved up or down."""
+    logits = torch.tensor([policy], dtype=torch.float64, requires_grad=True)
+    found = entropy_among(logits, torch.tensor([[*sorted(legal), *[-1] * (6 - len(legal))]]))
+    (gradient,) = torch.autograd.grad(found.sum(), logits)
+    assert all(gradient[0, token] == 0.0 for token in {*range(5)} - legal)
+    close(gradient.sum(), torch.zeros((), dtype=torch.float64))
+    if len(legal) < 2:
+        assert (found.item(), gradient.count_nonzero()) == (0.0, 0)
+        return
+    mine = logits.softmax(-1)[0, sorted(legal)]
+    mine = mine / mine.sum()
+    expected = -(mine * mine.log()).sum()
+    close(found[0], expected)
+    close(gradient, torch.autograd.grad(expected, logits)[0])
 
 
 def test_the_value_loss_by_hand() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from gymposium_agents.distribution import continuations
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest
@@ -31,7 +32,9 @@ def loaded(model_directory: Path) -> LoadedModel:
 
 @pytest.fixture
 def rows(loaded: LoadedModel) -> list[Row]:
-    """Sampled rows with advantages and equal weights of tokens."""
+    """Sampled rows with advantages and equal weights of tokens. The legal replies of a prompt are the first one that
+    was sampled and some others, so replies are legal, leave the tree of legal replies, or begin outside of it. Some
+    equal rows differ in what was legal."""
     rng, engine = random.Random(5), loaded.engine()
     prompts = [loaded.chat.prompt(text) for text in ("x . o", ". . .", "card K", "card J\nmoves pass")]
     more = [loaded.chat.plain(text) for text in (" . x", "\npot 3")]
@@ -53,6 +56,13 @@ def rows(loaded: LoadedModel) -> list[Row]:
         found.append(Row(growing[i] + ids, spans))
     found += [Row(row.ids, [Span(s.start, s.stop, s.engine) for s in row.spans]) for row in found[4:12]]
     tokens = sum(row.sampled for row in found)
+    first_of: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for number, row in enumerate(found):
+        for span in row.spans:
+            said = row.ids[span.start : span.stop]
+            one = first_of.setdefault(row.ids[: span.start], said)
+            others = [(one[0], 7, 8), (9, one[-1]), (5, 4), (11,)][: 4 if number < 30 else 2]
+            span.legal = continuations([one, *others], said)
     for row in found:
         for span in row.spans:
             span.advantage, span.target, span.weight = rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0), 1.0 / tokens

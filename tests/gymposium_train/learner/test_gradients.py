@@ -13,16 +13,16 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from gymposium_agents.distribution import continuations
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import Bypass, Decoupled, Kl, Mismatch, Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.learner import LocalLearner, Loss, scorer
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.objective.make import OBJECTIVES, make_objective
 from gymposium_train.objective.pg import Pg, PgSettings
-from gymposium_train.objective.terms import entropy
 from gymposium_train.rows import Row, Span
 
 from .conftest import TEMPERATURE
@@ -64,7 +64,8 @@ def distance(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Ten
 
 
 def written_out(model: Any, rows: list[Row], kind: str) -> torch.Tensor:
-    """The losses as in the papers, row by row and turn by turn, without shared computation."""
+    """The losses as in the papers, row by row and turn by turn, without shared computation. The bonus is computed from
+    the probabilities of the whole vocabulary."""
     total = torch.zeros(())
     low, high = 0.8, 1.28
     for row in rows:
@@ -85,8 +86,18 @@ def written_out(model: Any, rows: list[Row], kind: str) -> torch.Tensor:
                     loss = -ratio.clamp(low, high).detach() * span.advantage * new
                 case "pg":
                     loss = -ratio.clamp(max=high).detach() * span.advantage * new
-            total = total + span.weight * (loss - ENTROPY * entropy(torch.log_softmax(mine, -1))).sum()
+            total = total + span.weight * (loss.sum() - ENTROPY * move_entropies(mine, span).sum())
     return total
+
+
+def move_entropies(logits: torch.Tensor, span: Span) -> torch.Tensor:
+    """For each token of a turn the entropy of its distribution, restricted to what continues a legal reply."""
+    found = []
+    for probabilities, legal in zip(torch.softmax(logits, -1), span.legal, strict=True):
+        mine = probabilities[[*legal]]
+        mine = mine / mine.sum()
+        found.append(-(mine * mine.log()).sum())
+    return torch.stack(found)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +128,10 @@ LOSSES = {
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("layout", ["shared", "padded", "packed"])
 def test_every_layout_and_every_split_give_the_same_gradient(
-    loaded: LoadedModel, rows: list[Row], name: str, layout: Any
+    loaded: LoadedModel, rows: list[Row], name: str, layout: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = update(learner(loaded, LOSSES[name], layout="padded", token_budget=100_000), rows)
+    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 5 * loaded.model.config.vocab_size)
     for budget in (1, 333):
         found = update(learner(loaded, LOSSES[name], layout=layout, token_budget=budget), rows)
         assert distance(found, whole) < CLOSE, budget
@@ -149,7 +161,8 @@ def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
         prompt = loaded.chat.prompt(f"position {n % prompts}")
         said = tuple(rng.randrange(5, 60) for _ in range(1 + n % 3))
         engine = tuple(rng.uniform(-6.0, -4.0) for _ in said)
-        span = Span(len(prompt), len(prompt) + len(said), engine, advantage=rng.gauss(0.0, 1.0))
+        legal = continuations([said, (said[0], 3), (4,)], said)
+        span = Span(len(prompt), len(prompt) + len(said), engine, legal=legal, advantage=rng.gauss(0.0, 1.0))
         rows.append(Row(prompt + said, [span]))
     tokens = sum(row.sampled for row in rows)
     for row in rows:

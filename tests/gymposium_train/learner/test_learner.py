@@ -13,7 +13,7 @@ import torch
 from hypothesis import given, strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_train.config import Decoupled, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
@@ -127,20 +127,34 @@ def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[
 
 
 def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows: list[Row]) -> None:
-    """It is the mean over sampled tokens. Without a bonus it does not affect the gradient."""
+    """Both entropies are means over sampled tokens. Without a bonus they do not affect the gradient, and that among
+    legal replies is reported only of rows that name them."""
+    found, among = [], []
     with torch.no_grad():
-        found = [
-            torch.distributions.Categorical(logits=logits[span.start - 1 : span.stop - 1]).entropy()
-            for row in rows
-            for logits in loaded.model(torch.tensor([row.ids])).logits.float() / TEMPERATURE
-            for span in row.spans
-        ]
-    entropy = float(torch.cat(found).mean())
-    plain, rewarded = learner(loaded), learner(loaded)
+        for row in rows:
+            logits = loaded.model(torch.tensor([row.ids])).logits[0].float() / TEMPERATURE
+            for span in row.spans:
+                mine = logits[span.start - 1 : span.stop - 1]
+                found.append(torch.distributions.Categorical(logits=mine).entropy())
+                among += [
+                    float(torch.distributions.Categorical(logits=one[[*legal]]).entropy()) if legal else 0.0
+                    for one, legal in zip(mine, span.legal, strict=True)
+                ]
+    entropy, of_moves = float(torch.cat(found).mean()), sum(among) / len(among)
+    plain, rewarded, bare = learner(loaded), learner(loaded), copy.deepcopy(rows)
     without = plain.update(rows, learning_rate=0.0)
     with_bonus = rewarded.update(rows, learning_rate=0.0, entropy_weight=0.1)
     assert without["train/entropy"] == pytest.approx(entropy, rel=1e-5)
-    assert without["train/entropy"] == with_bonus["train/entropy"]
+    assert without["train/entropy"] == pytest.approx(with_bonus["train/entropy"], rel=1e-6)
+    assert with_bonus["train/move_entropy"] == pytest.approx(of_moves, rel=1e-5)
+    assert 0.0 < of_moves < entropy
+    for span in (span for row in bare for span in row.spans):
+        span.legal = ()
+    unnamed = learner(loaded).update(bare, learning_rate=0.0)
+    assert "train/move_entropy" not in unnamed
+    assert unnamed["train/grad_norm"] == pytest.approx(without["train/grad_norm"], rel=1e-5)
+    with pytest.raises(BadOption, match="some turns do not name them"):
+        learner(loaded).update(bare, learning_rate=0.0, entropy_weight=0.1)
     assert abs(without["train/grad_norm"] - with_bonus["train/grad_norm"]) > 1e-4
     frozen = learner(loaded, critic=Critic())
     frozen.annotate(rows)
@@ -325,7 +339,9 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, m
     monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 16 * 320)
     said, sizes = 64, []
     for length in (40, 400):
-        row = Row(tuple(range(10, 10 + length + said)), [Span(length, length + said, (-1.0,) * said, weight=1.0)])
+        legal = ((1, 2, 3),) * said
+        span = Span(length, length + said, (-1.0,) * said, legal=legal, weight=1.0)
+        row = Row(tuple(range(10, 10 + length + said)), [span])
         row = Row(tuple(i % 300 for i in row.ids), row.spans)
         for layout in ("shared", "padded", "packed"):
             mine = learner(loaded, ONE_STEP.model_copy(update={"layout": layout}))

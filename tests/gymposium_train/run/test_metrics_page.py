@@ -15,6 +15,7 @@ EVERYTHING = (
     "rollout.groups=6",
     "pool.every=1",
     "credit.kind=gae",
+    "entropy.weight=0.01",
     "kl.weight=0.01",
     "sft.weight=0.1",
     "sft.batch=8",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -112,6 +112,19 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
         for (i, _), completion in zip(part, completions, strict=True):
             counts[i][_move(player, asks[i], completion)] += 1
     return [_of_counts(moves, count, samples) for moves, count in zip(legal, counts, strict=True)]
+
+
+def continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, ...]:
+    """For each sampled token the ids, ascending, that continue one of `replies` behind the sampled tokens before it.
+
+    The replies are a tree of tokens, and the sampled tokens are a path in it until one of them continues no reply. From
+    there on there are no such ids, and the entries are (). This is also so for another tokenization of a reply's
+    text."""
+    left, found = [*replies], []
+    for place, token in enumerate(sampled):
+        found.append(tuple(sorted({reply[place] for reply in left})))
+        left = [reply for reply in left if reply[place] == token and len(reply) > place + 1]
+    return tuple(found)
 
 
 def _legal(ask: Ask) -> list[str]:

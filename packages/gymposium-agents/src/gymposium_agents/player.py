@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
@@ -17,12 +18,12 @@ from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context, Exchange, context as context_called, out_of_context
 from gymposium_agents.conversation import Conversation, Dialogue
-from gymposium_agents.distribution import estimate_distributions, may_think, move_distributions
+from gymposium_agents.distribution import continuations, estimate_distributions, may_think, move_distributions
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.futures import then
 from gymposium_agents.identity import Origin
 from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
 
 
 @dataclass(slots=True)
@@ -59,8 +60,10 @@ class LanguageModelPlayer:
         context: str | Context = "state",
         policy: Policy | None = None,
         origin: Origin | None = None,
+        note_legal: bool = False,
     ) -> None:
-        """`origin` names the files of the model and adapter, if the weights were read from files."""
+        """`origin` names the files of the model and adapter, if the weights were read from files. With `note_legal` the
+        trace of each turn says which tokens would have continued a legal reply (`TurnTokens.legal`)."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -70,6 +73,8 @@ class LanguageModelPlayer:
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
         self.origin = origin
+        self.note_legal = note_legal
+        self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
         self._dialogue = Dialogue(chat, self.context)
         self._without_room = 0
 
@@ -135,10 +140,21 @@ class LanguageModelPlayer:
         return len(request.prompt) < self.engine.context
 
     def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
-        text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion)
+        legal = self._legal(turn, completion) if self.note_legal else ()
+        text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
         turn.conversation.keep(turn.ask, replace(turn.exchange, reply=text), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
+
+    def _legal(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
+        """The ids that continue a legal reply at each token of a completion; () in free text. Replies that the player
+        has no room for are left out, since they would be cut off."""
+        moves = turn.ask.legal_moves
+        if moves is None:
+            return ()
+        room = min(self.sampling.max_tokens, self.engine.context - len(turn.request.prompt))
+        replies = map(self._canonical, moves)
+        return continuations([reply for reply in replies if len(reply) <= room], completion.ids)
 
     def _no_room(self, turn: _Turn) -> Reply:
         self._without_room += 1
@@ -169,9 +185,11 @@ def over(
     settings: PlayerSettings,
     policy: Policy | None = None,
     origin: Origin | None = None,
+    *,
+    note_legal: bool = False,
 ) -> LanguageModelPlayer:
     """A player over this engine with these settings; it answers single asks if the engine answers single requests.
-    `chat` must have the `thinking` of the settings."""
+    `chat` must have the `thinking` of the settings. `origin` and `note_legal` are as for `LanguageModelPlayer`."""
     kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
     return kind(
         name,
@@ -183,4 +201,5 @@ def over(
         context=settings.context,
         policy=policy,
         origin=origin,
+        note_legal=note_legal,
     )

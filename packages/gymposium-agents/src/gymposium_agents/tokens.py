@@ -76,3 +76,6 @@ class TurnTokens:
     """The ids that the model read."""
     completion: Completion
     """The completion that it sampled."""
+    legal: tuple[Tokens, ...] = ()
+    """For each sampled id the ids that would have continued a legal reply there (`distribution.continuations`); empty
+    if the player does not note them."""

@@ -35,6 +35,7 @@ _FIRST = (
     "rollout/stage_score",
     "train/sft_loss",
     "train/entropy",
+    "train/move_entropy",
     "train/kl",
     "train/approx_kl",
     "train/clipfrac",

@@ -28,7 +28,7 @@ TRAINING = {
         "cut off": "rollout/cut_off",
     },
     "groups without a learning signal": {"": "rollout/groups_tied"},
-    "entropy (nats a token)": {"": "train/entropy"},
+    "entropy (nats a token)": {"tokens": "train/entropy", "legal replies": "train/move_entropy"},
     "approx. KL of a step": {"": "train/approx_kl"},
     "clip fraction": {"": "train/clipfrac"},
     "KL to the reference": {"": "train/kl"},

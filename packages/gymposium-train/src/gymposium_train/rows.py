@@ -29,6 +29,9 @@ class Span:
     """Log-probabilities of the tokens by the learner before the update; empty if the loss does not need them."""
     reference: tuple[float, ...] = ()
     """Log-probabilities of the tokens by the reference policy; empty without a reference."""
+    legal: tuple[Tokens, ...] = ()
+    """For each token the ids that would have continued a legal reply there (`TurnTokens.legal`); empty if the player
+    did not note them."""
     value: float = 0.0
     """The critic's value of this turn before the update."""
     advantage: float = 0.0
@@ -63,15 +66,15 @@ def rows_of(turns: Sequence[TurnTokens]) -> list[Row]:
     """The turns of one trajectory, in order, as rows. The spans of all rows are the turns, in order.
 
     Raises `GymposiumError` for a turn without a prompt, or whose log-probabilities are not one for each token."""
-    return [Row(row.ids, [*_spans(row)]) for row in token_rows(turns)]
+    return [Row(row.ids, [*_spans(row, turns)]) for row in token_rows(turns)]
 
 
-def _spans(row: TokenRow) -> Iterator[Span]:
+def _spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
     stop = 0
     for turn, tokens in groupby(row.turns):
         start, stop = stop, stop + len([*tokens])
         if turn >= 0:
-            yield Span(start, stop, row.logprobs[start:stop])
+            yield Span(start, stop, row.logprobs[start:stop], legal=turns[turn].legal)
 
 
 def described(rows: Sequence[Row]) -> dict[str, Any]:

@@ -32,9 +32,13 @@ class PolicyPlayers:
     A player keeps the version that was the newest when the player was made, so matches end under the policy with which
     they began. One thread may publish while another plays (`gymposium_train.ahead`)."""
 
-    def __init__(self, publisher: Publisher, chat: Chat, prompting: Prompting, place: Path) -> None:
-        """`place` is a directory for the players' names."""
+    def __init__(
+        self, publisher: Publisher, chat: Chat, prompting: Prompting, place: Path, *, note_legal: bool = False
+    ) -> None:
+        """`place` is a directory for the players' names. With `note_legal` the traces of the learner's turns say which
+        tokens would have continued a legal reply."""
         self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
+        self._note_legal = note_legal
         self._published: tuple[TokenEngine, Policy] | None = None
         self._one_at_a_time = Lock()
 
@@ -55,7 +59,7 @@ class PolicyPlayers:
 
     def learner(self) -> LanguageModelPlayer:
         """A player of the newest published version, which samples its replies."""
-        return self._player("learner", *self.published, self._prompting.temperature)
+        return self._player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
 
     def greedy(self) -> LanguageModelPlayer:
         """A player of the newest published version, which always gives its most likely reply."""
@@ -81,9 +85,11 @@ class PolicyPlayers:
         with self._one_at_a_time:
             self._publisher.let_go(policy)
 
-    def _player(self, name: str, engine: TokenEngine, policy: Policy, temperature: float) -> LanguageModelPlayer:
+    def _player(
+        self, name: str, engine: TokenEngine, policy: Policy, temperature: float, *, note_legal: bool = False
+    ) -> LanguageModelPlayer:
         settings = self._prompting.player_settings(temperature)
-        return over(f"lm:{self._place / name}", engine, self._chat, settings, policy)
+        return over(f"lm:{self._place / name}", engine, self._chat, settings, policy, note_legal=note_legal)
 
 
 class Trainee:
@@ -165,4 +171,5 @@ def make_trainee(
             for prompt in opening_prompts(game, prompting.prompt, reader(prompting.reply), chat, **how)
         ]
         canary = Canary(prompts, tolerance=learner.tolerance)
-        yield Trainee(name, learner, loaded.model, PolicyPlayers(publisher, chat, prompting, directory), canary)
+        players = PolicyPlayers(publisher, chat, prompting, directory, note_legal=config.entropy.weight > 0)
+        yield Trainee(name, learner, loaded.model, players, canary)

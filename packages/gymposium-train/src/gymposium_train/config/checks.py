@@ -144,3 +144,9 @@ def _prompting(config: TrainConfig) -> Iterator[Rule]:
         f"prompting.thinking = true: with prompting.reply={prompting.reply} a reply that begins with thoughts is not "
         f"read as a move. Set reply=tags, and leave room in max_tokens.",
     )
+    yield Rule(
+        config.entropy.weight > 0 and prompting.reply != "move",
+        f"entropy.weight = {config.entropy.weight}: the bonus is over the replies that are a legal move and nothing "
+        f"else, and with prompting.reply={prompting.reply} a reply has other text. Set reply=move, or leave the weight "
+        f"out: kl.weight or a higher prompting.temperature also keeps the policy exploring.",
+    )

@@ -13,9 +13,11 @@ Precision = Literal["auto", "bf16", "fp32"]
 
 
 class Entropy(Settings):
-    """The entropy bonus, which keeps the policy exploring."""
+    """The entropy bonus, which keeps the policy exploring. It is the entropy of the distribution over the legal replies
+    of each turn: at each sampled token, of the distribution renormalised over the tokens that continue a legal reply.
+    Tokens that are no move earn nothing. It needs `prompting.reply = "move"`, and games that list their legal moves."""
 
-    weight: float = Field(default=0.08, ge=0.0)
+    weight: float = Field(default=0.0, ge=0.0)
     """Weight of the bonus in the first step, in nats a token; 0: no bonus."""
     final_share: float = Field(default=0.05, ge=0.0, le=1.0)
     """The weight decreases linearly to this share of itself over the steps. 1: it is constant."""

@@ -36,6 +36,13 @@ def unknown(config: TrainConfig) -> Iterator[str]:
     for name, times in Counter(game.name for game in games).items():
         if times > 1:
             yield f"games: {name} is there {times} times. Name it once."
+    for game in games:
+        if config.entropy.weight > 0 and game.spec.free_text:
+            yield (
+                f"entropy.weight = {config.entropy.weight}: the bonus is over the legal replies of a turn, and "
+                f"{game.name} takes free text, so it lists none. Leave the weight out: kl.weight or a higher "
+                f"prompting.temperature also keeps the policy exploring."
+            )
     yield from _problem("prompting.reply", reader, config.prompting.reply)
     yield from _problem("prompting.context", context, config.prompting.context)
     yield from _problem("reward", make_reward, config.reward)

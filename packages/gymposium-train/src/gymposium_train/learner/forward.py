@@ -1,6 +1,7 @@
 """Forward passes of rows through the model, in micro-batches, with or without gradients.
 
-Rows with the same tokens are run once, even if their advantages differ; in small games most rows are equal. With
+Rows with the same tokens are run once, even if their advantages differ; in small games most rows are equal. (With a
+bonus for entropy this is so for rows whose legal replies are the same, too, as they nearly always are.) With
 several processes, each runs its share of the rows, and all run the same number of micro-batches.
 """
 
@@ -20,7 +21,7 @@ from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.protocol import Pair
-from gymposium_train.learner.scorer import Entropy, Scorer
+from gymposium_train.learner.scorer import Scored, Scorer
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
 from gymposium_train.objective.terms import nll
@@ -35,23 +36,19 @@ class ForwardResult:
     """The result of the forward pass of one micro-batch, with gradients."""
 
     batch: TokenBatch
-    states: Tensor
-    """[N, H]: the hidden states that predict the N scored places."""
-    scores: Tensor | None
-    """[N]: log-probabilities of the tokens at the scored places; None if they were not computed."""
-    entropy: Tensor | None
-    """[N]: entropies in nats of the distributions at the scored places; None if they were not computed."""
+    scored: Scored
+    """What was computed at the N scored places."""
 
     @property
     def logprobs(self) -> Tensor:
         """[M]: the log-probability of each sampled token."""
-        assert self.scores is not None
-        return self.scores[self.batch.place]
+        assert self.scored.logprobs is not None
+        return self.scored.logprobs[self.batch.place]
 
     @property
     def reads(self) -> Tensor:
         """[T, H]: the hidden state of each turn from which the critic computes its value."""
-        return self.states[self.batch.first]
+        return self.scored.states[self.batch.first]
 
 
 class ForwardPasses:
@@ -72,20 +69,21 @@ class ForwardPasses:
             shard(self._scorer, model, world, self.dtype)
 
     def rows(
-        self, rows: Sequence[Row], *, entropy: Entropy | None = None, tokens: bool = True, frozen: bool = False
+        self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False
     ) -> Iterator[tuple[list[Row], ForwardResult]]:
         """Run this process's share of the rows at the sampling temperature. Yields the rows and the result of each
-        micro-batch. `tokens=False` computes only hidden states; `frozen=True` computes no gradients."""
+        micro-batch. `entropy=True` also computes entropies, and those among the tokens of legal replies in rows that
+        name them; `tokens=False` computes only hidden states; `frozen=True` computes no gradients."""
         members: dict[TokenSequence, list[Row]] = {}
         for row in rows:
-            members.setdefault(sequence_of(row), []).append(row)
+            members.setdefault(sequence_of(row, legal=entropy), []).append(row)
         for sequences, real in self._batches([*members]):
             owned = [(row, n) for n, sequence in enumerate(sequences) for row in members[sequence] if real]
             with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
-                states, scores, entropies = self._scorer(sequences, self._temperature, tokens=tokens, entropy=entropy)
+                scored = self._scorer(sequences, self._temperature, tokens=tokens, entropy=entropy)
             starts = [0, *accumulate(len(sequence.places) for sequence in sequences)]
-            batch = token_batch([row for row, _ in owned], [n for _, n in owned], starts, states.device)
-            yield [row for row, _ in owned], ForwardResult(batch, states, scores, entropies)
+            batch = token_batch([row for row, _ in owned], [n for _, n in owned], starts, scored.states.device)
+            yield [row for row, _ in owned], ForwardResult(batch, scored)
 
     def imitated(self, pairs: Sequence[Pair]) -> Iterator[Tensor]:
         """For each micro-batch, its part of the mean negative log-probability of the completions' tokens at temperature
@@ -93,16 +91,16 @@ class ForwardPasses:
         counts = Counter(map(_completion, pairs))
         total = sum(len(sequence.places) * count for sequence, count in counts.items())
         for sequences, real in self._batches([*counts]):
-            _, scores, _ = self._scorer(sequences, 1.0)
+            logprobs = self._scorer(sequences, 1.0).logprobs
             often = [counts[sequence] * real for sequence in sequences for _ in sequence.places]
-            yield (nll(scores) * torch.tensor(often, device=scores.device)).sum() / total
+            yield (nll(logprobs) * torch.tensor(often, device=logprobs.device)).sum() / total
 
     @torch.no_grad()
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
         """Log-probabilities at temperature 1 of each pair's completion tokens, in order."""
 
         def logprobs(sequences: list[TokenSequence]) -> list[tuple[float, ...]]:
-            scores = iter(self._scorer(sequences, 1.0)[1].tolist())
+            scores = iter(self._scorer(sequences, 1.0).logprobs.tolist())
             return [tuple(islice(scores, len(sequence.places))) for sequence in sequences]
 
         return self._of_each(map(_completion, pairs), logprobs)
@@ -111,7 +109,7 @@ class ForwardPasses:
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:
         """The critic's values of prompts that were never answered."""
         sequences = (TokenSequence(prompt, (len(prompt),)) for prompt in prompts)
-        return self._of_each(sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False)[0]).tolist())
+        return self._of_each(sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False).states).tolist())
 
     def _of_each(
         self, sequences: Iterable[TokenSequence], compute: Callable[[list[TokenSequence]], list[T]]

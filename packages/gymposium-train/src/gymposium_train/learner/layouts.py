@@ -27,6 +27,8 @@ class TokenSequence:
 
     ids: Tokens
     places: tuple[int, ...]
+    legal: tuple[Tokens, ...] = ()
+    """For each place the ids that continue a legal reply there; empty if the entropy among them is not computed."""
 
 
 Layout = Callable[[Trunk, Sequence[TokenSequence], int], Tensor]

@@ -34,7 +34,6 @@ from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.precision import Masters, learn_in_float32, tolerance_of
 from gymposium_train.learner.protocol import AuxiliarySft, Pair
 from gymposium_train.learner.reference import Reference
-from gymposium_train.learner.scorer import Entropy
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensors import gather, put_back
 from gymposium_train.objective.mismatch import mismatch_kl
@@ -140,13 +139,17 @@ class LocalLearner:
         if kl_weight is None:
             kl_weight = self.loss.kl.weight if self.loss.kl is not None else 0.0
         turns = sum(len(row.spans) for row in rows)
-        entropy: Entropy = "gradient" if policy_learns and entropy_weight > 0.0 else "value"
+        if entropy_weight > 0.0 and not all(span.legal for row in rows for span in row.spans):
+            raise BadOption(
+                "The entropy bonus is over the legal replies of each turn, and some turns do not name them. Take "
+                "players with note_legal=True, set TurnTokens.legal in turns of your own, or set entropy_weight=0."
+            )
         for epoch in range(settings.epochs):
             mine = Metrics()
             batches = minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))
             for number, batch in enumerate(batches):
                 with self._training():
-                    for _, result in self._passes.rows(batch, entropy=entropy, frozen=not policy_learns):
+                    for _, result in self._passes.rows(batch, entropy=True, frozen=not policy_learns):
                         if epoch == number == 0:
                             _note_start(mine, result, self.loss.proximal(result.batch))
                         loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
@@ -193,13 +196,16 @@ class LocalLearner:
         terms, batch = [], result.batch
         if policy_learns:
             terms.append(self.loss.policy(batch, result.logprobs, kl_weight, metrics))
-        assert result.entropy is not None
-        # the mean over the tokens' distributions, with the weights that the tokens have in the policy's loss
-        weights = torch.zeros_like(result.entropy).index_add(0, batch.place, batch.weights)
-        entropy = (result.entropy * weights).sum()
-        metrics.add("train/entropy", entropy.item(), float(batch.weights.sum()))
-        if entropy.requires_grad:
-            terms.append(-entropy_weight * entropy)
+        # means over the tokens' distributions, with the weights that the tokens have in the policy's loss
+        entropy, move_entropy = result.scored.entropy, result.scored.move_entropy
+        assert entropy is not None
+        weights, share = torch.zeros_like(entropy).index_add(0, batch.place, batch.weights), float(batch.weights.sum())
+        metrics.add("train/entropy", (entropy * weights).sum().item(), share)
+        if move_entropy is not None:
+            bonus = (move_entropy * weights).sum()
+            metrics.add("train/move_entropy", bonus.item(), share)
+            if policy_learns:
+                terms.append(-entropy_weight * bonus)
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(result.reads.detach() if alone else result.reads)

@@ -67,8 +67,11 @@ class Learner(Protocol):
 
         Rows carry their advantages, and weights that make the loss over all rows a mean. The loss of an optimizer step
         is its minibatch's part of that mean times the number of minibatches, so the mean gradient over a pass is that
-        of all rows. `kl_weight` defaults to the weight of the loss. With `policy_learns=False` only the critic is
-        trained. Returns metrics by name."""
+        of all rows. `entropy_weight` is that of the entropy among the tokens that continue a legal reply
+        (`Span.legal`). `kl_weight` defaults to the weight of the loss. With `policy_learns=False` only the critic is
+        trained. Returns metrics by name.
+
+        Raises `BadOption` for an `entropy_weight` above 0 if a turn has no `legal`."""
         ...
 
     def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,14 +18,24 @@ from torch.utils.checkpoint import checkpoint
 from gymposium_agents.engines.transformers import base_of
 from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
 from gymposium_train.learner.trunk import Head, Trunk, check_split
-from gymposium_train.objective.terms import entropy as entropy_of
+from gymposium_train.objective.terms import entropy as entropy_of, entropy_among
 
 LOGITS_AT_ONCE = 2**24
 """Maximum number of logits in memory at once (64 MiB in float32). More logits are computed in pieces, and each piece is
 computed again in the backward pass instead of being stored."""
 
-Entropy = Literal["value", "gradient"]
-"""Form in which entropies are wanted: numbers to report, or with gradients to learn from."""
+
+class Scored(NamedTuple):
+    """What a model computes at the N places of a micro-batch."""
+
+    states: Tensor
+    """[N, H]: the hidden states that predict the places."""
+    logprobs: Tensor | None = None
+    """[N]: the log-probabilities of the tokens at the places, float32; None if only hidden states were computed."""
+    entropy: Tensor | None = None
+    """[N]: entropies in nats of the distributions of the tokens, without gradients; None if they were not wanted."""
+    move_entropy: Tensor | None = None
+    """[N]: entropies in nats among the tokens that continue a legal reply; None if no sequence names them."""
 
 
 class Scorer(nn.Module):
@@ -45,40 +55,60 @@ class Scorer(nn.Module):
         temperature: float,
         *,
         tokens: bool = True,
-        entropy: Entropy | None = None,
-    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """The hidden states [N, H] that predict the sequences' N places, the log-probabilities [N] of the tokens there
-        in float32, and the entropies [N] in nats of the distributions of those tokens. `tokens=False` computes only
-        hidden states; entropies are computed if `entropy` is given."""
+        entropy: bool = False,
+    ) -> Scored:
+        """Score the sequences' N places at this temperature. `tokens=False` computes only hidden states, and
+        `entropy=True` also entropies."""
         states = self._layout(self._trunk, sequences, self._pad)
         if not tokens:
-            return states, None, None
+            return Scored(states)
         ids = torch.tensor(
             [sequence.ids[place] for sequence in sequences for place in sequence.places], device=states.device
         )
+        among = _legal(sequences, states.device)
         size = max(1, LOGITS_AT_ONCE // self._head.vocabulary)
         if len(ids) <= size:
-            logprobs, entropies = _score(self._head, states, ids, temperature, entropy)
+            logprobs, entropies, moves = _score(self._head, states, ids, among, temperature, entropy)
         else:
             edges = [*range(0, len(ids), size), len(ids)]
             parts = [
-                checkpoint(_score, self._head, states[a:b], ids[a:b], temperature, entropy, use_reentrant=False)
+                checkpoint(
+                    _score,
+                    self._head,
+                    states[a:b],
+                    ids[a:b],
+                    None if among is None else among[a:b],
+                    temperature,
+                    entropy,
+                    use_reentrant=False,
+                )
                 for a, b in pairwise(edges)
             ]
             logprobs = torch.cat([part[0] for part in parts])
             entropies = torch.cat([part[1] for part in parts]) if entropy else None
-        return states, logprobs.clone(), entropies  # a copy: FSDP2 adds its hooks to outputs, which must not be views
+            moves = None if among is None else torch.cat([part[2] for part in parts])
+        # a copy: FSDP2 adds its hooks to outputs, which must not be views
+        return Scored(states, logprobs.clone(), entropies, moves)
+
+
+def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
+    """[N, W]: the ids that continue a legal reply at each place, filled up with -1; None if no sequence names them."""
+    if not any(sequence.legal for sequence in sequences):
+        return None
+    each = [ids for sequence in sequences for ids in sequence.legal or ((),) * len(sequence.places)]
+    width = max(1, *map(len, each))
+    return torch.tensor([[*ids, *[-1] * (width - len(ids))] for ids in each], device=device)
 
 
 def _score(
-    head: Head, states: Tensor, ids: Tensor, temperature: float, entropy: Entropy | None
-) -> tuple[Tensor, Tensor | None]:
-    """The log-probabilities of tokens, and the entropies if they are wanted, by the hidden states that predict them."""
+    head: Head, states: Tensor, ids: Tensor, among: Tensor | None, temperature: float, entropy: bool
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """The log-probabilities of tokens by the hidden states that predict them, the entropies if they are wanted, and
+    those among other tokens if these are given."""
     logits = head(states)
     if temperature != 1.0:
         logits = logits / temperature
     scores = torch.log_softmax(logits, dim=-1)
     logprobs = scores.gather(-1, ids[:, None])[:, 0]
-    if entropy is None:
-        return logprobs, None
-    return logprobs, entropy_of(scores if entropy == "gradient" else scores.detach())
+    entropies = entropy_of(scores.detach()) if entropy else None
+    return logprobs, entropies, None if among is None else entropy_among(logits, among)

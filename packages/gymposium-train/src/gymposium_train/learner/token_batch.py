@@ -41,9 +41,12 @@ class TokenBatch:
     """[T]: the values that the critic is fitted to."""
 
 
-def sequence_of(row: Row) -> TokenSequence:
-    """The tokens of a row, of which the sampled ones are to be predicted."""
-    return TokenSequence(row.ids, tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans)))
+def sequence_of(row: Row, *, legal: bool = False) -> TokenSequence:
+    """The tokens of a row, of which the sampled ones are to be predicted; with `legal` also the ids that continue a
+    legal reply at each of them, if every turn has them."""
+    places = tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans))
+    noted = legal and all(span.legal for span in row.spans)
+    return TokenSequence(row.ids, places, tuple(chain.from_iterable(s.legal for s in row.spans)) if noted else ())
 
 
 def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
