@@ -10,6 +10,7 @@ from typing import Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import GameSpec
 
@@ -66,7 +67,10 @@ class Goofspiel:
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
             past = " ".join([f"{prize}:{names[bid]}{results[won][0]}" for prize, bid, won in rounds])
-            return f"past {past or 'none'}\npoints {mine} {theirs}\nhand {hand or 'none'}\nprize {now or 'none'}\n"
+            return (
+                f"past {past or 'none'}\npoints {mine} {theirs}\nhand {hand or 'none'}\nprize {now or 'none'}\n"
+                f"{legal_line(state, seat, self.names, ', ')}"
+            )
         lines = [
             f"Round {number}: prize {prize}, you bid {names[bid]} and {results[won]}."
             for number, (prize, bid, won) in enumerate(rounds, start=1)
@@ -96,7 +100,7 @@ class OpenGoofspiel(Goofspiel):
         if style == "compact":
             return (
                 f"points {points[seat]} {points[1 - seat]}\nhand {mine or 'none'}\ntheirs {theirs or 'none'}\n"
-                f"left {left or 'none'}\nprize {now or 'none'}\n"
+                f"left {left or 'none'}\nprize {now or 'none'}\n{legal_line(state, seat, self.names, ', ')}"
             )
         turn = (
             ""

@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.connection.hexagons import Hexagons
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, to_move
+from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
 from gymposium.games.protocol import Style
 
 _MARKS = "xo"
@@ -58,10 +58,10 @@ class Havannah:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board, swap = self._board, ""
+        if style == "compact":
+            return board.compact(state, seat) + legal_line(state, seat, self.names)
         if self.swap and state.current_player() == seat == len(state.history()) == 1:
             swap = board.names[state.history()[0]]
-        if style == "compact":
-            return board.compact(state, seat) + (f"{swap} is legal too\n" if swap else "")
         offer = f" You may also play {swap}, which makes the stone there yours." if swap else ""
         return f"You are {_MARKS[seat]}{to_move(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
 

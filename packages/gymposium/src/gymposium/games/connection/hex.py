@@ -7,7 +7,17 @@ import re
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, Frame, action_names, any_of, letters, naming, sides_to_join, to_move
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    Frame,
+    action_names,
+    any_of,
+    legal_line,
+    letters,
+    naming,
+    sides_to_join,
+    to_move,
+)
 from gymposium.games.protocol import Style
 
 _MARKS = "xo"
@@ -46,7 +56,8 @@ class Hex:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
         if style == "compact":
-            return self._frame.compact(board.replace(" ", "").split("\n"))
+            rows = board.replace(" ", "").split("\n")
+            return self._frame.compact(rows) + legal_line(state, seat, self.names)
         drawn = self._frame.slanted(board.split("\n"))
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{drawn}"
 

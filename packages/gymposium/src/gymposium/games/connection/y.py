@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.connection.hexagons import Hexagons
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, to_move
+from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
 from gymposium.games.protocol import Style
 
 _MARKS = "xo"
@@ -46,7 +46,7 @@ class Y:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         if style == "compact":
-            return self._board.compact(state, seat)
+            return self._board.compact(state, seat) + legal_line(state, seat, self.names)
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._board.full(state, seat)}"
 
 

@@ -13,6 +13,7 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.hidden_boards.battleship_fleets import Lie, Shot, draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -127,7 +128,7 @@ class Battleship:
             end = f"result {result}\n" if over else ""
             return (
                 f"{now}\nships {placed or 'none'}\n{drawn}\nyour shots {shown or 'none'}\n"
-                f"their shots {theirs or 'none'}\n{end}"
+                f"their shots {theirs or 'none'}\n{end}{legal_line(state, seat, names, ', ')}"
             )
         if over:
             now = "The match is over."

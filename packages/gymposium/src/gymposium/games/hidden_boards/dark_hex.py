@@ -11,7 +11,17 @@ import pyspiel
 from gymposium.errors import NoSampler
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
-from gymposium.games.openspiel.boards import ORDER, Frame, action_names, any_of, letters, naming, sides_to_join, to_move
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    Frame,
+    action_names,
+    any_of,
+    legal_line,
+    letters,
+    naming,
+    sides_to_join,
+    to_move,
+)
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -82,7 +92,7 @@ class DarkHex:
         if style == "compact":
             past = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in tried])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{self._frame.compact(rows)}tried {past or 'none'}\n{end}"
+            return f"{self._frame.compact(rows)}tried {past or 'none'}\n{end}{legal_line(state, seat, self.names)}"
         end = f"The match is over: you {'win' if state.player_return(seat) > 0 else 'lose'}.\n" if over else ""
         you = "you " if self.obstype == "reveal-numturns" else ""
         past = ", ".join(

@@ -7,7 +7,7 @@ import re
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, to_move
+from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
 from gymposium.games.protocol import Style
 
 _MARKS = "xo"
@@ -64,7 +64,7 @@ class PhantomTicTacToe:
         if style == "compact":
             past = " ".join([t if t == "?" else _SQUARES[int(t)] + "!" * (cells[int(t)] != mark) for t in tries])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{_COMPACT.format(*cells)}tried {past or 'none'}\n{end}"
+            return f"{_COMPACT.format(*cells)}tried {past or 'none'}\n{end}{legal_line(state, seat, self.names)}"
         board = _FULL.format(*cells, mark=mark, turn=to_move(state, seat))
         end = f"The match is over: {_END[int(state.player_return(seat))]}.\n" if over else ""
         if self.obstype == "reveal-numturns":

@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, to_move
+from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
 from gymposium.games.pictures import board, disc
 from gymposium.games.protocol import Style
 
@@ -49,7 +49,7 @@ class ConnectFour:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
         if style == "compact":  # with spaces each cell is one token in most vocabularies
-            return f"{_apart(board)}\n"
+            return f"{_apart(board)}\n{legal_line(state, seat, self.names)}"
         if self._width == 1:
             rows = _apart(board)
         else:

@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, Frame, any_of, letters, naming_with_corners, to_move
+from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line, letters, naming_with_corners, to_move
 from gymposium.games.protocol import Style
 
 _MARKS = "bw"
@@ -54,7 +54,7 @@ class Gomoku:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         rows = state.observation_string(seat).split("\n")[1:]  # after a line with the player to move
         if style == "compact":
-            return self._frame.compact(rows)
+            return self._frame.compact(rows) + legal_line(state, seat, self.names)
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"
 
 

@@ -48,7 +48,8 @@ def _in_words(board: str, seat: int, to_move: bool, style: Style) -> str:
     """Return words for an engine board such as `..x\\n.o.\\n...`."""
     cells = board.replace("\n", "")
     if style == "compact":
-        return _COMPACT.format(*cells)
+        free = [name for name, cell in zip(TicTacToe.names, cells) if cell == "."] if to_move else []
+        return f"{_COMPACT.format(*cells)}legal {' '.join(free) or 'none'}\n"
     return _FULL.format(*cells, mark=_MARKS[seat], turn=", to move" if to_move else "")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
+from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import GameSpec
 
@@ -97,6 +98,7 @@ class Bargaining:
             return (
                 f"pool {' '.join(map(str, pool))}, values {' '.join(map(str, values))}\n"
                 f"offers {past or 'none'}\n{end or f'turn {len(offers) + 1}/{self.max_turns}{chr(10)}'}"
+                f"{legal_line(state, seat, self.names, ', ')}"
             )
         past = "".join(
             [

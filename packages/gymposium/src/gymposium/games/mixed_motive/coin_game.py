@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import ORDER, letters, to_move
+from gymposium.games.openspiel.boards import ORDER, legal_line, letters, to_move
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import GameSpec
 
@@ -71,7 +71,10 @@ class CoinGame:
         if style == "compact":
             taken = [" ".join(map("".join, zip(self.colours, counts[s], strict=True))) for s in (seat, 1 - seat)]
             end = f"result {int(state.player_return(seat))}\n" if over else ""
-            return f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n{end}"
+            return (
+                f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n"
+                f"{end}{legal_line(state, seat, self.names)}"
+            )
         drawn = board.replace("", " ").replace(" \n ", "\n").strip()
         mine, theirs = (
             ", ".join([f"{name} {number}" for name, number in zip(self.colours, counts[s], strict=True)])

@@ -22,9 +22,11 @@ def to_move(state: pyspiel.State, seat: int) -> str:
     return ", to move" if state.current_player() == seat else ""
 
 
-def legal_line(state: pyspiel.State, seat: int, names: Sequence[str]) -> str:
-    """Return the last line of a compact prompt, such as `legal a1 b2`; `names` holds the name of every action."""
-    return f"legal {' '.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
+def legal_line(state: pyspiel.State, seat: int, names: Sequence[str], between: str = " ") -> str:
+    """Return the last line of a compact prompt, such as `legal a1 b2`; `names` holds the name of every action.
+
+    `between` separates the moves: a comma and a space if names contain spaces."""
+    return f"legal {between.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
 
 
 def result(state: pyspiel.State, names: Sequence[str]) -> str:
