@@ -416,6 +416,21 @@ def with_token(self: Any, seat: int, style: str = "full") -> Observation:
 
 plant("prompts_are_whole", "a control token", bent("tic_tac_toe", observe=with_token), "control")
 
+
+def without_legal_moves(self: Any, seat: int, style: str = "full") -> Observation:
+    observation: Observation = self.inner.observe(seat, style)
+    if style == "compact":
+        observation.text = observation.text.partition("legal ")[0]
+    return observation
+
+
+plant(
+    "prompts_are_whole",
+    "compact prompts without the legal moves",
+    bent("tic_tac_toe", observe=without_legal_moves),
+    "does not name the legal moves",
+)
+
 # -- returns
 
 plant(

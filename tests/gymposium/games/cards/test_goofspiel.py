@@ -54,6 +54,7 @@ def test_the_text_says_what_the_bids_left(name: str) -> None:
                 assert match.observe(seat, "compact").text == (
                     f"points {points[seat]} {points[1 - seat]}\nhand {mine}\ntheirs {theirs}\n"
                     f"left {listed(left, order)}\nprize {prize}\n"
+                    f"legal {', '.join([f'bid {card}' for card in sorted(hands[seat])])}\n"
                 )
             bids = {seat: rng.choice(match.legal_moves(seat)) for seat in (0, 1)}
             match.apply(bids)

@@ -97,8 +97,8 @@ def check(match: Match, account: Account, offered: str = "") -> None:
         offer = f" You may also play {offered}, which makes the stone there yours." if offered and mover else ""
         head = f"You are {mark}{', to move' if mover else ''}.{offer} The board:\n"
         assert match.observe(seat).text == head + full(account)
-        also = f"{offered} is legal too\n" if offered and mover else ""
-        assert match.observe(seat, "compact").text == compact(account) + also
+        legal = " ".join(match.legal_moves(seat) or ()) or "none"
+        assert match.observe(seat, "compact").text == f"{compact(account)}legal {legal}\n"
 
 
 def as_told(size: int, swap: bool, rng: random.Random, swaps: bool) -> str:

@@ -54,7 +54,8 @@ def check(match: Match, board: Board, size: int) -> None:
         ]
         assert match.observe(seat).text == f"You are {mark}{turn}. The board:\n{''.join(drawn)}"
         short = [f"{row[0].ljust(width)} {''.join(board[cell] for cell in row)}\n" for row in rows]
-        assert match.observe(seat, "compact").text == "".join(short)
+        legal = " ".join(match.legal_moves(seat) or ()) or "none"
+        assert match.observe(seat, "compact").text == f"{''.join(short)}legal {legal}\n"
 
 
 @given(st.integers(3, 19), st.integers(0, 999))

@@ -43,7 +43,8 @@ def test_connect_four_on_any_board(board: tuple[int, int, int], rng: object) -> 
         assert text[-1].split() == [str(c) for c in range(1, columns + 1)]
         assert len({len(line) for line in text[1:]}) == 1, "columns line up"
         compact = match.observe(1 - seat, "compact").text.splitlines()
-        assert [line.split() for line in compact] == cells[::-1]
+        assert [line.split() for line in compact[:-1]] == cells[::-1]
+        assert compact[-1] == f"legal {' '.join(match.legal_moves(1 - seat) or ()) or 'none'}"
     winner = match.returns().index(1.0) if 1.0 in match.returns() else None
     lines = {seat: longest_line(cells, "xo"[seat]) for seat in (0, 1)}
     assert [lines[seat] >= x_in_row for seat in (0, 1)] == [winner == 0, winner == 1]

@@ -77,7 +77,8 @@ def check(match: Match, board: Board, size: int) -> None:
         turn = ", to move" if match.to_move() == (seat,) else ""
         head = f"You are {mark}{turn}. The board:\n"
         assert match.observe(seat).text == head + drawing(board, size, spaced=True)
-        assert match.observe(seat, "compact").text == drawing(board, size, spaced=False)
+        legal = " ".join(match.legal_moves(seat) or ()) or "none"
+        assert match.observe(seat, "compact").text == f"{drawing(board, size, spaced=False)}legal {legal}\n"
 
 
 @st.composite

@@ -78,7 +78,8 @@ def test_bargaining_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
             )
             short = match.observe(who, "compact").text
             assert f"offers {past or 'none'}\n" in short
-            assert short.endswith(f"turn {len(offers) + 1}/{most}\n")
+            listed = ", ".join(match.legal_moves(who) or ()) or "none"
+            assert short.endswith(f"turn {len(offers) + 1}/{most}\nlegal {listed}\n")
         legal = match.legal_moves(seat) or []
         assert len(legal) == len(set(legal))
         assert set(legal) == {*takes, *(["agree"] if offers else [])}
@@ -104,7 +105,8 @@ def test_bargaining_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
         who = "You" if len(offers) % 2 == seat else "The other player"
         end = f"{who} agreed. You get {result}.\n" if agreed else "over without agreement. You get 0.\n"
         assert match.observe(seat).text.endswith(end)
-        assert match.observe(seat, "compact").text.endswith(f"{'agreed' if agreed else 'no deal'}, result {result}\n")
+        short = f"{'agreed' if agreed else 'no deal'}, result {result}\nlegal none\n"
+        assert match.observe(seat, "compact").text.endswith(short)
 
 
 def test_every_deal_is_as_the_rules_say() -> None:

@@ -63,7 +63,7 @@ def _bad(what: str, where: str) -> NoReturn:
 
 
 def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """At every decision the full prompt has the rules and each legal move.
+    """At every decision the prompt has the rules and each legal move; in compact style the observation names the moves.
 
     Texts are plain, short enough, and the same each time."""
     rules = {(seat, style): game.rules(seat, style) for seat, style in product(range(game.seats), STYLES)}
@@ -85,9 +85,14 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
                 _bad(f"a prompt of {len(prompt)} characters; environments take {MAX_TEXT}", where)
             if not prompt.startswith(rules[seat, style]):
                 _bad("rules() has changed since the match began", where)
-            missing = [move for move in observation.legal_moves or () if move not in prompt]
-            if style == "full" and missing:
-                _bad(f"the prompt does not name the legal moves {short(missing)}", where)
+            named = prompt if style == "full" else observation.text  # full prompts list them after the observation
+            if missing := [move for move in observation.legal_moves or () if move not in named]:
+                raise CheckFailed(
+                    f"the {'prompt' if style == 'full' else 'text'} does not name the legal moves {short(missing)}.",
+                    where=where,
+                    do="let observe(seat, 'compact') end with a line such as 'legal a1 b2'; full prompts list the "
+                    "moves of the observation by themselves.",
+                )
         if texts != [match.observe(seat, style).text for seat, style in rules]:
             _bad("observe() returns a different text each time", after(match))
 
