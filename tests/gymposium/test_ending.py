@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.driver import MatchJob, play
-from gymposium.ending import FAILURES, OVER, Ending
+from gymposium.ending import FAILURES, OVER, Ending, cut_off_last
 from gymposium.failures import forfeited
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
@@ -52,6 +52,12 @@ def test_the_words_of_each_kind() -> None:
     assert OVER.in_words() == "The game is over."
     assert Ending("broke off", detail="OSError: gone").in_words() == "The match broke off: OSError: gone"
     assert Ending("no legal move", 1).in_words() == "Seat 1 gave no legal move and forfeits."
+    assert Ending("no legal move", 1).in_words(cut_off={1}) == (
+        "Seat 1 gave no legal move (its reply was cut off: raise max_tokens) and forfeits."
+    )
+    assert Ending("no legal move", 1).in_words(cut_off={0}) == "Seat 1 gave no legal move and forfeits."
+    assert Ending("timed out", 1).in_words(cut_off={1}) == "Seat 1 did not answer in time and forfeits."
+    assert cut_off_last([(0, "cut off"), (1, "cut off"), (0, "move")]) == {1}
     both = Ending("crashed", 0, "KeyError: 'x'", (Ending("timed out", 1),))
     assert both.in_words() == "Seat 0 crashed (KeyError: 'x') and forfeits. Seat 1 did not answer in time."
 

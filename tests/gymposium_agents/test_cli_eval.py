@@ -94,6 +94,10 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     [game] = json.loads(done.stdout)["games"]
     found = game["opponents"]["random"]
+    counts = found["counts"]["readings"]
+    assert (
+        f"fails: {counts['cut off']} of {sum(counts.values())} replies were cut off: raise max_tokens." in done.stderr
+    )
     played = records(tmp_path / "m" / "matches.jsonl")
     for score, seats in [(found, (0, 1)), *((found["seats"][seat], (seat,)) for seat in (0, 1))]:
         mine = [(r, s) for r in played for s in seats if r.players[s] == "fails"]

@@ -162,6 +162,36 @@ def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path
     assert verify_file(tmp_path / "retry(3)" / "matches.jsonl").problems == []
 
 
+LONG = '''
+"""A player whose replies are cut off from its second one on."""
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.protocol import Reply
+from gymposium.reading import READERS
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="long", form="long", pattern="long", summary="L.", entry_point="long:Long")
+
+
+class Long:
+    name, reader, style = "long", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [Reply(ask.legal_moves[0], "length" if ask.turn else "stop") for ask in asks]
+'''
+
+
+def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(LONG)
+    done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
+    assert done.stderr.count("long: 2 of 6 replies were cut off: raise max_tokens.") == 1
+    text = gymposium("replay", RECORD).stdout
+    assert text.count("Seat 0 (long) gave no legal move (its reply was cut off: raise max_tokens) and forfeits.") == 2
+    done = gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "2", "--out", "random")
+    assert "cut off" not in done.stderr
+
+
 def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     gymposium: Run, stutter: str, tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -15,6 +15,10 @@ FAILURES: Final[dict[EndingKind, str]] = {
     "crashed": "crashed",
 }
 """The ways in which a seat can fail to go on, each as the predicate of a sentence."""
+
+CUT_OFF: Final = "its reply was cut off: raise max_tokens"
+"""The reason why a seat gave no legal move if its last reply was cut off, and the option of a language model that lets
+it reply at more length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +81,26 @@ class Ending:
         """The failure as the predicate of a sentence: `did not answer in time`, `crashed (KeyError: 'x')`."""
         return f"{FAILURES[self.kind]} ({self.detail})" if self.detail else FAILURES[self.kind]
 
-    def in_words(self, name: Callable[[int], str] = "Seat {}".format) -> str:
-        """The ending in one or more sentences. `name` gives what a seat is called at the beginning of a sentence."""
+    def advised(self, cut_off: Collection[int]) -> str:
+        """The predicate, with the option to raise if the seat is one of those whose last reply was `cut_off`."""
+        unread = self.kind == "no legal move" and self.seat in cut_off
+        return f"{self.predicate} ({CUT_OFF})" if unread else self.predicate
+
+    def in_words(self, name: Callable[[int], str] = "Seat {}".format, cut_off: Collection[int] = ()) -> str:
+        """The ending in one or more sentences. `name` gives what a seat is called at the beginning of a sentence, and
+        `cut_off` are the seats whose last reply was cut off."""
         if self.kind == "over":
             return "The game is over."
         if self.kind == "broke off":
             return f"The match broke off: {self.detail}"
-        sentences = [f"{name(failure.seat or 0)} {failure.predicate}" for failure in self.failures]
+        sentences = [f"{name(failure.seat or 0)} {failure.advised(cut_off)}" for failure in self.failures]
         return ". ".join([f"{sentences[0]} and forfeits", *sentences[1:]]) + "."
 
 
 OVER: Final = Ending("over")
 """The ending of a match that was played out."""
+
+
+def cut_off_last(replies: Iterable[tuple[int, str]]) -> frozenset[int]:
+    """The seats whose last reply was cut off, among the replies of a match in order, each as its seat and reading."""
+    return frozenset(seat for seat, reading in dict(replies).items() if reading == "cut off")

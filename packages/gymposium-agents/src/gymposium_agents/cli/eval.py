@@ -12,6 +12,7 @@ from rich.table import Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
+    note_cut_off,
     note_remarks,
     read_schedule,
 )
@@ -137,7 +138,8 @@ def command(
     Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are shares of the player's replies.
     Every match is in the run's folder as soon as it is over, and --resume continues a run that was stopped. A language
     model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; options
-    follow a question mark. Without options it gets the prompts and settings with which it was trained.
+    follow a question mark. Without options it gets the prompts and settings with which it was trained here, or else the
+    full prompt, which asks for a move in tags and leaves room for thoughts.
 
     Examples:
 
@@ -178,6 +180,7 @@ def command(
         print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
     else:
         _print(plan, protocol, session)
+    note_cut_off(plan.player, [evaluation.overall for _, _, evaluation in session.results])
     note(f"Recorded in {folder.matches}")
 
 

@@ -133,7 +133,7 @@ def _play(task: Task, players: dict[str, Player], supervisor: Connection) -> Non
             file.append(map(Record.of, played))
             broken = Counter(result.ending.detail for result in played if result.ending.broke_off)
             faults = Counter(
-                (result.job.players[failure.seat or 0].name, failure.predicate)
+                (result.job.players[failure.seat or 0].name, failure.advised(result.cut_off))
                 for result in played
                 for failure in result.ending.failures
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ from gymposium.cli.text import err, note
 from gymposium.driver import SCHEDULES, Schedule
 from gymposium.errors import BadOption
 from gymposium.players.protocol import Player
+from gymposium.scores import Score
 
 SeedOption = Annotated[int, typer.Option(help="The seed of everything that is random.")]
 PolicyOption = Annotated[
@@ -72,6 +74,14 @@ def note_remarks(players: Iterable[Player]) -> None:
         remarks = getattr(player, "remarks", None)
         for remark in () if remarks is None else remarks():
             note(f"{player.name}: {remark}")
+
+
+def note_cut_off(player: str, scores: Iterable[Score]) -> None:
+    """Prints on stderr which option of a language model to raise if replies of a player with these scores were cut
+    off."""
+    readings = sum((Counter(score.readings) for score in scores), Counter[str]())
+    if readings["cut off"]:
+        note(f"{player}: {readings['cut off']} of {readings.total()} replies were cut off: raise max_tokens.")
 
 
 def read_schedule(text: str) -> Schedule:

@@ -95,7 +95,8 @@ def _show_end(played: MatchResult, yours: list[int]) -> None:
         for seat in yours:
             show(console, end.observe(seat).text.rstrip("\n"))
     else:
-        show(console, played.ending.in_words(lambda seat: f"Seat {seat} ({job.players[seat].name})"), "bold")
+        words = played.ending.in_words(lambda seat: f"Seat {seat} ({job.players[seat].name})", played.cut_off)
+        show(console, words, "bold")
     if job.game.seats == 1:
         console.print(f"The game is over. Your score is {played.returns[0]:g}.", style="bold")
         return

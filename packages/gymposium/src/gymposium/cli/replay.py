@@ -179,7 +179,7 @@ def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
             say(f"Seat {step.seat} ({record.players[step.seat]}) moves: {step.move}", "cyan")
     say("")
     if record.ending != OVER:
-        say(record.ending.in_words(lambda seat: f"Seat {seat} ({record.players[seat]})"), "red")
+        say(record.ending.in_words(lambda seat: f"Seat {seat} ({record.players[seat]})", record.cut_off), "red")
     else:
         seats = range(len(record.players)) if only is None else (only,)
         for seat in seats:

@@ -15,6 +15,7 @@ from gymposium.cli.matches import (
     PolicyOption,
     ScheduleOption,
     SeedOption,
+    note_cut_off,
     note_remarks,
     read_schedule,
 )
@@ -121,6 +122,7 @@ def command(
     else:
         session.print()
     note_remarks(session.players)
+    session.note_cut_off()
     note(f"Recorded in {folder.matches}")
 
 
@@ -163,6 +165,12 @@ class _Session:
         seats = "" if game.seats == 1 else ", seats swapped" if settings.swap else ", seats fixed"
         out().print(f"{game.name}: {settings.matches} matches, seed {settings.seed}{seats}", soft_wrap=True)
         out().print(_table(game, self.players, self.scores))
+
+    def note_cut_off(self) -> None:
+        """Prints for each player which option to raise if replies of it were cut off."""
+        names = [player.name for player in self.players]
+        for name in dict.fromkeys(names):
+            note_cut_off(name, [score for mine, score in zip(names, self.scores, strict=True) if mine == name])
 
     def as_data(self) -> dict[str, Any]:
         """The scores as plain data."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.ending import Ending
+from gymposium.ending import Ending, cut_off_last
 from gymposium.errors import GymposiumError, WrongType
 from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import Event, Game, seat_result
@@ -103,6 +103,11 @@ class MatchResult:
     def returns(self) -> tuple[float, ...]:
         """Utility less penalties of each seat, which learning and scores count."""
         return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
+
+    @property
+    def cut_off(self) -> frozenset[int]:
+        """The seats whose last reply was cut off."""
+        return cut_off_last((turn.seat, turn.reading) for turn in self.turns)
 
     def result(self, seat: int) -> str:
         """`win`, `draw`, `loss` or `score` by the utilities. Penalties do not change the result."""

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from gymposium.driver import MatchResult, Turn, prompt_hash
-from gymposium.ending import Ending
+from gymposium.ending import Ending, cut_off_last
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
 from gymposium.prompt import PROMPT_VERSION
@@ -51,6 +51,11 @@ class Record:
     number: int | None = None
     """The match's place in the plan of its run, from 0; None if it was not planned with others."""
     format: str = FORMAT
+
+    @property
+    def cut_off(self) -> frozenset[int]:
+        """The seats whose last reply was cut off."""
+        return cut_off_last((turn["seat"], turn["reading"]) for turn in self.turns)
 
     @classmethod
     def of(cls, played: MatchResult) -> Record:

@@ -93,7 +93,8 @@ def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[s
         return [f"The game is over. Your score is {played.returns[0]:g}."]
     sentences = [_RESULTS[results[seat]]]
     if played.ending != OVER:
-        sentences.append(played.ending.in_words(lambda seat: f"Seat {seat} ({played.job.players[seat].name})"))
+        name = [f"Seat {seat} ({player.name})" for seat, player in enumerate(played.job.players)]
+        sentences.append(played.ending.in_words(name.__getitem__, played.cut_off))
     return sentences
 
 
