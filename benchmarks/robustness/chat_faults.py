@@ -36,7 +36,7 @@ def rows(seed: int) -> Iterator[Row]:
     os.environ[VARIABLE] = KEY
     for name, fault in FAULTS.items():
         with faulty_server(fault) as url:
-            player = f"api:tiny?base_url={url}&key={VARIABLE}&context=full&timeout=2&retries=1"
+            player = f"api:tiny?base_url={url}&key={VARIABLE}&context=full&reply=move&timeout=2&retries=1"
             failures = [*_command(player, seed)]
             for schedule in SCHEDULES:
                 failures += _guarded(player, schedule, seed)

@@ -40,7 +40,7 @@ RETRY = FailurePolicy.parse("retry(2)")
 
 def first_legal(asked: Asked, number: int = 0) -> Answer:
     """A model that plays the first legal move in its prompt."""
-    return completion(first_move(asked.messages[-1]["content"]))
+    return completion(f"<move>{first_move(asked.messages[-1]['content'])}</move>")
 
 
 def first_move(prompt: str) -> str:
@@ -116,6 +116,7 @@ def test_a_reply_that_is_cut_off_is_read_so() -> None:
     with chat_server(lambda asked, number: completion(first_move(asked.messages[-1]["content"]), "length")) as server:
         played = played_through(api_player("tiny", f"base_url={server.url}"))
     assert [turn.reading for turn in played.turns] == ["cut off"]
+    assert played.cut_off == Record.of(played).cut_off == {0}
 
 
 def test_the_seed_follows_from_match_seat_and_turn() -> None:
@@ -159,7 +160,7 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
         assert here.wait(30)
         second = player.submit(MatchContext(game.new(1), "b", 1).ask(0))
         assert first.cancel()  # with the default of at_once the second would wait
-        assert second.result(30).text == "pass"
+        assert second.result(30).text == "<move>pass</move>"
         never.set()
     assert player.remarks() == ["1 replies, 10 tokens in and 2 out."]
 
@@ -191,10 +192,10 @@ def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(tiny:
         said = behind.submit(asked.messages, sampling, asked.body["seed"]).result(60)
         return completion(said.text, said.finish_reason)
 
-    settings = PlayerSettings("compact", max_tokens=4, context=context)
+    settings = PlayerSettings("compact", "move", 4, context)
     here = over("lm:tiny", tiny.engine(), tiny.chat, settings)
     with chat_server(answer) as server:
-        there = api_player("tiny", f"base_url={server.url}&prompt=compact&max_tokens=4&context={context}")
+        there = api_player("tiny", f"base_url={server.url}&prompt=compact&reply=move&max_tokens=4&context={context}")
         for name in ("tic_tac_toe", "kuhn_poker"):
             game, policy = load_game(name), FailurePolicy.parse("random")
             texts = []
@@ -235,7 +236,7 @@ def test_options_are_read() -> None:
 def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:
     service, settings = read_options("gpt", {"temperature": "default"})
     assert service == ApiSettings("gpt", own_temperature=True)
-    assert settings == PlayerSettings("full", max_tokens=1024)
+    assert settings == PlayerSettings("full", "tags", max_tokens=512)
 
 
 @pytest.mark.parametrize(

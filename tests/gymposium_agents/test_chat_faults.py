@@ -107,7 +107,7 @@ def test_nobody_loses_by_it(name: str, schedule: Any) -> None:
     answers = [completion("b2"), FAULTS[name][0]]
     game = load_game("tic_tac_toe")
     with chat_server(lambda asked, number: answers[min(number, 1)]) as server:
-        player = make_player(f"api:tiny?base_url={server.url}&context=full&retries=0")
+        player = make_player(f"api:tiny?base_url={server.url}&context=full&reply=move&retries=0")
         job = MatchJob("m", game, [player, make_player("random")], seed=1)
         [played] = play([job], schedule=schedule, guard=Guard())
     assert played.ending.seat is None

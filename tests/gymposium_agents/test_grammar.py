@@ -70,6 +70,7 @@ def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
         shutil.copytree(model_directory, kept / "snapshots" / "abc")
         (kept / "refs").mkdir()
         (kept / "refs" / "main").write_text("abc")
+    (tmp_path / "models--somebody--without" / "snapshots" / "abc" / "player.json").unlink()
     settings = PlayerSettings("full", "json", 30)
     settings.save(tmp_path / "models--somebody--with" / "snapshots" / "abc")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
@@ -81,10 +82,12 @@ def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
 def test_without_options_it_is_greedy_and_asked_as_it_was_trained(
     model_directory: Path, adapter_directory: Path, tmp_path: Path
 ) -> None:
-    assert asked_as(seated(f"lm:{model_directory}")) == PlayerSettings()
     model, adapter = tmp_path / "model", tmp_path / "adapter"
     shutil.copytree(model_directory, model)
     shutil.copytree(adapter_directory, adapter)
+    assert asked_as(seated(f"lm:{model}")) == PlayerSettings("compact", "move", 16)
+    (model / "player.json").unlink()
+    assert asked_as(seated(f"lm:{model}")) == PlayerSettings("full", "tags", 512)
     of_model, of_adapter = PlayerSettings("full", "json", 30), PlayerSettings("compact", "tags", 8, "full")
     of_model.save(model)
     assert asked_as(seated(f"lm:{model}@{adapter}")) == of_model

@@ -138,7 +138,7 @@ def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeyp
     assert repeats_of(player) is None
     identity = player.identity()  # type: ignore[attr-defined]
     assert identity.facts == {"model": "some/model", "base_url": "http://127.0.0.1:9/v1"}
-    assert identity.decoding == {"temperature": 0.5, "max_tokens": 1024, "context": "state"}
+    assert identity.decoding == {"temperature": 0.5, "max_tokens": 512, "context": "state"}
     assert "sk-canary" not in repr(identity)
 
 

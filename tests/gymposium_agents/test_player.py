@@ -214,7 +214,7 @@ class Pool:
 @pytest.mark.parametrize("context", ["state", "full"])
 def test_streaming_plays_the_matches_that_rounds_play(tiny: LoadedModel, context: str) -> None:
     game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
-    settings = PlayerSettings(temperature=1.0, max_tokens=5, context=context)
+    settings = PlayerSettings("compact", "move", 5, context, temperature=1.0)
 
     def events(schedule: Schedule, player: LanguageModelPlayer) -> dict[str, Any]:
         jobs = (MatchJob(f"m{i}", game, [player, make_player("random")], i, on_illegal=policy) for i in range(8))
@@ -234,7 +234,7 @@ def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
 def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None:
     pool = Pool(tiny)
     pool.error = GymposiumError("The server is gone. Start it again.")
-    player = over("lm:x", pool, tiny.chat, PlayerSettings())
+    player = over("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
     job = MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)
     with pytest.raises(GymposiumError, match="Start it again"):
         list(play([job], schedule="streaming"))
@@ -243,7 +243,7 @@ def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None
 def test_a_reply_that_nobody_waits_for_any_more_is_given_up(tiny: LoadedModel) -> None:
     """Its request is cancelled where it has not begun, and an answer that comes too late hurts nobody."""
     pool, free = Pool(tiny), Event()
-    player = over("lm:x", pool, tiny.chat, PlayerSettings())
+    player = over("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
     assert isinstance(player, Concurrent)
     asks = [MatchContext(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
     holding = pool.thread.submit(free.wait)

@@ -25,9 +25,6 @@ from gymposium_agents.futures import results, then
 from gymposium_agents.settings import PlayerSettings, parse_options, typed_options
 from gymposium_agents.tokens import Message, Sampling
 
-DEFAULTS = PlayerSettings(style="full", max_tokens=1024)
-"""Default settings, for a model that was not trained on gymposium's prompts and may think before it answers."""
-
 
 @dataclass(slots=True)
 class ChatTurn:
@@ -69,7 +66,7 @@ class ApiPlayer:
     may run another model under the same name later, so a run cannot be expected to repeat."""
 
     def __init__(
-        self, name: str, engine: ChatEngine, settings: PlayerSettings = DEFAULTS, service: ApiSettings | None = None
+        self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None
     ) -> None:
         """`service` describes the service that the engine asks; None for an engine without one."""
         self.name = name
@@ -158,7 +155,7 @@ def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, P
         raise BadOption("thinking= is for models in this process; a service decides itself how much its model thinks.")
     own_temperature = options.get("temperature") == "default"
     others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
-    settings = DEFAULTS.with_options(options, others=others)
+    settings = PlayerSettings().with_options(options, others=others)
     service = typed_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
     if "prices" in service:
         service["prices"] = Prices.parse(service["prices"])

@@ -42,7 +42,8 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
 
     `player.json` beside the adapter, or else beside the model, holds the settings with which the model was trained;
-    options change them. By default the model gets the compact prompt, replies with the move, and is greedy.
+    options change them. A model without that file gets the full prompt, replies in tags with room for thoughts, and is
+    greedy (`PlayerSettings`).
     `load=4bit` quantizes the model, `trust_remote_code=true` runs Python code that it brings, and `allow_pickle=true`
     reads pickled weights. `engine=URL` names a vLLM server of the same model, and `engine=NAME` any engine; the
     settings of that engine are options too.

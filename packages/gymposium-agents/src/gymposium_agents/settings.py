@@ -22,13 +22,14 @@ from gymposium_agents.context import context
 
 @dataclass(frozen=True, slots=True)
 class PlayerSettings:
-    """How a model is asked, and how it answers. Raises `BadOption` or `UnknownName` for an invalid value."""
+    """How a model is asked, and how it answers. The defaults suit a pretrained model, which reads the rules and may
+    think before it moves. Raises `BadOption` or `UnknownName` for an invalid value."""
 
-    style: Style = "compact"
+    style: Style = "full"
     """The prompt style."""
-    reply: str = "move"
+    reply: str = "tags"
     """The form of the model's replies: move, tags or json."""
-    max_tokens: int = 16
+    max_tokens: int = 512
     """The largest number of tokens in a reply; a longer reply is cut off."""
     context: str = "state"
     """The part of the match so far that the model reads: state, full, truncated or last-K."""

@@ -12,6 +12,7 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.small_size import SmallModel
 
 CHAT_TEMPLATE = (
@@ -72,7 +73,8 @@ def small_config(size: SmallModel, vocabulary: int) -> Qwen3Config:
 
 def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: SmallModel | None = None) -> None:
     """Write a model with random weights, and a tokenizer trained on `texts`, to `directory`. The weights follow from
-    `seed`; torch's global generator is left as it was. `size` is the default `SmallModel` if it is None."""
+    `seed`; torch's global generator is left as it was. `size` is the default `SmallModel` if it is None. A
+    `player.json` beside it says that the model gets compact prompts and replies with the bare move."""
     size = size or SmallModel()
     tokenizer = make_tokenizer(texts, size.vocabulary)
     config = small_config(size, len(tokenizer))
@@ -82,3 +84,4 @@ def make_small_model(directory: Path, texts: Iterable[str], *, seed: int, size: 
         model = Qwen3ForCausalLM(config)
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
+    PlayerSettings("compact", "move", max_tokens=16).save(directory)

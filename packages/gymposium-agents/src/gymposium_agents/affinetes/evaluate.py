@@ -19,7 +19,7 @@ from typing import Any
 from gymposium.errors import BadOption
 from gymposium_agents.affinetes.table import Table
 from gymposium_agents.affinetes.tasks import decode
-from gymposium_agents.api_player import DEFAULTS, ApiPlayer
+from gymposium_agents.api_player import ApiPlayer
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.protocol import ChatEngine
 from gymposium_agents.settings import PlayerSettings
@@ -41,7 +41,7 @@ async def evaluate(
     key: str | None = None,
     reply: str = "tags",
     context: str = "full",
-    max_tokens: int = DEFAULTS.max_tokens,
+    max_tokens: int = 1024,
 ) -> dict[str, Any]:
     """Play one match of the task's game with `model`, and return the result in affinetes' fields.
 
