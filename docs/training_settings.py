@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from gymposium_train.config.defaults import PRETRAINED
 from gymposium_train.config.schema import Node, plain, properties, variants, wanted, whole
 
 HERE = "<!-- settings -->"
@@ -47,7 +48,7 @@ def _table(name: str, node: Node) -> Iterator[str]:
 def _rows(path: str, settings: dict[str, Node]) -> Iterator[str]:
     yield "| setting | default | values | description |\n|---|---|---|---|"
     for key, found in settings.items():
-        yield f"| `{path}{key}` | {_default(found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
+        yield f"| `{path}{key}` | {_default(path + key, found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
     yield ""
 
 
@@ -67,11 +68,18 @@ def _text(node: Node) -> str:
     return " ".join(str(node.get("description", "")).split())
 
 
-def _default(node: Node) -> str:
+def _default(name: str, node: Node) -> str:
+    """The default of a setting, and that of a pretrained model if it is another."""
     default: Any = node.get("default")
     if default is None:
         return "not set" if "default" in node else "required"
-    return f"`{json.dumps(default, ensure_ascii=False)}`"
+    pretrained = PRETRAINED.get(name, default)
+    other = "" if pretrained == default else f"; pretrained: {_code(pretrained)}"
+    return _code(default) + other
+
+
+def _code(value: Any) -> str:
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
 def _cell(text: str) -> str:

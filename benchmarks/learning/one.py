@@ -52,7 +52,8 @@ def measured_file(runs: Path, task: Task, seed: int) -> Path:
 def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
     """The task's file, with further settings in place of its own, for one seed and the model that all begin with."""
     own = [Override(("seed",), seed, "--seeds"), Override(("model", "name"), str(base(runs, seed)), "--runs")]
-    return config_from(read_data(task.file), [*map(parse, settings), *own])
+    small = config_from(read_data(task.file), map(parse, settings))  # the base has the defaults of a small model
+    return config_from(as_data(small), own)
 
 
 def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:

@@ -52,6 +52,9 @@ def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: s
     assert config.engine.kind == "shared"
     assert "a small one, made on the spot, 314,112 parameters" in text
     assert config.credit.kind == config_from(preset_data(name)).credit.kind
+    small = TrainConfig(games=config.games)
+    assert (config.cold_start, config.prompting.prompt) == (small.cold_start, "compact")
+    assert (config.optimizer.learning_rate, config.optimizer.layout) == (small.optimizer.learning_rate, "shared")
 
 
 def test_what_the_recipes_say() -> None:

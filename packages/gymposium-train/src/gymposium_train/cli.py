@@ -51,7 +51,10 @@ def command(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="DIR|NAME", help="A model directory or hub name. By default a small model is made."),
+        typer.Option(
+            metavar="DIR|NAME",
+            help="A model directory or hub name, which has other defaults. By default a small model is made.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
@@ -68,9 +71,10 @@ def command(
 ) -> None:
     """Train a language model to play games: cold start, reinforcement learning, measures, a report.
 
-    Every setting has a name, such as optimizer.learning_rate, and a default. NAME=VALUE and the options here override
-    the config file, which overrides the preset. A new kind of a table, such as credit.kind=gae, resets the table's
-    other settings. --dry-run shows all settings with their values; the reference explains each one.
+    Every setting has a name, such as optimizer.learning_rate, and a default, which may depend on the model.
+    NAME=VALUE and the options here override the config file, which overrides the preset. A new kind of a table, such
+    as credit.kind=gae, resets the table's other settings. --dry-run shows all settings with their values; the
+    reference explains each one.
 
     Ctrl-C and SIGTERM stop after the current step; --resume continues from there.
 

@@ -99,7 +99,7 @@ def _model(config: TrainConfig) -> Iterator[Rule]:
     yield Rule(
         config.optimizer.checkpointing and config.optimizer.layout == "shared",
         "optimizer.checkpointing = true: optimizer.layout=shared keeps the activations of common prefixes, which "
-        "checkpointing discards. Set layout=padded or packed.",
+        "checkpointing discards. Set layout=padded or packed, or checkpointing=false.",
     )
 
 

@@ -92,7 +92,7 @@ class Optimizer(Settings):
     `fp32`. Trained weights, AdamW's moments and sums of gradients are always float32; frozen weights beneath a LoRA
     have the type of the computation."""
     learning_rate: float = Field(default=4e-3, gt=0.0)
-    """Peak learning rate. The default suits the small model, and is far too high for a pretrained one."""
+    """Peak learning rate."""
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
     """The learning rate decreases linearly to this share of its peak."""
     warmup_steps: int = Field(default=3, ge=0)

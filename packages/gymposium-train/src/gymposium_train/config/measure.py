@@ -36,7 +36,7 @@ class ColdStart(Settings):
     batch: int = Field(default=256, ge=1)
     """Number of replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)
-    """Peak learning rate. The default suits the small model, and is far too high for a pretrained one."""
+    """Peak learning rate."""
     warmup: float = Field(default=0.1, ge=0.0, lt=1.0)
     """Share of the steps in which the learning rate rises; it then decreases along a cosine."""
 

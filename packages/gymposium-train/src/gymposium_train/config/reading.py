@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from gymposium.errors import BadOption
 from gymposium_train.config import schema
-from gymposium_train.config.overrides import Override, applied, parse
+from gymposium_train.config.defaults import left_out
+from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, applied, parse
 from gymposium_train.config.problems import BadConfig, explained, shown
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.writing import as_data
@@ -36,9 +37,11 @@ def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> 
 
 
 def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
-    """The config with some settings changed: `changed(config, "steps=5")`. Raises as `config_from` does, and
-    `BadOption` for text that is not of the form NAME=VALUE."""
-    return config_from(as_data(config), map(parse, overrides))
+    """The config with some settings changed: `changed(config, "steps=5")`. If the model is changed, settings that were
+    left out of the config have the defaults of the new one. Raises as `config_from` does, and `BadOption` for text that
+    is not of the form NAME=VALUE."""
+    defaults = [Override(tuple(name.split(".")), BACK_TO_DEFAULT, name) for name in left_out(config)]
+    return config_from(applied(as_data(config), defaults), map(parse, overrides))
 
 
 def config_from_toml(text: str) -> TrainConfig:

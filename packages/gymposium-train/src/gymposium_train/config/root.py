@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from gymposium_train.config.defaults import completed
 from gymposium_train.config.engine import ENGINES, Engine, engine_table
 from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Mismatch, Optimizer, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
@@ -21,7 +22,8 @@ from gymposium_train.settings import Settings
 
 
 class TrainConfig(Settings):
-    """The config of a training run. It is frozen; a run directory holds it as `config.json`."""
+    """The config of a training run. It is frozen; a run directory holds it as `config.json`. Settings that are left out
+    have defaults, some of which depend on `model.name` (`gymposium_train.config.defaults`)."""
 
     games: tuple[str, ...] = Field(min_length=1)
     """The games to learn, by their names in `gymposium list`. Groups take turns over them."""
@@ -58,3 +60,9 @@ class TrainConfig(Settings):
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)
     loggers: dict[str, dict[str, Any]] = Field(default={})
     """Loggers in addition to the run's own metrics.jsonl, by name, each with its settings."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> TrainConfig:
+        for name, table in completed(self, self.model).items():
+            object.__setattr__(self, name, table)  # it is frozen for others
+        return self

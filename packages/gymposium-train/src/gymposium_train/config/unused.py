@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium_train.config.defaults import PRETRAINED
 from gymposium_train.config.problems import shown
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.schema import Path, at, dotted
@@ -59,14 +60,15 @@ USES = (
 
 
 def unused(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each setting that differs from its default and would have no effect."""
+    """A sentence for each setting that would have no effect and differs from its defaults, those of the small model and
+    of a pretrained one."""
     data = as_data(config)
     idle = [use for use in USES if not use.used(config)]
     for path, value in _leaves(data):
         name = dotted(path)
         for use in idle:
             about = any(name == setting or name.startswith(f"{setting}.") for setting in use.settings)
-            if about and value != (at(path, data) or {}).get("default"):
+            if about and value not in ((at(path, data) or {}).get("default"), PRETRAINED.get(name)):
                 why = f"it has an effect only {use.where}"
                 yield f"{name} = {shown(value)}: {why}. Leave it out ({name}=), or set that."
 

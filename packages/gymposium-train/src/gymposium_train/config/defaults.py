@@ -1,0 +1,133 @@
+"""Defaults that depend on the model that learns.
+
+The defaults in the settings classes suit the small model that a run makes. A config that names a model has those in
+`PRETRAINED` instead. A directory with a `player.json`, which training writes beside a model, is an exception: its model
+is prompted as that file says, and if it has fewer than `SMALL` parameters, the other defaults are those of the small
+model. In neither case is there a cold start by default.
+
+A setting that was given has the value that was given. One that was left out has the default of the model, and counts as
+left out still, so that it follows the model if the model is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from gymposium_agents.settings import PlayerSettings
+from gymposium_train.config.model import Model
+from gymposium_train.settings import Settings
+
+SMALL = 20_000_000
+"""A model that training has written is small if it has fewer parameters than this."""
+
+
+def _as_asked(player: PlayerSettings) -> dict[str, Any]:
+    """The settings of a config under which a model is asked as this player is. The temperature is not one of them."""
+    return {
+        "prompting.prompt": player.style,
+        "prompting.reply": player.reply,
+        "prompting.context": player.context,
+        "prompting.thinking": player.thinking,
+        "prompting.max_tokens": player.max_tokens,
+    }
+
+
+PRETRAINED: Mapping[str, Any] = MappingProxyType(
+    {
+        **_as_asked(PlayerSettings()),
+        "rollout.groups": 16,
+        "rollout.group_size": 8,
+        "rollout.growth": 1.0,
+        "credit.critic.learning_rate": 1e-4,
+        "entropy.weight": 0.0,
+        "optimizer.learning_rate": 1e-4,
+        "optimizer.epochs": 1,
+        "optimizer.minibatches": 1,
+        "optimizer.layout": "padded",
+        "optimizer.checkpointing": True,
+        "cold_start.steps": 0,
+        "cold_start.learning_rate": 1e-5,
+        "evaluation.matches": 200,
+        "evaluation.search_matches": 100,
+        "evaluation.curve_matches": 40,
+    }
+)
+"""The defaults of a pretrained model, by dotted names, where they may differ from those of the settings classes. The
+learning rate is that of a LoRA. `credit.critic` is there for credits with a critic only."""
+ALL_WEIGHTS = 1e-5
+"""The default of `optimizer.learning_rate` for a pretrained model of which all weights are trained: a tenth of that of
+a LoRA (Schulman & Thinking Machines Lab, 2025)."""
+
+
+def defaults(model: Model) -> dict[str, Any]:
+    """The defaults of a config with this model, by dotted names, where they differ from those of the settings classes.
+    The files of a model directory are looked at; a hub is not asked. Raises `BadOption` for a `player.json` that does
+    not hold settings."""
+    if model.name is None:
+        return {}
+    directory = Path(model.name)
+    asked = {**_as_asked(PlayerSettings.beside(directory)), "cold_start.steps": 0}
+    if (directory / PlayerSettings.FILE).is_file() and _is_small(directory):
+        return asked
+    rate = {"optimizer.learning_rate": ALL_WEIGHTS} if model.tune == "full" else {}
+    return {**PRETRAINED, **rate, **asked}
+
+
+def _is_small(directory: Path) -> bool:
+    """Whether the safetensors in a directory hold some parameters, but fewer than `SMALL`. Only their headers are
+    read."""
+    from safetensors import SafetensorError, safe_open
+
+    parameters = 0
+    for path in directory.glob("*.safetensors"):
+        try:
+            with safe_open(path, framework="np") as file:
+                parameters += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+        except SafetensorError:  # loading the model says what is wrong with the file
+            return False
+    return 0 < parameters < SMALL
+
+
+def left_out(config: Settings) -> list[str]:
+    """The settings of `PRETRAINED` that were not given in a config, by dotted names."""
+    return [name for name in PRETRAINED if _is_left_out(config, name.split("."))]
+
+
+def _is_left_out(table: object, names: list[str]) -> bool:
+    if not isinstance(table, Settings) or names[0] not in type(table).model_fields:
+        return False
+    if len(names) > 1:
+        return _is_left_out(getattr(table, names[0]), names[1:])
+    return names[0] not in table.model_fields_set
+
+
+def completed(config: Settings, model: Model) -> dict[str, Settings]:
+    """The tables of a config of this model, in which settings that were left out have the defaults of the model. Tables
+    are copied where they change, since a caller may use one in several configs. Raises as `defaults` does."""
+    names = left_out(config)
+    values = defaults(model) if names else {}
+    tables: dict[str, Settings] = {}
+    for name in names:
+        first, *below = name.split(".")
+        tables[first] = _with(tables.get(first, getattr(config, first)), below, values.get(name))
+    return tables
+
+
+def _with(table: Settings, names: list[str], value: Any) -> Settings:
+    """The table with this value of a setting, or if that is None with the default of the settings class. The setting
+    counts as left out."""
+    name, *below = names
+    before = getattr(table, name)
+    if below:
+        value = _with(before, below, value)
+    elif value is None:
+        value = type(table).model_fields[name].get_default()
+    if value == before:
+        return table
+    changed = table.model_copy()
+    object.__setattr__(changed, name, value)  # tables are frozen
+    return changed
