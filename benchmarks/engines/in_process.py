@@ -21,7 +21,7 @@ from gymposium.reading import reader
 from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.small_size import SmallModel
-from gymposium_train.cold_start import random_games, texts_of, winners_moves
+from gymposium_train.cold_start import RandomPlay, texts_of, winners_moves
 
 NAME = "in-process"
 SIZES = {
@@ -38,16 +38,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    finished = random_games(
-        load_game(CONFIG.games[0]),
-        CONFIG.prompting.prompt,
-        reader(CONFIG.prompting.reply),
-        matches=500,
-        seed=CONFIG.seed,
-        tag="texts",
-        each=lambda played: None,
-    )
-    texts = list(texts_of(winners_moves(finished)))
+    game, prompting = load_game(CONFIG.games[0]), CONFIG.prompting
+    play = RandomPlay(game, prompting.prompt, reader(prompting.reply), seed=CONFIG.seed, tag="texts")
+    texts = list(texts_of(winners_moves(play.play(500))))
     comparisons, shares = [], []
     for name, size in list(SIZES.items())[: 1 if given.small_only else None]:
         with tempfile.TemporaryDirectory() as directory:

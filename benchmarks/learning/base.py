@@ -53,15 +53,13 @@ def tokenizer_hash(directory: Path) -> str:
 
 
 def _texts_of(game: Game) -> Iterator[str]:
-    from gymposium_train.cold_start import Lesson, random_games, texts_of
+    from gymposium_train.cold_start import Lesson, RandomPlay, texts_of
 
     found: list[Lesson] = []
     lot = 0
     while len(found) < DECISIONS:
         tag = f"tokenizer-{game.name}-{lot}"
-        played = random_games(
-            game, "compact", reader("move"), matches=MATCHES, seed=0, tag=tag, each=lambda played: None
-        )
+        played = RandomPlay(game, "compact", reader("move"), seed=0, tag=tag).play(MATCHES)
         found += [turn.trace for one in played for turn in one.turns]
         lot += 1
     yield from texts_of(found[:DECISIONS])

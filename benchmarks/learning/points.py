@@ -31,8 +31,10 @@ class Points(Callback):
         self._run, self._config = run, config
 
     def on_checkpoint(self, path: Path) -> None:
-        """A line for a checkpoint."""
+        """A line for a checkpoint, but for the one before the first step, whose policy is that of the cold start."""
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
+        if state["step"] == 0:
+            return
         found, _ = exploitability(GAME, self._player(path), self._config.seed)
         point = {"step": state["step"], "cpu_seconds": state["cpu_seconds"], "exploitability": found}
         with open(_file(self._run), "a", encoding="utf-8") as file:

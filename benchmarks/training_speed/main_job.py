@@ -30,7 +30,7 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling
-from gymposium_train.cold_start import Pair, batches, imitate, random_games, texts_of, tokenized, winners_moves
+from gymposium_train.cold_start import Pair, RandomPlay, batches, imitate, texts_of, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 
@@ -39,7 +39,8 @@ SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padd
 
 def config_for(scale: Scale) -> TrainConfig:
     small = {"cold_start": {"steps": 20, "games": 300, "batch": 64}, "rollout": {"groups": 2, "group_size": 16}}
-    return TrainConfig.model_validate({"games": ("tic_tac_toe",), **(small if scale.tiny else {})})
+    whole = {"cold_start": {"steps": 240, "games": 20_000}, "rollout": {"groups": 2, "group_size": 128}}
+    return TrainConfig.model_validate({"games": ("tic_tac_toe",), "steps": 40, **(small if scale.tiny else whole)})
 
 
 def measure(scale: Scale) -> tuple[dict[str, Any], str]:
@@ -57,16 +58,10 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
 def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
     """Write the default small model to `directory`, behind its cold start; returns a batch of what it imitated."""
     cold, prompting = config.cold_start, config.prompting
-    finished = random_games(
-        load_game(config.games[0]),
-        prompting.prompt,
-        reader(prompting.reply),
-        matches=cold.games,
-        seed=config.seed,
-        tag="cold-start",
-        each=lambda played: None,
+    play = RandomPlay(
+        load_game(config.games[0]), prompting.prompt, reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
-    lessons = winners_moves(finished)
+    lessons = winners_moves(play.play(cold.games))
     make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)

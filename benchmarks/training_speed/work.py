@@ -17,6 +17,7 @@ from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
@@ -164,6 +165,7 @@ def ours(config: TrainConfig, loaded: LoadedModel, directory: Path) -> Iterator[
             source=MatchRollouts(MatchPlanner(config, games, cast), LocalExecutor(config.engine.schedule)),
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
+            pace=Pace(config),
         )
         trainee.publish()
         yield Ours(training, learner, cast)

@@ -22,7 +22,7 @@ from gymposium_train.config.reading import (
     merged,
     read_config,
 )
-from gymposium_train.config.schedules import entropy_weight, group_size, learning_rate
+from gymposium_train.config.schedules import Pace, entropy_weight, growth, learning_rate
 from gymposium_train.config.writing import as_data, as_json, as_toml
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.rae import RaeSettings
@@ -137,7 +137,7 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
         ({"games": ["a"], "critic": {}}, ["critic: there is no such setting. Did you mean credit.critic?"]),
         ({"games": ["a"], "credit": 3}, ["credit = 3: it must be a table."]),
         (
-            {"games": ["a"], "credit": {"lam": 0.9}},
+            {"games": ["a"], "credit": {"kind": "grpo", "lam": 0.9}},
             [
                 "credit.lam: there is no such setting. It belongs to credit.kind=gae, and here credit.kind=grpo.",
                 "Leave it out (credit.lam=), or set that.",
@@ -164,7 +164,7 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
         ),
         ({"games": ["a"], "kl": {"weight": float("inf")}}, ["kl.weight = Infinity: it must be a finite number."]),
         ({"games": ["a"], "loggers": {"x": {"y": float("nan")}}}, ["loggers.x.y = NaN"]),
-        ({"games": ["a"], "zzz": 1}, ["zzz: there is no such setting. Known there: checkpoints, "]),
+        ({"games": ["a"], "zzz": 1}, ["zzz: there is no such setting. Known there: budget, checkpoints, "]),
         (
             {"games": 3, "steps": -1, "optimizer": {"epochs": 0, "beta": 1}},
             [
@@ -237,7 +237,7 @@ def test_another_kind_begins_its_table_anew() -> None:
     assert (gae.credit.critic.warmup, gae.credit.normalise) == (3, False)
     assert changed(gae, "credit.kind=rloo").credit == RlooSettings()
     assert changed(gae, "credit.decay=0.5", "credit.kind=rae").credit == RaeSettings(decay=0.5)
-    assert changed(gae, "credit.kind=").credit == BASE.credit
+    assert changed(changed(BASE, "credit.kind=rloo"), "credit.kind=").credit == BASE.credit == GaeSettings()
     assert changed(gae, "credit.kind=gae") == gae
     layers = merged({"credit": {"kind": "gae", "lam": 0.9}}, {"credit": {"kind": "rae"}})
     assert layers == {"credit": {"kind": "rae"}}
@@ -282,12 +282,32 @@ def test_groups_grow_and_rates_fall() -> None:
         *("steps=5", "rollout.group_size=10", "rollout.growth=4", "entropy.weight=0.1", "entropy.final_share=0"),
         "optimizer.warmup_steps=2",
     )
-    assert [group_size(config, step) for step in range(5)] == [10, 14, 20, 28, 40]
-    assert [entropy_weight(config, step) for step in (0, 4)] == [0.1, 0.0]
+    pace = Pace(config)
+    assert [round(10 * growth(config, pace(step))) for step in range(5)] == [10, 14, 20, 28, 40]
+    assert [entropy_weight(config, pace(step)) for step in (0, 4)] == [0.1, 0.0]
     rate = config.optimizer.learning_rate
-    assert learning_rate(config, 0) == rate / 2
-    assert learning_rate(config, 4) == pytest.approx(rate * config.optimizer.final_rate)
-    assert group_size(BASE, BASE.steps - 1) == 768
+    assert learning_rate(config, pace(0), 0) == rate / 2
+    assert learning_rate(config, pace(4), 4) == pytest.approx(rate * config.optimizer.final_rate)
+    assert [pace.over(done) for done in (0, 4, 5)] == [False, False, True]
+
+
+def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
+    """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
+    pace = Pace(changed(BASE, "budget=100"), used=40.0)
+    assert pace(0) == 0.0
+    progress = []
+    for step, used in enumerate((60.0, 76.0, 88.0, 95.0)):
+        assert not pace.over(step)
+        pace.note(used)
+        progress.append(pace(step + 1))
+    assert progress == pytest.approx([1 / 3, 0.6, 0.8, 55 / 60])
+    assert not pace.over(4)
+    pace.note(99.0)
+    assert pace.over(5)
+    late = Pace(changed(BASE, "budget=100"), used=130.0)
+    assert not late.over(0), "a run takes one step at least"
+    late.note(131.0)
+    assert late.over(1)
 
 
 def test_a_config_needs_no_torch() -> None:

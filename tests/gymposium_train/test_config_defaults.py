@@ -78,7 +78,9 @@ def test_without_a_name_the_defaults_are_those_of_the_settings_classes() -> None
     assert SMALL.cold_start == ColdStart()
 
 
-@pytest.mark.parametrize("name", [name for name in PRETRAINED if not name.startswith("credit.")])
+@pytest.mark.parametrize(
+    "name", [name for name in PRETRAINED if not name.startswith("credit.") and at(SMALL, name) is not None]
+)
 def test_what_was_given_has_the_value_that_was_given(name: str) -> None:
     small = at(SMALL, name)
     override = f"{name}={json.dumps(small)}"
@@ -181,6 +183,6 @@ def test_files_that_cannot_be_read(directory: Path) -> None:
 
 def test_the_page_lists_them() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    told = dict(re.findall(r"^\| `([a-z_.]+)` \| `[^`]+` \| `([^`]+)` \|", page, re.MULTILINE))
+    told = dict(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| `([^`]+)` \|", page, re.MULTILINE))
     expected = {name: json.dumps(value).strip('"') for name, value in PRETRAINED.items()}
     assert {name: told.get(name) for name in expected} == expected

@@ -43,15 +43,18 @@ GAE = "credit.kind=gae"
     [
         (("steps=0", "cold_start.steps=0"), "there is nothing to learn"),
         (("steps=0", "control=true"), "control = true: it spends the CPU time that reinforcement learning took"),
-        ((GAE, "credit.critic.warmup=40"), "credit.critic.warmup = 40: only the critic learns in these steps"),
-        (("rollout.group_size=1",), "credit.kind=grpo compares the matches of a group"),
+        (
+            (GAE, "credit.critic.warmup=40", "steps=40"),
+            "credit.critic.warmup = 40: only the critic learns in these steps",
+        ),
+        (("rollout.group_size=1", "credit.kind=grpo"), "credit.kind=grpo compares the matches of a group"),
         (("rollout.group_size=1", "credit.kind=rloo"), "credit.kind=rloo compares the matches of a group"),
         (("rollout.group_size=1", "credit.kind=gigpo"), "credit.kind=gigpo compares the matches of a group"),
         (
             ("rollout.group_size=1", "credit.kind=rae", "reward=ruler(m?base_url=http://127.0.0.1:9/v1)"),
             "reward=ruler(m?base_url=http://127.0.0.1:9/v1) compares the matches of a group",
         ),
-        (("reward=clipped(1)",), "credit.kind=grpo uses that of whole matches"),
+        (("reward=clipped(1)", "credit.kind=grpo"), "credit.kind=grpo uses that of whole matches"),
         (("credit.kind=gigpo", "prompting.context=full"), "prompting.context = full: credit.kind=gigpo compares turns"),
         (("model.tune=full", "model.load=4bit"), "model.load = 4bit: quantized weights cannot be trained"),
         (

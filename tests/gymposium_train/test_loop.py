@@ -20,6 +20,7 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_train.config import Entropy, Kl, Optimizer, RolloutSettings, Samples, Sft, Stage, TrainConfig
+from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS, make_credit
@@ -39,6 +40,7 @@ SMALL: dict[str, Any] = {
     "steps": 4,
     "rollout": RolloutSettings(groups=4, group_size=8, growth=1.0),
     "entropy": Entropy(weight=0.01),
+    "credit": GrpoSettings(),
 }
 
 
@@ -65,6 +67,7 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
             source=MatchRollouts(MatchPlanner(config, games, trainee.players)),
             credit=make_credit(config.credit),
             reward=CheckedReward("test", reward),
+            pace=Pace(config),
         )
 
 

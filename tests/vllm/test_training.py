@@ -32,6 +32,7 @@ from gymposium_train.config import (
     TrainConfig,
     engine_table,
 )
+from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
@@ -72,7 +73,8 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     with make_trainee(config, run, loaded, learner, games) as trainee:
         source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))
         paid, credit = CheckedReward("odd", odd_tokens), make_credit(config.credit)
-        yield Training(config=config, trainee=trainee, source=source, credit=credit, reward=paid), loaded
+        made = {"trainee": trainee, "source": source, "credit": credit, "reward": paid, "pace": Pace(config)}
+        yield Training(config=config, **made), loaded
 
 
 def odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:

@@ -18,6 +18,7 @@ QUICK: dict[str, Any] = {
         "lora": {"rank": 4, "alpha": 8},
     },
     "rollout": {"group_size": 8, "growth": 1.5},
+    "credit": {"kind": "grpo"},
     "cold_start": {"steps": 60, "games": 200, "batch": 32, "learning_rate": 0.01},
     "evaluation": {"opponents": ["random"], "matches": 8, "every": 2, "curve_matches": 4},
     "checkpoints": {"every": 1},

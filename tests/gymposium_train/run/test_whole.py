@@ -27,7 +27,7 @@ from gymposium.runs.samples import SamplesIndex
 from gymposium.seating import seated_jobs
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import group_size
+from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory, write_json
 from gymposium_train.run import resume_run, start_run
@@ -159,10 +159,10 @@ def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[st
 
 
 def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
-    measured = 5 * (8 + 4) + config.evaluation.curve_matches
+    measured, pace = 5 * (8 + 4) + config.evaluation.curve_matches, Pace(config)
     expected = {
         "cold_start": config.cold_start.games,
-        "train": sum(2 * group_size(config, step) for step in range(config.steps)),
+        "train": sum(2 * round(config.rollout.group_size * growth(config, pace(step))) for step in range(config.steps)),
         "eval": measured * len(GAMES),
     }
     for stage, matches in expected.items():
@@ -395,10 +395,11 @@ def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any,
     notes = Notes()
     with pytest.raises(Exception, match="the disk is full"):
         start_run(tmp_path / "run", config, [notes])
-    assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2], ["step-00003"], False)
+    assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2], ["step-00000", "step-00003"], False)
     assert told[-1] == ("close", True)
     run = resume_run(tmp_path / "run", [notes])
-    assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2, 4], ["step-00003", "step-00004"], True)
+    assert (notes.steps, notes.ended) == ([1, 2, 4], True)
+    assert notes.checkpoints == ["step-00000", "step-00003", "step-00004"]
     logged = [one[1] for one in told if one[0] == "log"]
     assert logged == [0, 1, 2, 4, 4]
     assert [one for one in told if one[0] == "start"] == [("start", False, 0), ("start", True, 4)]

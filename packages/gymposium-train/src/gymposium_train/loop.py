@@ -22,7 +22,7 @@ from gymposium.errors import Unrated
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.streams import stream
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import entropy_weight, kl_weight, learning_rate
+from gymposium_train.config.schedules import Pace, entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.protocol import Credit
 from gymposium_train.learner.protocol import AuxiliarySft, Pair
 from gymposium_train.reporting import credit_metrics, reward_metrics
@@ -41,14 +41,21 @@ class Training:
     source: RolloutSource
     credit: Credit
     reward: CheckedReward
+    pace: Pace
+    """The progress of the run, on which schedules depend."""
+    rate_scale: float = 1.0
+    """Scale of the learning rate."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
     """Function that is called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Pair]]] | None = None
     """Function that returns the batches to imitate in the optimizer steps of a step; None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
-    source_state: dict[str, Any] = field(default_factory=dict)
+    source_state: dict[str, Any] = field(init=False)
     """The state of the source after the newest rollout that was learned from."""
+
+    def __post_init__(self) -> None:
+        self.source_state = self.source.state()
 
     def play(self, step: int) -> StepRollout[Any]:
         """The rollout of one step, by the policy that is published now. Only this method rolls out: another thread may
@@ -64,7 +71,8 @@ class Training:
     def learn(self, step: int, rollout: StepRollout[Any]) -> dict[str, Any]:
         """Learn from a rollout. Returns the metrics of the step. There is no update if no rows are left to learn
         from."""
-        config, learner = self.config, self.trainee.learner
+        config, learner, progress = self.config, self.trainee.learner, self.pace(step)
+        rate = learning_rate(config, progress, step) * self.rate_scale
         started, begun = time.perf_counter(), time.process_time()
         if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
@@ -73,7 +81,7 @@ class Training:
         groups = [samples for _, samples in rated]
         self._annotate(groups)
         # a penalty for each nat away from the reference, if it is subtracted from the rewards
-        k1 = kl_weight(config, step) if config.kl is not None and config.kl.estimator == "k1" else 0.0
+        k1 = kl_weight(config, progress) if config.kl is not None and config.kl.estimator == "k1" else 0.0
         episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
         credited = self.credit(episodes)
         taught: list[Sample] = []
@@ -91,18 +99,19 @@ class Training:
             "rollout/groups": len(rollout.groups),
             "rollout/groups_tied": sum(of_group is None for of_group in credited),
             "rollout/groups_unrated": len(rollout.groups) - len(rated),
+            "train/progress": progress,
             "train/rows": len(rows),
             "train/rows_too_long": too_long,
-            "train/learning_rate": learning_rate(config, step),
-            "train/entropy_weight": entropy_weight(config, step),
-            "train/kl_weight": kl_weight(config, step),
+            "train/learning_rate": rate,
+            "train/entropy_weight": entropy_weight(config, progress),
+            "train/kl_weight": kl_weight(config, progress),
         }
         if rows:
             metrics |= learner.update(
                 rows,
-                learning_rate=learning_rate(config, step),
-                entropy_weight=entropy_weight(config, step),
-                kl_weight=kl_weight(config, step),
+                learning_rate=rate,
+                entropy_weight=entropy_weight(config, progress),
+                kl_weight=kl_weight(config, progress),
                 seed=stream(config.seed, "update", step).getrandbits(48),
                 policy_learns=self.credit.critic is None or step >= self.credit.critic.warmup,
                 auxiliary_sft=self._auxiliary_sft(step),

@@ -41,8 +41,8 @@ class SamplesFile:
 
     file: Path
     settings: Samples
-    steps: int
-    """Number of steps of the run; the last one is always kept."""
+    steps: int | None
+    """Number of steps of the run, the last of which is always kept; None if it is not known."""
     pieces: Callable[[Sequence[int]], Sequence[str]]
     """Function that returns the text of each token of a stream."""
     critic: bool = False

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning (SFT): batches of lessons, and the schedule of the learning rate."""
+"""Supervised fine-tuning (SFT): batches of lessons, the schedule of the learning rate, and when it ends."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from gymposium_train.cold_start.lessons import Pair
 from gymposium_train.config import ColdStart
 from gymposium_train.learner import Learner
 
+LEAST_END = 16
+"""Least number of steps between the step at which the end of a cold start becomes known and its end."""
+
 
 def cosine(progress: float, settings: ColdStart) -> float:
     """The learning rate at `progress` from 0 to 1: a linear warmup, then a cosine decay to zero."""
@@ -20,11 +23,39 @@ def cosine(progress: float, settings: ColdStart) -> float:
     return settings.learning_rate * 0.5 * (1.0 + math.cos(math.pi * min(rest, 1.0)))
 
 
-def batches(lots: Sequence[Sequence[Pair]], size: int, seed: int, *key: str | int) -> Iterator[list[Pair]]:
+class Ending:
+    """The progress of a cold start, from 0 to 1. It reaches 1 after the maximum number of steps, and sooner once the
+    end is known: a quarter as many steps later as were taken until then, in which the learning rate decreases to
+    zero."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._known: tuple[int, float] | None = None
+        """The step at which the end became known, and the progress there."""
+
+    @property
+    def known(self) -> bool:
+        """True if the end is known."""
+        return self._known is not None
+
+    def soon(self, step: int) -> None:
+        """End soon after this step, of which the progress is known."""
+        self._known = self._known or (step, self(step))
+
+    def __call__(self, step: int) -> float:
+        if self._known is None:
+            return step / self._steps
+        since, progress = self._known
+        return progress + (1.0 - progress) * (step - since) / max(LEAST_END, since // 4)
+
+
+def batches(
+    lots: Sequence[Sequence[Pair]], size: int, seed: int, *key: str | int, first: int = 0
+) -> Iterator[list[Pair]]:
     """Yield endless batches of `size` pairs, drawn in equal shares from each lot. There is one lot for each game, so
     that games with long matches, which have more replies, do not dominate. `key` names the random stream, to which the
-    step is appended."""
-    for step in itertools.count():
+    step is appended, counted from `first`."""
+    for step in itertools.count(first):
         rng = stream(seed, *(key or ("sft",)), step)
         batch: list[Pair] = []
         for number, lot in enumerate(lots):

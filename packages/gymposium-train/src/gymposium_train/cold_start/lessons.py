@@ -24,6 +24,8 @@ class Lesson:
     reply: str
     where: str = ""
     """File and line of the lesson, for errors; empty if it comes from a match."""
+    legal: tuple[str, ...] | None = None
+    """The legal moves where the reply was given; None in a file, and for moves in free text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     pairs: list[Pair] = []
     too_long = cut_off = 0
     for lesson in lessons:
-        prompt, reply = _prompt(lesson, chat), tokens_of_reply(lesson.reply)
+        prompt, reply = prompt_of(lesson, chat), tokens_of_reply(lesson.reply)
         if len(prompt) + len(reply) > room:
             too_long += 1
             continue
@@ -69,7 +71,9 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     return Lessons(pairs, too_long, cut_off)
 
 
-def _prompt(lesson: Lesson, chat: Chat) -> Tokens:
+def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:
+    """The tokens of the conversation before a lesson's reply. Raises `BadOption`, with file and line, for a
+    conversation that the chat template refuses."""
     if len(lesson.messages) == 1 and lesson.messages[0]["role"] == "user":
         return chat.prompt(lesson.messages[0]["content"])  # cached, because many prompts begin alike
     try:

@@ -46,11 +46,11 @@ def contradictions(config: TrainConfig) -> Iterator[str]:
 
 def _work(config: TrainConfig) -> Iterator[Rule]:
     yield Rule(
-        not config.steps and not config.cold_start.steps,
+        config.steps == 0 and not config.cold_start.steps,
         "steps = 0: with cold_start.steps = 0 there is nothing to learn. Set one of them above 0.",
     )
     yield Rule(
-        not config.steps and config.control,
+        config.steps == 0 and config.control,
         "control = true: it spends the CPU time that reinforcement learning took, and with steps = 0 that is none. "
         "Set steps above 0, or leave the control out.",
     )
@@ -64,7 +64,7 @@ def _credit(config: TrainConfig) -> Iterator[Rule]:
     single = config.rollout.group_size == 1
     if credit.critic is not None:
         yield Rule(
-            0 < config.steps <= credit.critic.warmup,
+            config.steps is not None and 0 < config.steps <= credit.critic.warmup,
             f"credit.critic.warmup = {credit.critic.warmup}: only the critic learns in these steps, and there are no "
             f"more than {config.steps}. Lower it, or raise steps.",
         )

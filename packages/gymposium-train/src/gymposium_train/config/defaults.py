@@ -39,11 +39,11 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
         **_as_asked(PlayerSettings()),
+        "steps": 100,
         "rollout.groups": 16,
         "rollout.group_size": 8,
         "rollout.growth": 1.0,
         "credit.critic.learning_rate": 1e-4,
-        "entropy.weight": 0.0,
         "optimizer.learning_rate": 1e-4,
         "optimizer.epochs": 1,
         "optimizer.minibatches": 1,
@@ -105,15 +105,19 @@ def _is_left_out(table: object, names: list[str]) -> bool:
     return names[0] not in table.model_fields_set
 
 
-def completed(config: Settings, model: Model) -> dict[str, Settings]:
-    """The tables of a config of this model, in which settings that were left out have the defaults of the model. Tables
-    are copied where they change, since a caller may use one in several configs. Raises as `defaults` does."""
+def completed(config: Settings, model: Model) -> dict[str, Any]:
+    """The tables and settings of a config of this model, in which settings that were left out have the defaults of the
+    model. Tables are copied where they change, since a caller may use one in several configs. Raises as `defaults`
+    does."""
     names = left_out(config)
     values = defaults(model) if names else {}
-    tables: dict[str, Settings] = {}
+    tables: dict[str, Any] = {}
     for name in names:
         first, *below = name.split(".")
-        tables[first] = _with(tables.get(first, getattr(config, first)), below, values.get(name))
+        if below:
+            tables[first] = _with(tables.get(first, getattr(config, first)), below, values.get(name))
+        else:
+            tables[first] = values.get(name, type(config).model_fields[first].get_default())
     return tables
 
 

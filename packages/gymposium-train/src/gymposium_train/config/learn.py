@@ -99,7 +99,7 @@ class Optimizer(Settings):
     """Number of steps in which the learning rate rises."""
     epochs: int = Field(default=2, ge=1)
     """Number of passes over the rows of a step."""
-    minibatches: int = Field(default=2, ge=1)
+    minibatches: int = Field(default=4, ge=1)
     """Maximum number of optimizer steps in a pass. Rows of one prompt stay in one minibatch as far as they fit. The
     mean gradient over a pass does not depend on it."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)

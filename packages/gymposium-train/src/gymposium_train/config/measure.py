@@ -22,12 +22,16 @@ class ColdStart(Settings):
     """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of uniform random
     players."""
 
-    steps: int = Field(default=240, ge=0)
-    """Number of steps; 0 skips the cold start, for a model that already answers in the right form."""
+    steps: int = Field(default=400, ge=0)
+    """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
+    failed: float = Field(default=0.03, ge=0.0, lt=1.0)
+    """The cold start ends soon after the share of failed replies, sampled for new lessons, is this or less. 0: it
+    always takes all steps."""
     data: tuple[str, ...] = ()
     """Files of `gymposium synth` (chats, JSONL). By default the moves of random players are imitated."""
-    games: int = Field(default=20_000, ge=1)
-    """Number of random matches, shared evenly between the games."""
+    games: int | None = Field(default=None, ge=1)
+    """Maximum number of random matches, shared evenly between the games. By default as many are played as imitation
+    takes lessons from."""
     keep: Keep = "winners"
     """Which moves are imitated. `winners`: those of the winners, which are better moves in games without hidden
     information; in card games winners never fold. `all`: every move, so that no legal move is unlearned beforehand.
@@ -37,8 +41,9 @@ class ColdStart(Settings):
     """Number of replies in a batch."""
     learning_rate: float = Field(default=4e-3, gt=0.0)
     """Peak learning rate."""
-    warmup: float = Field(default=0.1, ge=0.0, lt=1.0)
-    """Share of the steps in which the learning rate rises; it then decreases along a cosine."""
+    warmup: float = Field(default=0.06, ge=0.0, lt=1.0)
+    """Share of the steps in which the learning rate rises; it then decreases along a cosine, faster as soon as the end
+    is known."""
 
 
 class Evaluation(Settings):

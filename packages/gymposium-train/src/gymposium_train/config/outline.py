@@ -9,7 +9,7 @@ from gymposium_train.config.measure import IN_WORDS
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.config.schedules import group_size
+from gymposium_train.config.schedules import Pace, growth
 
 
 def outline(config: TrainConfig) -> dict[str, str]:
@@ -19,12 +19,13 @@ def outline(config: TrainConfig) -> dict[str, str]:
     games = [load_game(name) for name in config.games]
     cold, engine = config.cold_start, config.engine
     chats = f"the chats in {', '.join(cold.data)}"
-    source = chats if cold.data else f"{IN_WORDS[cold.keep]} of {cold.games:,} random matches"
+    games_played = "random matches" if cold.games is None else f"{cold.games:,} random matches at most"
+    source = chats if cold.data else f"{IN_WORDS[cold.keep]} of {games_played}"
     opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
     return {
         "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),
         **_models(config),
-        "cold start": f"{cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none",
+        "cold start": f"up to {cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none",
         "steps": _steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
@@ -35,12 +36,22 @@ def outline(config: TrainConfig) -> dict[str, str]:
 
 
 def _steps(config: TrainConfig) -> str:
-    if not config.steps:
+    if config.steps == 0:
         return "none"
-    sizes = [group_size(config, step) for step in range(config.steps)]
-    first, last, groups = sizes[0], sizes[-1], config.rollout.groups
-    matches = f"{first} matches" if first == last else f"{first} matches in the first and {last} in the last"
-    return f"{config.steps}, each of {_times(groups, 'group')} of {matches}; {groups * sum(sizes):,} matches in all"
+    settings, final = config.rollout, growth(config, 1.0)
+    size = settings.group_size
+    first, last = (f"about {settings.decisions * ratio / settings.groups:,.0f} replies" for ratio in (1.0, final))
+    if size is not None:
+        first, last = (f"{round(size * ratio)} matches" for ratio in (1.0, final))
+    step = f"each of {_times(settings.groups, 'group')} of {first}"
+    step += f" in the first and {last.partition(' ')[0] if size else last} in the last" if final > 1.0 else ""
+    if config.steps is None:
+        return f"as many as fit into {config.budget:g} CPU seconds with the cold start, {step}"
+    if size is None:
+        return f"{config.steps}, {step}"
+    pace = Pace(config)
+    matches = settings.groups * sum(round(size * growth(config, pace(step))) for step in range(config.steps))
+    return f"{config.steps}, {step}; {matches:,} matches in all"
 
 
 def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:

@@ -22,7 +22,7 @@ class Prompting(Settings):
     """The part of the match so far that a prompt contains: state, full, truncated or last-K."""
     thinking: bool = False
     """Whether the model thinks before it replies, if its chat template supports that."""
-    max_tokens: int = Field(default=8, ge=1)
+    max_tokens: int = Field(default=24, ge=1)
     """Maximum length of a reply in tokens. A longer one is cut off and counts as failed."""
     temperature: float = Field(default=1.0, gt=0.0)
     """Sampling temperature of the rollouts. Evaluation is greedy."""
@@ -40,11 +40,16 @@ class RolloutSettings(Settings):
     groups: int = Field(default=2, ge=1)
     """Number of groups in a step. The matches of a group share game, match seed, seat and opponent; games and seats
     alternate over the groups."""
-    group_size: int = Field(default=128, ge=1)
-    """Number of matches in a group of the first step."""
-    growth: float = Field(default=6.0, ge=1.0)
-    """Ratio of the group size in the last step to that in the first. Groups grow geometrically: a good policy wins
-    nearly all matches, so more of them are needed to tell moves apart. 1: the size is constant."""
+    group_size: int | None = Field(default=None, ge=1)
+    """Number of matches in a group of the first step. By default groups are as large as `decisions` asks for, so that
+    a step of a game with long matches takes no longer than one of a game with short ones."""
+    decisions: int = Field(default=512, ge=1)
+    """Number of the model's replies that the groups of the first step are to have together, from which their size
+    follows if `group_size` is left out. It is reached approximately, since the length of matches is not known
+    beforehand."""
+    growth: float = Field(default=2.0, ge=1.0)
+    """Ratio of the group size, or of `decisions`, in the last step to that in the first. Groups grow geometrically: a
+    good policy wins nearly all matches, so more of them are needed to tell moves apart. 1: the size is constant."""
 
 
 Share = Annotated[float, Field(gt=0.0)]

@@ -107,7 +107,7 @@ def _learner(model: Model, name: str) -> Iterator[str]:
 def check_servable(config: TrainConfig) -> None:
     """Raise `GymposiumError` if the run needs a vLLM server of its own and cannot start it."""
     engine = config.engine.own
-    if not isinstance(engine, VllmSettings) or engine.url is not None or not config.steps:
+    if not isinstance(engine, VllmSettings) or engine.url is not None or config.steps == 0:
         return
     from gymposium_agents.engines.vllm.fits import check_heads, heads_unknown
     from gymposium_agents.engines.vllm.home import engine_home

@@ -12,7 +12,7 @@ from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Mismat
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
-from gymposium_train.credit.grpo import GrpoSettings
+from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.make import CREDITS
 from gymposium_train.credit.protocol import CreditSettings
 from gymposium_train.objective.make import OBJECTIVES
@@ -29,8 +29,12 @@ class TrainConfig(Settings):
     """The games to learn, by their names in `gymposium list`. Groups take turns over them."""
     seed: int = 0
     """Seed of all random numbers of the run."""
-    steps: int = Field(default=40, ge=0)
-    """Number of steps of reinforcement learning; 0: the cold start alone."""
+    budget: float = Field(default=300.0, gt=0.0)
+    """CPU seconds of the cold start and the reinforcement learning together, without evaluations, of the process that
+    learns. The number of steps, and all schedules, fit themselves to it. Without effect if `steps` is given."""
+    steps: int | None = Field(default=None, ge=0)
+    """Number of steps of reinforcement learning, instead of a budget; 0: the cold start alone. A run with given steps
+    does the same on every machine; with a budget a faster machine takes more steps."""
     reward: str = "returns"
     """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not change the
     evaluation."""
@@ -44,7 +48,7 @@ class TrainConfig(Settings):
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The stages of the curriculum, in order."""
     pool: Pool = Field(default_factory=Pool)
-    credit: Annotated[CreditSettings, CREDITS] = Field(default_factory=GrpoSettings)
+    credit: Annotated[CreditSettings, CREDITS] = Field(default_factory=GaeSettings)
     """How rewards become an advantage for each turn. Plugins add kinds by the hook `gymposium_credits`."""
     objective: Annotated[ObjectiveSettings, OBJECTIVES] = Field(default_factory=PpoSettings)
     """The policy loss. Plugins add kinds by the hook `gymposium_objectives`."""

@@ -1,36 +1,61 @@
-"""Schedules: values that change over the steps of a run. They depend on the step alone, so a resumed run needs no state
-for them."""
+"""Schedules: values that change with the progress of a run, a number from 0 at its first step to 1 at its last."""
 
 from __future__ import annotations
 
 from gymposium_train.config.root import TrainConfig
 
 
-def progress(config: TrainConfig, step: int) -> float:
-    """The progress of a run at this step, from 0 at the first to 1 at the last. Steps are counted from 0."""
-    return step / max(1, config.steps - 1)
+class Pace:
+    """The progress of reinforcement learning. If the config gives a number of steps, it follows from the step alone;
+    otherwise it is the share of the budget that is used, as it was noted before the step."""
+
+    def __init__(self, config: TrainConfig, used: float = 0.0) -> None:
+        """`used` are the CPU seconds of the budget that were used before the first step."""
+        self.steps = config.steps
+        """The number of steps; None for a run with a budget."""
+        self.budget = config.budget
+        """The CPU seconds of the budget."""
+        self.used = self._begin = used
+        self._last = 0.0
+
+    def note(self, used: float) -> None:
+        """Note the CPU seconds used at the end of a step."""
+        self._last, self.used = used - self.used, used
+
+    def __call__(self, step: int) -> float:
+        """The progress at this step, counted from 0."""
+        if self.steps is not None:
+            return step / max(1, self.steps - 1)
+        return min(1.0, max(0.0, self.used - self._begin) / max(1e-9, self.budget - self._begin))
+
+    def over(self, done: int) -> bool:
+        """True if no further step is taken after `done` steps. A budget ends with the step that comes nearest to it, if
+        the next one takes as long as the last, but not before the first step."""
+        if self.steps is not None:
+            return done >= self.steps
+        return done > 0 and self.used + self._last / 2.0 >= self.budget
 
 
-def group_size(config: TrainConfig, step: int) -> int:
-    """Number of matches in a group of this step."""
-    growth: float = config.rollout.growth ** progress(config, step)
-    return round(config.rollout.group_size * growth)
+def growth(config: TrainConfig, progress: float) -> float:
+    """Ratio of the size of groups to that in the first step."""
+    ratio: float = config.rollout.growth**progress
+    return ratio
 
 
-def entropy_weight(config: TrainConfig, step: int) -> float:
-    """Weight of the entropy bonus in this step, in nats a token."""
-    return config.entropy.weight * (1.0 - (1.0 - config.entropy.final_share) * progress(config, step))
+def entropy_weight(config: TrainConfig, progress: float) -> float:
+    """Weight of the entropy bonus, in nats a token."""
+    return config.entropy.weight * (1.0 - (1.0 - config.entropy.final_share) * progress)
 
 
-def kl_weight(config: TrainConfig, step: int) -> float:
-    """Weight of the KL penalty in this step; 0 without a penalty."""
+def kl_weight(config: TrainConfig, progress: float) -> float:
+    """Weight of the KL penalty; 0 without a penalty."""
     if config.kl is None:
         return 0.0
-    return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress(config, step))
+    return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress)
 
 
-def learning_rate(config: TrainConfig, step: int) -> float:
-    """The learning rate of this step: a linear rise, then a linear fall."""
+def learning_rate(config: TrainConfig, progress: float, step: int) -> float:
+    """The learning rate of this step, counted from 0: a linear rise over the first steps, and a linear fall."""
     settings = config.optimizer
     rise = min(1.0, (step + 1) / max(1, settings.warmup_steps))
-    return settings.learning_rate * rise * (1.0 - (1.0 - settings.final_rate) * progress(config, step))
+    return settings.learning_rate * rise * (1.0 - (1.0 - settings.final_rate) * progress)

@@ -35,6 +35,10 @@ class DistributedLearner:
     def policy_version(self) -> int:
         return self._local.policy_version
 
+    @policy_version.setter
+    def policy_version(self, version: int) -> None:
+        self._local.policy_version = version
+
     @property
     def critic(self) -> object | None:
         return self._local.critic

@@ -23,10 +23,9 @@ AuxiliarySft = Iterator[tuple[float, Sequence[Pair]]]
 class Learner(Protocol):
     """Trains a model on rows of tokens."""
 
-    @property
-    def policy_version(self) -> int:
-        """The number of optimizer steps so far."""
-        ...
+    policy_version: int
+    """The number of optimizer steps so far. A run that goes back to earlier weights sets it to a number that no policy
+    had."""
 
     @property
     def critic(self) -> object | None:

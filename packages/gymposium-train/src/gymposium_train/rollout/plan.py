@@ -6,24 +6,31 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from statistics import fmean
 from typing import Any
 
-from gymposium.driver import MatchJob
+from gymposium.driver import MatchJob, play
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
+from gymposium.players.random import RandomPlayer
 from gymposium.rewards.match import score_of
 from gymposium.streams import draw, stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import group_size
+from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, has_score
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.curriculum import Curriculum
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.protocol import PlayerSource
+
+LEAST_GROUP = 8
+"""Least number of matches in a group whose size follows from `rollout.decisions`."""
+TYPICAL_MATCHES = 8
+"""Number of random matches by which the turns of a match are estimated before the first step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +93,16 @@ class MatchPlanner:
     """Plans the steps in order: `plan`, then the matches are played, then `note` with their results, then the next
     step. A plan follows from the config's seed, the step, and the results that were noted before."""
 
-    def __init__(self, config: TrainConfig, games: Sequence[Game], source: PlayerSource) -> None:
-        """`source` makes the players of the policy. Raises `BadOption` for stages that make no sense, and `UnknownName`
-        for an unknown opponent."""
+    def __init__(
+        self, config: TrainConfig, games: Sequence[Game], source: PlayerSource, pace: Pace | None = None
+    ) -> None:
+        """`source` makes the players of the policy; `pace` is the progress of the run, by default that of its steps.
+        Raises `BadOption` for stages that make no sense, and `UnknownName` for an unknown opponent."""
         check_stages(config.stages, games)
         self._config, self._games, self._source = config, games, source
+        self._pace = pace or Pace(config)
+        self._turns = {} if config.rollout.group_size else {game.name: typical_turns(game) for game in games}
+        """The mean number of turns of a trajectory of each game, in the newest step that had one."""
         self._on_illegal = FailurePolicy.parse(config.prompting.on_illegal)
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
@@ -111,8 +123,11 @@ class MatchPlanner:
         return [self._set(step, number, learner, versions) for number in range(self._config.rollout.groups)]
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
-        """Note the results of a step's matches, on which the next stage and the choice of past versions depend. Returns
-        metrics of the stage that was played."""
+        """Note the results of a step's matches, on which the next stage, the choice of past versions, and the size of
+        groups depend. Returns metrics of the stage that was played."""
+        for game in self._turns:
+            if turns := [len(one.turns) for group in groups if group.game.name == game for one in group.trajectories]:
+                self._turns[game] = fmean(turns)
         for group in groups:
             if group.version is not None and has_score(group.game):
                 self.past.note(group.version, _scores(group))
@@ -127,13 +142,21 @@ class MatchPlanner:
 
     def state(self) -> dict[str, Any]:
         """The state for a checkpoint, as plain data. A planner that restores it makes the same plans."""
-        return {**self.curriculum.state(), "past": self.past.state()}
+        return {**self.curriculum.state(), "past": self.past.state(), "turns": dict(self._turns)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned. The player source must still have its past versions. Raises `GymposiumError`
         if the settings have changed since."""
         self.curriculum.restore(state)
         self.past.restore(state["past"])
+        self._turns = dict(state["turns"])
+
+    def _group_size(self, game: Game, step: int) -> int:
+        """The number of matches in a group of this step: as the config says, or as many as it needs turns."""
+        settings, ratio = self._config.rollout, growth(self._config, self._pace(step))
+        if settings.group_size is not None:
+            return round(settings.group_size * ratio)
+        return max(LEAST_GROUP, round(settings.decisions * ratio / settings.groups / self._turns[game.name]))
 
     def _set(self, step: int, number: int, learner: Player, versions: dict[Policy, Player]) -> Planned:
         """One set of matches. `versions` holds the step's players of past versions, so that a version has one player,
@@ -158,7 +181,7 @@ class MatchPlanner:
                 on_illegal=self._on_illegal,
                 note_pay=self._note_pay,
             )
-            for member in range(group_size(config, step))
+            for member in range(self._group_size(game, step))
         )
         seats = tuple(range(game.seats)) if opponent == SELF else (seat,)
         return Planned(game, opponent, version, seats, self.curriculum.number, tuple(jobs))
@@ -175,6 +198,14 @@ class MatchPlanner:
         """True if the group's scores measure the learner against the opponents of the current stage. Scores against
         itself are a half at any strength, and scores of a game with one seat involve no opponent."""
         return group.stage == self.curriculum.number and group.opponent not in (SELF, ALONE) and has_score(group.game)
+
+
+def typical_turns(game: Game) -> float:
+    """The mean number of turns of a seat in a match of random players, by a few matches."""
+    jobs = (
+        MatchJob(f"typical-{n}", game, [RandomPlayer()] * game.seats, n, player_seed=n) for n in range(TYPICAL_MATCHES)
+    )
+    return max(1.0, fmean(len(played.turns) for played in play(jobs)) / game.seats)
 
 
 def _scores(group: MatchGroup) -> list[float]:

@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 
 from gymposium.driver import MatchResult
-from gymposium.reading import reader
+from gymposium.reading import read, reader
+from gymposium.streams import stream
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_small_model
+from gymposium_agents.tokens import Sampling, TokenRequest
 from gymposium_train.cold_start import (
+    Ending,
     Lesson,
+    Lessons,
     Pair,
-    all_moves,
+    RandomPlay,
     batches,
     imitate,
-    paid_moves,
-    random_games,
+    prompt_of,
     read_chats,
     texts_of,
     tokenized,
-    winners_moves,
 )
-from gymposium_train.config import Keep
+from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import LocalLearner
+from gymposium_train.live import StageBar
 from gymposium_train.progress import say
 from gymposium_train.run.models import load, untaught
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import COLD_START
 
 TOKENIZER_LESSONS = 10_000
-"""Number of lessons, shared between the games, that a small model's tokenizer is trained on."""
-
-KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
-    "winners": winners_moves,
-    "all": all_moves,
-    "paid": paid_moves,
-}
-"""The function that selects moves of finished matches, for each value of `cold_start.keep`."""
+"""Maximum number of lessons, shared between the games, that a small model's tokenizer is trained on."""
+LOT_STEPS = 16
+"""Number of steps on the lessons of one lot."""
+PASSES = 2
+"""Number of times that a lesson of a lot is imitated, on average."""
+TRIED = 256
+"""Number of new lessons for which the model's replies are sampled, after each lot."""
+BUDGET_SHARE = 0.25
+"""The end of the cold start is known, at the latest, when it has used this share of the run's budget."""
 
 Lots = list[list[Lesson]]
 """The lessons to imitate, in lots: one for each game of random matches, or one for all files."""
@@ -53,97 +59,144 @@ def start(run: UnderWay) -> None:
     if (not teaches or is_whole(directory.cold_start)) and (not makes or is_whole(directory.base)):
         return
     began = time.process_time()
-    lots = lessons(run)
-    if makes and not is_whole(directory.base):
-        share = TOKENIZER_LESSONS // len(lots)
-        texts = chain.from_iterable(texts_of(islice(lot, share)) for lot in lots)
-        with written_whole(directory.base) as staging:
-            make_small_model(staging, texts, seed=config.seed, size=config.model.small)
-            config.prompting.player_settings().save(staging)
-    if teaches:
-        loaded = load(config, untaught(directory, config), whole=True)
-        learner = _teach(run, loaded, pairs_of(run, lots, loaded, aloud=True))
-        with learner.in_float32(), written_whole(directory.cold_start) as staging:
-            loaded.save(staging)
-            config.prompting.player_settings().save(staging)
-            directory.add_results(cold_start_cpu_seconds=time.process_time() - began)
+    with run.view.stage("Cold start", config.cold_start.steps, lines=6) as bar:
+        lots = lessons(run, "cold_start", "cold-start", lambda: bar.advance("random matches", 0))
+        first = next(lots)
+        if makes and not is_whole(directory.base):
+            share = TOKENIZER_LESSONS // len(first)
+            texts = chain.from_iterable(texts_of(islice(lot, share)) for lot in first)
+            with written_whole(directory.base) as staging:
+                make_small_model(staging, texts, seed=config.seed, size=config.model.small)
+                config.prompting.player_settings().save(staging)
+        if teaches:
+            _teach(run, chain([first], lots), bar, began)
 
 
-def lessons(run: UnderWay) -> Lots:
-    """The lessons of the cold start: from the files that the config names, or from random matches, which are
-    recorded."""
-    settings = run.config.cold_start
+def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] = lambda: None) -> Iterator[Lots]:
+    """Yield endless lots of lessons: those of the files that the config names, again and again, or those of random
+    matches, which are recorded in `file`. `progress` is called after each match."""
+    config, settings, games = run.config, run.config.cold_start, len(run.games)
     if settings.data:
-        return [read_chats(settings.data, thinking=run.config.prompting.thinking)]
-    with (
-        run.view.stage("Random matches", settings.games, lines=2) as bar,
-        run.stoppable_recorder("cold_start", bar) as record,
-    ):
-        return play_at_random(run, settings.games, "cold-start", record)
+        chats = [read_chats(settings.data, thinking=config.prompting.thinking)]
+        while True:
+            yield chats
+    with run.stoppable_recorder(file) as record:
 
+        def each(played: MatchResult) -> None:
+            record(played)
+            progress()
 
-def play_at_random(run: UnderWay, matches: int, tag: str, each: Callable[[MatchResult], object]) -> Lots:
-    """The moves to imitate in `matches` random matches, which are shared evenly between the run's games. `each` is
-    called with every match."""
-    config, several = run.config, len(run.games) > 1
-    keep = config.cold_start.keep
-    return [
-        KEPT[keep](
-            random_games(
+        plays = [
+            RandomPlay(
                 game,
                 config.prompting.prompt,
                 reader(config.prompting.reply),
-                matches=matches // len(run.games) + (number < matches % len(run.games)),
                 seed=config.seed,
-                tag=f"{tag}-{game.name}" if several else tag,
+                tag=f"{tag}-{game.name}" if games > 1 else tag,
                 each=each,
                 context=config.prompting.context,
-                note_pay=keep == "paid",
+                keep=settings.keep,
+                games=None if settings.games is None else settings.games // games + (number < settings.games % games),
             )
-        )
-        for number, game in enumerate(run.games)
-    ]
+            for number, game in enumerate(run.games)
+        ]
+        wanted = math.ceil(LOT_STEPS * settings.batch / PASSES / games)
+        while True:
+            yield [play.lot(wanted) for play in plays]
 
 
-def pairs_of(run: UnderWay, lots: Lots, loaded: LoadedModel, *, aloud: bool = False) -> list[list[Pair]]:
-    """The lots as tokens. With `aloud`, lessons that are too long are counted in the results and reported."""
+def tokens_of(run: UnderWay, lots: Lots, loaded: LoadedModel) -> list[Lessons]:
+    """The lots as tokens of the model."""
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)
-    results = [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.max_tokens) for lot in lots]
-    if aloud:
-        too_long, cut_off = sum(lot.too_long for lot in results), sum(lot.cut_off for lot in results)
-        kept = sum(len(lot.pairs) for lot in results)
-        run.directory.add_results(cold_start={"replies": kept, "too_long": too_long, "cut_off": cut_off})
-        if too_long:
-            say(f"Left out of the cold start: {too_long} replies that fill more than {room} tokens.", style="yellow")
-        if cut_off:
-            say(
-                f"{cut_off} of {kept} replies to be imitated are longer than prompting.max_tokens = "
-                f"{config.prompting.max_tokens}: the model would be cut off where it says them.",
-                style="yellow",
-            )
-    return [lot.pairs for lot in results]
+    return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.max_tokens) for lot in lots]
+
+
+def batches_of(tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0) -> Iterator[list[Pair]]:
+    """Endless batches of the cold start's size from lots as tokens. `key` and `first` are those of `batches`."""
+    return batches([lot.pairs for lot in tokens], run.config.cold_start.batch, run.config.seed, *key, first=first)
 
 
 def auxiliary_sft(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
-    """For each step of reinforcement learning, batches of the cold start to imitate in its optimizer steps; None
-    without `sft`."""
+    """For each step of reinforcement learning, batches of lessons to imitate in its optimizer steps; None without
+    `sft`. The lessons are those of the cold start's first lot."""
     settings = run.config.sft
     if settings is None:
         return None
-    pairs = pairs_of(run, lessons(run), loaded)
+    pairs = [lot.pairs for lot in tokens_of(run, next(lessons(run, "cold_start", "cold-start")), loaded)]
     return partial(batches, pairs, settings.batch, run.config.seed, "beside")
 
 
-def _teach(run: UnderWay, loaded: LoadedModel, pairs: Sequence[Sequence[Pair]]) -> LocalLearner:
-    config, settings = run.config, run.config.cold_start
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
-    run.directory.forget(COLD_START, 0)
-    pairs_by_step = batches(pairs, settings.batch, config.seed)
-    with run.view.stage("Cold start (SFT)", settings.steps, lines=6) as bar:
-        for metrics in imitate(learner, pairs_by_step, settings, progress=lambda step: step / settings.steps):
-            run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics)
-            bar.advance(f"loss {metrics['train/sft_loss']:.3f}")
-            run.interruption.stop_here()
-    return learner
+def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> None:
+    """Imitate the lots and save the model. Before a lot is learned from, the model replies to some of its prompts; the
+    cold start ends soon after few enough of these replies fail, or its share of the budget is used."""
+    config, settings, directory = run.config, run.config.cold_start, run.directory
+    loaded = load(config, untaught(directory, config), whole=True)
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=directory.dumps)
+    directory.forget(COLD_START, 0)
+    ending, counts, measured = Ending(settings.steps), Counter[str](), dict[str, float]()
+
+    def material() -> Iterator[list[Pair]]:
+        for number, lot in enumerate(lots):
+            step = number * LOT_STEPS
+            if number:
+                measured["train/sft_failed"] = failed_share(loaded, config.prompting, lot, config.seed, step)
+                if measured["train/sft_failed"] <= settings.failed or run.budget_used(began) >= BUDGET_SHARE:
+                    ending.soon(step)
+            tokens = tokens_of(run, lot, loaded)
+            for one in tokens if not number or not settings.data else ():  # files give the same lot again and again
+                counts.update(replies=len(one.pairs), too_long=one.too_long, cut_off=one.cut_off)
+            if not number:
+                _say_what_is_long(config, counts)
+            yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)
+
+    for metrics in imitate(learner, material(), settings, progress=ending):
+        run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics | measured)
+        failed = f", {measured['train/sft_failed']:.1%} of replies fail" if measured else ""
+        bar.advance(f"loss {metrics['train/sft_loss']:.3f}{failed}")
+        run.interruption.stop_here()
+    with learner.in_float32(), written_whole(directory.cold_start) as staging:
+        loaded.save(staging)
+        config.prompting.player_settings().save(staging)
+        directory.add_results(
+            cold_start={name: counts[name] for name in ("replies", "too_long", "cut_off")},
+            cold_start_cpu_seconds=time.process_time() - began,
+        )
+
+
+def failed_share(loaded: LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
+    """The share of the model's replies to the lessons' prompts that are no legal move, of at most `TRIED` replies."""
+    rng, engine = stream(seed, "tried", step), loaded.engine()
+    drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
+    prompts = [(lesson, prompt_of(lesson, loaded.chat)) for lesson in drawn]
+    tried = [(lesson, prompt) for lesson, prompt in prompts if len(prompt) < engine.context]
+    requests = [TokenRequest(prompt, stream(seed, "tried", step, n)) for n, (_, prompt) in enumerate(tried)]
+    completions = engine.generate(requests, Sampling(prompting.temperature, prompting.max_tokens))
+    readings = (
+        read(
+            loaded.chat.read(completion.ids),
+            lesson.legal,
+            reader(prompting.reply),
+            None,
+            cut_off=completion.finish_reason == "length",
+        )
+        for (lesson, _), completion in zip(tried, completions, strict=True)
+    )
+    return sum(reading.kind != "move" for reading in readings) / max(1, len(tried))
+
+
+def _say_what_is_long(config: TrainConfig, counts: Counter[str]) -> None:
+    """Report lessons that do not fit, from the counts of the first lot."""
+    if counts["too_long"]:
+        say(
+            f"Of the first {counts['replies'] + counts['too_long']} lessons of the cold start {counts['too_long']} are "
+            f"left out, since they fill more tokens than the model reads.",
+            style="yellow",
+        )
+    if counts["cut_off"]:
+        say(
+            f"{counts['cut_off']} of the first {counts['replies']} replies to be imitated are longer than "
+            f"prompting.max_tokens = {config.prompting.max_tokens}: the model would be cut off where it says them.",
+            style="yellow",
+        )

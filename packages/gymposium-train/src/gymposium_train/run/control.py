@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import islice
 
 from gymposium_agents.loading import LoadedModel
-from gymposium_train.cold_start import Pair, batches, imitate
+from gymposium_train.cold_start import Pair, imitate
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import LocalLearner
-from gymposium_train.run.cold_start import lessons, pairs_of, play_at_random
+from gymposium_train.run.cold_start import LOT_STEPS, batches_of, lessons, tokens_of
 from gymposium_train.run.models import load, taught
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import CONTROL
-
-GAMES = 1_000
-"""Number of fresh matches in each lot."""
-STEPS = 8
-"""Number of SFT steps on each lot."""
 
 
 def control(run: UnderWay) -> None:
@@ -55,11 +50,6 @@ def control(run: UnderWay) -> None:
 
 
 def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Pair]]:
-    """Batches of the cold start's files in another order, or of fresh random matches, lot by lot."""
-    size, seed = run.config.cold_start.batch, run.config.seed
-    if run.config.cold_start.data:
-        yield from batches(pairs_of(run, lessons(run), loaded), size, seed, "control")
-    with run.stoppable_recorder("control") as record:
-        for lot in count():
-            pairs = pairs_of(run, play_at_random(run, GAMES, f"control-{lot}", record), loaded)
-            yield from islice(batches(pairs, size, seed, "control", lot), STEPS)
+    """Batches of fresh random matches, lot by lot, or of the cold start's files in another order."""
+    for number, lot in enumerate(lessons(run, "control", "control")):
+        yield from islice(batches_of(tokens_of(run, lot, loaded), run, "control", number), LOT_STEPS)

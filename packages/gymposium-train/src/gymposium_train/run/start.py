@@ -91,10 +91,11 @@ def _stages(run: UnderWay) -> None:
     directory, config = run.directory, run.config
     start(run)
     measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)
-    if config.steps:
+    if config.steps != 0:
         reinforce(run)
         model, adapter = trained(directory, config)
-        measure(run, "trained", partial(player_from, directory, config, model, adapter), step=config.steps)
+        steps = directory.results()["steps"]
+        measure(run, "trained", partial(player_from, directory, config, model, adapter), step=steps)
         if config.control:
             control(run)
             measure(run, "control", partial(player_from, directory, config, directory.control))

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.lora.saving import save_lora
-from gymposium_train.ahead import Ahead
-from gymposium_train.checkpoints import keep_newest, load_checkpoint, remove_broken, save_checkpoint
-from gymposium_train.config.schedules import group_size
+from gymposium_train.ahead import Ahead, Taken
+from gymposium_train.checkpoints import keep_newest, load_checkpoint, remove_broken, save_checkpoint, step_of
+from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner import Learner
+from gymposium_train.live import StageBar
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
 from gymposium_train.reporting import peak_memory
-from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts, StepRollout
 from gymposium_train.run.cold_start import auxiliary_sft
+from gymposium_train.run.health import MOST_SETBACKS, Health, failed_replies
 from gymposium_train.run.measures import curve_point
 from gymposium_train.run.models import taught, trained
 from gymposium_train.run.together import learning
@@ -28,6 +32,8 @@ from gymposium_train.run.watching import TRAIN
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
+MOST_STEPS = 1_000_000
+"""Maximum number of steps of a run with a budget."""
 MAX_IDLE_STEPS = 10
 """Abort after this many consecutive steps without rows to learn from."""
 
@@ -39,11 +45,12 @@ def reinforce(run: UnderWay) -> None:
     result = directory.model if adapter is None else adapter
     if is_whole(result):
         return
+    pace = Pace(config, used=directory.results().get("cold_start_cpu_seconds", 0.0))
     with (
         learning(config, taught(directory, config), directory.dumps, run.world) as (loaded, learner),
         make_trainee(config, directory.path, loaded, learner, run.games) as trainee,
     ):
-        planner = MatchPlanner(config, run.games, trainee.players)
+        planner = MatchPlanner(config, run.games, trainee.players, pace)
         source = MatchRollouts(planner, LocalExecutor(config.engine.schedule))
         samples = SamplesFile(
             directory.samples_file,
@@ -59,13 +66,14 @@ def reinforce(run: UnderWay) -> None:
             source=source,
             credit=credit,
             reward=make_reward(config.reward),
+            pace=pace,
             keep=samples.keep,
             auxiliary_sft=auxiliary_sft(run, loaded),
         )
-        done, cpu = _restore(run, training, learner)
-        directory.forget(TRAIN, done)
+        steps = _Steps(run, training, source, loaded.model)
+        directory.forget(TRAIN, steps.done)
         trainee.publish()
-        cpu = _steps(run, training, source, loaded.model, done, cpu)
+        steps.take()
         for remark in training.reward.remarks():
             say(remark, style="yellow")
     with learner.in_float32(), written_whole(result) as staging:
@@ -74,76 +82,156 @@ def reinforce(run: UnderWay) -> None:
         else:
             save_lora(loaded.model, staging)
         config.prompting.player_settings().save(staging)
-        directory.add_results(train_cpu_seconds=cpu)
+        directory.add_results(train_cpu_seconds=steps.cpu, steps=steps.done, setbacks=steps.health.setbacks)
 
 
-def _restore(run: UnderWay, training: Training, learner: Learner) -> tuple[int, float]:
-    """Restore the newest complete checkpoint. Returns the steps done and the CPU seconds spent on them."""
-    for broken in remove_broken(run.directory.checkpoints):
-        say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
-    complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)
-    if not complete:
-        return 0, 0.0
-    state = load_checkpoint(complete[-1], learner)
-    training.restore(state["training"])
-    say(f"Resuming after step {state['step']} ({complete[-1]})")
-    return int(state["step"]), float(state["cpu_seconds"])
+class _Steps:
+    """The steps of a run: how many are done, at what cost, and the state to which the run goes back if an update spoilt
+    the policy."""
 
+    def __init__(self, run: UnderWay, training: Training, source: MatchRollouts, model: Any) -> None:
+        self._run, self._training, self._source, self._model = run, training, source, model
+        self._pace, self._begin = training.pace, training.pace.used
+        self.done = 0
+        """Number of steps done."""
+        self.cpu = 0.0
+        """CPU seconds of these steps."""
+        self.health = Health()
+        self._newest: Path | None = None
+        """The newest checkpoint."""
+        self._good: Path | None = None
+        """The newest checkpoint whose policy was found to be well."""
+        self._judged_from = 0
+        """The first step whose replies are judged, after the run went back."""
+        for broken in remove_broken(run.directory.checkpoints):
+            say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
+        complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)
+        if complete:
+            state = load_checkpoint(complete[-1], training.trainee.learner)
+            training.restore(state["training"])
+            self.done, self.health = int(state["step"]), Health(**state["health"])
+            self._spend(float(state["cpu_seconds"]))
+            training.rate_scale = self.health.rate_scale
+            self._good, self._newest = complete[0], complete[-1]
+            say(f"Resuming after step {self.done} ({complete[-1]})")
 
-def _steps(run: UnderWay, training: Training, source: MatchRollouts, model: Any, first: int, cpu: float) -> float:
-    """Do the remaining steps; returns the CPU seconds of all steps. If the run is stopped, its last complete step has a
-    checkpoint."""
-    config, steps, idle = run.config, range(first, run.config.steps), 0
-    matches = [group_size(config, step) for step in range(config.steps)]  # later steps take longer
-    with (
-        run.view.stage("Training", config.steps, lines=20, done=first, work=matches) as bar,
-        run.recorder("train") as record,
-        Ahead(training.play, config.engine.staleness, steps) as ahead,
-    ):
+    def take(self) -> None:
+        """Take the remaining steps. If the run is stopped, its last complete step has a checkpoint."""
+        run, config, idle = self._run, self._run.config, 0
+        if not self.done:
+            self._save()
+        steps = range(self.done, MOST_STEPS if config.steps is None else config.steps)
+        with (
+            self._stage() as bar,
+            run.recorder("train") as record,
+            Ahead(self._training.play, config.engine.staleness, steps) as ahead,
+        ):
 
-        def each(played: MatchResult) -> None:
-            record(played)
-            ahead.go_on()
+            def each(played: MatchResult) -> None:
+                record(played)
+                ahead.go_on()
 
-        source.record = each
-        for step in steps:
-            began = time.perf_counter(), time.process_time()
-            taken = ahead.take(step)
-            played = time.process_time()
+            self._source.record = each
+            while not self._over:
+                used = self._pace.used
+                taken, metrics = self._step(ahead)
+                bar.advance(_note(metrics), 1 if config.steps is not None else round(self._pace.used) - round(used))
+                try:
+                    if config.evaluation.every and self.done % config.evaluation.every == 0 and not self._over:
+                        metrics |= curve_point(run, self.done, self._training.trainee.greedy)
+                    run.watchers.stepped(TRAIN, self.done, metrics)
+                    run.interruption.stop_here()
+                except BaseException:
+                    self._save()
+                    raise
+                if self.done % config.checkpoints.every == 0 or self._over:
+                    self._save()
+                idle = 0 if metrics["train/rows"] else idle + 1
+                if idle == MAX_IDLE_STEPS:
+                    raise _nothing_to_learn(idle, taken.rollout, self._training)
+
+    @property
+    def _over(self) -> bool:
+        return self._pace.over(self.done) or self.health.setbacks > MOST_SETBACKS
+
+    def _step(self, ahead: Ahead[StepRollout[MatchGroup]]) -> tuple[Taken[StepRollout[MatchGroup]], dict[str, Any]]:
+        """Take one step. Returns its rollout and its metrics. If replies or update show that the policy is spoilt, the
+        step ends with the weights of an earlier one."""
+        step, training = self.done, self._training
+        began = time.perf_counter(), time.process_time()
+        taken = ahead.take(step)
+        played = time.process_time()
+        metrics: dict[str, Any] = {**taken.rollout.metrics, "train/rows": 0}
+        if wrong := self.health.of_rollout(metrics) if step >= self._judged_from else "":
+            self._go_back(wrong, taken)
+        else:
+            if self._newest is not None and step_of(self._newest) <= step - taken.staleness:
+                self._good = self._newest
             metrics = training.learn(step, taken.rollout)
-            metrics |= training.trainee.publish()
-            ahead.published(step)
-            cpu += time.process_time() - began[1]
-            metrics |= {
-                "rollout/staleness": taken.staleness,
-                "perf/cpu_rollout": played - began[1],
-                "perf/cpu_seconds": cpu,
-                "perf/seconds": time.perf_counter() - began[0],
-                **peak_memory(),
-            }
-            done = step + 1
-            bar.advance(_note(metrics))
-            try:
-                if config.evaluation.every and done % config.evaluation.every == 0 and done < config.steps:
-                    metrics |= curve_point(run, done, training.trainee.greedy)
-                run.watchers.stepped(TRAIN, done, metrics)
-                run.interruption.stop_here()
-            except BaseException:
-                _save(run, training, model, done, cpu)
-                raise
-            if done % config.checkpoints.every == 0 or done == config.steps:
-                _save(run, training, model, done, cpu)
-            idle = 0 if metrics["train/rows"] else idle + 1
-            if idle == MAX_IDLE_STEPS:
-                raise _nothing_to_learn(idle, taken.rollout, training)
-    return cpu
+            if wrong := self.health.of_update(metrics):
+                self._go_back(wrong, taken)
+        metrics |= training.trainee.publish()
+        ahead.published(step)
+        self.done += 1
+        self._spend(self.cpu + time.process_time() - began[1])
+        return taken, metrics | {
+            "rollout/staleness": taken.staleness,
+            "train/setbacks": self.health.setbacks,
+            "perf/cpu_rollout": played - began[1],
+            "perf/cpu_seconds": self.cpu,
+            "perf/seconds": time.perf_counter() - began[0],
+            **peak_memory(),
+        }
 
+    def _go_back(self, wrong: str, taken: Taken[StepRollout[MatchGroup]]) -> None:
+        """Return to the weights of the newest checkpoint whose policy was well, and halve the learning rate. Versions
+        of the policy are counted on, so that none is published twice."""
+        assert self._good is not None, "there is a checkpoint before the first step"
+        learner = self._training.trainee.learner
+        version = learner.policy_version
+        state = load_checkpoint(self._good, learner)
+        learner.policy_version = version + 1
+        self._training.credit.restore(state["training"]["credit"])
+        self.health.setbacks += 1
+        self._training.rate_scale = self.health.rate_scale
+        self._judged_from = self.done + 1 + self._run.config.engine.staleness
+        replies = ", ".join(map(repr, failed_replies(taken.rollout.groups)))
+        say(
+            f"Step {self.done + 1}: {wrong}{f': {replies}' if replies else ''}. Back to the weights of step "
+            f"{step_of(self._good)}, with "
+            + (
+                f"{self.health.rate_scale:g} of the learning rate."
+                if self.health.setbacks <= MOST_SETBACKS
+                else f"which training ends, since it went back {self.health.setbacks} times."
+            ),
+            style="yellow",
+        )
 
-def _save(run: UnderWay, training: Training, model: Any, done: int, cpu: float) -> None:
-    state = {"step": done, "cpu_seconds": cpu, "training": training.state()}
-    keep = run.config.checkpoints.keep
-    learner = training.trainee.learner
-    run.watchers.saved(save_checkpoint(run.directory.checkpoints, learner, model, state, keep=keep))
+    def _spend(self, cpu: float) -> None:
+        """Note the CPU seconds of all steps."""
+        self.cpu = cpu
+        self._pace.note(self._begin + cpu)
+
+    def _stage(self) -> AbstractContextManager[StageBar]:
+        """The progress bar: of steps, the later ones of which take longer, or of CPU seconds."""
+        view, pace, steps = self._run.view, self._pace, self._run.config.steps
+        if steps is not None:
+            work = [growth(self._run.config, pace(step)) for step in range(steps)]
+            return view.stage("Training", steps, lines=20, done=self.done, work=work)
+        seconds = round(pace.budget - self._begin)
+        return view.stage("Training, CPU seconds", seconds, lines=20, done=round(self.cpu))
+
+    def _save(self) -> None:
+        run, keep = self._run, self._run.config.checkpoints.keep
+        state = {
+            "step": self.done,
+            "cpu_seconds": self.cpu,
+            "health": asdict(self.health),
+            "training": self._training.state(),
+        }
+        learner = self._training.trainee.learner
+        self._newest = save_checkpoint(run.directory.checkpoints, learner, self._model, state, keep=keep)
+        run.watchers.saved(self._newest)
 
 
 def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:

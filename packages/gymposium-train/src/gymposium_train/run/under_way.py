@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ class UnderWay:
     """The processes of the run."""
     _recorded: dict[str, set[str]] = field(default_factory=dict)
     """Ids of the matches in each record file."""
+
+    def budget_used(self, began: float) -> float:
+        """The share of the run's budget that this process has used since the CPU time `began`; 0 for a run whose steps
+        are given."""
+        return 0.0 if self.config.steps is not None else (time.process_time() - began) / self.config.budget
 
     @contextmanager
     def recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:
