@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.robustness.row import Row
+from gymposium_train.cli import NOTHING_LEARNED
 
 _LIMIT = 600.0
 """Seconds for one command; one that takes longer hangs."""
@@ -105,7 +106,7 @@ class Command:
         except subprocess.TimeoutExpired:
             _kill(process)
             return f"hung: {shlex.join(self.resume)}"
-        return "" if process.returncode == 0 else errors.decode(errors="replace").strip()[-300:]
+        return "" if process.returncode in (0, NOTHING_LEARNED) else errors.decode(errors="replace").strip()[-300:]
 
     def kill_when(self, reached: Callable[[], bool], delay: float) -> bool:
         """Kill it `delay` seconds after something is so. False where it ended before."""

@@ -199,6 +199,10 @@ class TrainingRun:
     def finish(self) -> None:
         """The measures behind its last step, and the report, which is written last."""
         self.measured("trained")
+        file = self.path / "results.json"
+        file.write_text(
+            json.dumps({**json.loads(file.read_text(encoding="utf-8")), "steps": self.steps}), encoding="utf-8"
+        )
         (self.path / "report.html").write_text("<!doctype html>", encoding="utf-8")
 
     @staticmethod

@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import about, metrics
-from gymposium.runs.results import learning_curves, lines
+from gymposium.runs.results import learning_curves, lines, verdict
 from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex, parse
 
@@ -151,3 +151,31 @@ def test_every_documented_metric_knows_itself() -> None:
         assert about(name) == metric
     assert about("rollout/nothing/of/this") is None
     assert {"rollout/win", "rollout/win/OPPONENT", "rollout/GAME/win"} <= {metric.name for metric in metrics()}
+
+
+def measured(before: list[float], after: list[float]) -> dict[str, Any]:
+    named = (("cold start", before), ("trained", after))
+    return {"evaluations": {what: {"nim": {"random": {"return": found}}} for what, found in named}}
+
+
+@pytest.mark.parametrize(
+    ("after", "learned", "said"),
+    [
+        ([0.5, 0.4, 0.6], True, "Learned: better than before training in nim against random: mean"),
+        ([0.2, 0.1, 0.3], False, "Nothing was learned that can be told from chance"),
+        ([-0.3, -0.4, -0.2], False, "Worse than before training"),
+        ([0.5, None, None], False, "Nothing was learned"),
+    ],
+)
+def test_the_verdict_counts_only_differences_of_which_the_intervals_lie_apart(
+    after: list[float], learned: bool, said: str
+) -> None:
+    found = verdict(measured([0.1, 0.0, 0.2], after))
+    assert found is not None
+    assert found.learned is learned
+    assert found.text.startswith(said)
+
+
+def test_without_training_there_is_no_verdict() -> None:
+    assert verdict({}) is None
+    assert verdict({"evaluations": {"cold start": {"nim": {"random": {"return": [0.1, 0.0, 0.2]}}}}}) is None

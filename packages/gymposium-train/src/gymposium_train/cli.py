@@ -13,7 +13,7 @@ from gymposium.cli.resume import OutOption, ResumeOption, exit_code, refuse_besi
 from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.runs.folder import check_new
-from gymposium.runs.results import lines, spent
+from gymposium.runs.results import lines, spent, verdict
 from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
@@ -23,9 +23,11 @@ from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.reading import config_from, merged, read_data
 from gymposium_train.config.writing import as_data, as_toml
 from gymposium_train.directory import RunDirectory
-from gymposium_train.parallel.environment import helps
+from gymposium_train.parallel.environment import helps, processes
 from gymposium_train.presets import preset_data, preset_names, preset_summary
 
+NOTHING_LEARNED = 3
+"""Exit status of a run that is complete and learned nothing."""
 WIDTH = 120
 """Width of the table of results in columns; a narrower terminal wraps its lines."""
 
@@ -76,7 +78,8 @@ def command(
     as credit.kind=gae, resets the table's other settings. --dry-run shows all settings with their values; the
     reference explains each one.
 
-    Ctrl-C and SIGTERM stop after the current step; --resume continues from there.
+    Ctrl-C and SIGTERM stop after the current step; --resume continues from there. The exit status is 3 if the model
+    is not better after training than before it, by the intervals of both.
 
     Examples:
 
@@ -164,6 +167,11 @@ def _run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -
         print_json(run.results())
     else:
         _show_results(run)
+    found = verdict(run.results())
+    if found is not None:
+        note(found.text)
+        if not found.learned and processes() == 1:  # torchrun takes any other status than 0 for a crash
+            raise typer.Exit(NOTHING_LEARNED)
 
 
 def _show_results(run: RunDirectory) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from gymposium.durable import replace_text
-from gymposium.runs.results import OPTIMUM, LearningCurve, learning_curves, lines, spent
+from gymposium.runs.results import OPTIMUM, LearningCurve, learning_curves, lines, spent, verdict
 from gymposium.runs.samples import SamplesIndex
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.measure import IN_WORDS
@@ -64,6 +64,8 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
         training=training_curves(metrics),
         replies=sample_replies(directory),
         spent=spent(results),
+        verdict=verdict(results),
+        steps=results.get("steps"),
         imitated=results.get("cold_start"),
         kept=IN_WORDS[config.cold_start.keep],
     )

@@ -46,6 +46,38 @@ def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultR
     return [line for game in games for line in _of_game(config, game, results)]
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What reinforcement learning achieved over the model before it, by the intervals of both."""
+
+    learned: bool
+    """True if the model became better against some opponent in some game, and worse against none."""
+    text: str
+    """The verdict in one or two sentences."""
+
+
+def verdict(results: Mapping[str, Any]) -> Verdict | None:
+    """The verdict on a run, by the mean returns before and after training; None if there was no training, or it is not
+    measured yet. A difference counts if the two intervals lie apart."""
+    evaluations = results.get("evaluations", {})
+    better, worse, level = list[str](), list[str](), list[str]()
+    for game, scores in evaluations.get(AFTER, {}).items():
+        for opponent, score in scores.items():
+            before, after = evaluations[BEFORE][game][opponent]["return"], score["return"]
+            kind = level
+            if None not in (*before, *after):
+                kind = better if after[1] > before[2] else worse if after[2] < before[1] else level
+            where = f"{game} alone" if opponent == ALONE else f"{game} against {opponent}"
+            kind.append(f"{where}: mean return {before[0]:+.3f} before, {after[0]:+.3f} after")
+    if worse:
+        return Verdict(False, f"Worse than before training in {'; '.join(worse)}.")
+    if better:
+        return Verdict(True, f"Learned: better than before training in {'; '.join(better)}.")
+    if level:
+        return Verdict(False, f"Nothing was learned that can be told from chance: {'; '.join(level)}.")
+    return None
+
+
 def player_name(config: Mapping[str, Any], what: str) -> str:
     """The name of the player that a key of the evaluations stands for."""
     names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
@@ -104,7 +136,7 @@ def _learning_curve(
         estimate = Estimate(value, value, value) if alone else rate(round(value * matches), matches)
         points.append(Point(step, value, estimate.low, estimate.high))
     if opponent in evaluations.get(AFTER, {}):
-        points.append(Point(config["steps"], *_headline(evaluations[AFTER][opponent])))
+        points.append(Point(results["steps"], *_headline(evaluations[AFTER][opponent])))
     levels = {}
     for what, scores in evaluations.items():
         if opponent in scores and (what == CONTROL or what.startswith(ANCHOR)):
