@@ -133,6 +133,8 @@ def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
         ('engine.devices=["0"]', "engine.kind=vllm", "engine.url=http://127.0.0.1:8123"),
         ("pool.size=4",),
         ("cold_start.batch=8", "cold_start.steps=0"),
+        ("budget=100", "steps=3"),
+        ("rollout.decisions=64", "rollout.group_size=4"),
         ("evaluation.curve_matches=10", "evaluation.every=0"),
     ],
 )

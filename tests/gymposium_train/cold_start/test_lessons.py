@@ -9,7 +9,7 @@ import pytest
 from gymposium.errors import BadOption
 from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel
-from gymposium_train.cold_start import Lesson, batches, cosine, tokenized
+from gymposium_train.cold_start import Ending, Lesson, batches, cosine, tokenized
 from gymposium_train.config import ColdStart
 
 ASKED = Lesson(({"role": "user", "content": "x . o"},), "b2")
@@ -63,3 +63,18 @@ def test_the_learning_rate_rises_and_falls() -> None:
     assert max(rates) == rates[10] == 1.0
     assert rates[10:] == sorted(rates[10:], reverse=True)
     assert rates[100] == pytest.approx(0.0)
+
+
+def test_a_cold_start_ends_a_quarter_as_many_steps_after_its_end_is_known() -> None:
+    ending = Ending(400)
+    assert [ending(step) for step in (0, 100, 400)] == [0.0, 0.25, 1.0]
+    ending.soon(100)
+    ending.soon(110)  # the first one counts
+    assert ending.known
+    progress = [ending(step) for step in range(100, 126)]
+    assert progress[0] == 0.25
+    assert progress == sorted(progress)
+    assert next(step for step, done in enumerate(progress, 100) if done >= 1.0) == 125
+    early = Ending(400)
+    early.soon(16)
+    assert early(31) < 1.0 == early(32)

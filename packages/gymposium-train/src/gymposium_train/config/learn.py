@@ -91,7 +91,7 @@ class Optimizer(Settings):
     """Number type of the computation. `bf16`: bfloat16. `fp32`: float32. `auto`: `bf16` on a GPU that supports it, else
     `fp32`. Trained weights, AdamW's moments and sums of gradients are always float32; frozen weights beneath a LoRA
     have the type of the computation."""
-    learning_rate: float = Field(default=4e-3, gt=0.0)
+    learning_rate: float = Field(default=2e-3, gt=0.0)
     """Peak learning rate."""
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
     """The learning rate decreases linearly to this share of its peak."""

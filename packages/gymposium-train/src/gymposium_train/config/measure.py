@@ -25,8 +25,8 @@ class ColdStart(Settings):
     steps: int = Field(default=400, ge=0)
     """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
-    """The cold start ends soon after the share of failed replies, sampled for new lessons, is this or less. 0: it
-    always takes all steps."""
+    """The cold start ends soon after the share of failed replies, sampled for new lessons, is this or less, or
+    it has used a quarter of the budget. 0: it always takes all steps."""
     data: tuple[str, ...] = ()
     """Files of `gymposium synth` (chats, JSONL). By default the moves of random players are imitated."""
     games: int | None = Field(default=None, ge=1)

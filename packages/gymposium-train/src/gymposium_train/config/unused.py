@@ -25,6 +25,8 @@ class Use:
 
 
 USES = (
+    Use(("budget",), lambda c: c.steps is None, "without steps"),
+    Use(("rollout.decisions",), lambda c: c.rollout.group_size is None, "without a rollout.group_size"),
     Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
     Use(("optimizer.target_kl",), lambda c: c.optimizer.epochs > 1, "with more than one of optimizer.epochs"),
     Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),

@@ -140,7 +140,7 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
     def material() -> Iterator[list[Pair]]:
         for number, lot in enumerate(lots):
             step = number * LOT_STEPS
-            if number:
+            if number and settings.failed:
                 measured["train/sft_failed"] = failed_share(loaded, config.prompting, lot, config.seed, step)
                 if measured["train/sft_failed"] <= settings.failed or run.budget_used(began) >= BUDGET_SHARE:
                     ending.soon(step)
