@@ -37,7 +37,7 @@ def game_texts() -> list[str]:
             while seats := match.to_move():
                 for seat in seats:
                     observation = match.observe(seat, "compact")
-                    found += [prompt(observation), *(observation.legal_moves or ())]
+                    found += [prompt(observation), *(observation.legal_moves or ()) * 8]  # each move is to be a token
                 match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in seats})
     return found
 

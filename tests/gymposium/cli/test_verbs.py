@@ -162,7 +162,7 @@ def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path
     assert verify_file(tmp_path / "retry(3)" / "matches.jsonl").problems == []
 
 
-LONG = '''
+LONG_WINDED = '''
 """A player whose replies are cut off from its second one on."""
 from gymposium import OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
@@ -183,7 +183,7 @@ class Long:
 
 
 def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run, tmp_path: Path) -> None:
-    (tmp_path / "long.py").write_text(LONG)
+    (tmp_path / "long.py").write_text(LONG_WINDED)
     done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
     assert done.stderr.count("long: 2 of 6 replies were cut off: raise max_tokens.") == 1
     text = gymposium("replay", RECORD).stdout

@@ -138,7 +138,7 @@ def moving(
 
     def step(number: int) -> None:
         mine.annotate(rows)
-        auxiliary = iter([(0.1, [(row.prompt, (7, 8)) for row in rows[n : n + 3]]) for n in range(4)])
+        auxiliary = iter([(0.1, [(row.prompt, (7, 8)) for row in rows[n : n + 3]]) for n in range(4)] * 2)
         warm = number > 0
         seen = mine.update(
             rows, learning_rate=1e-3, entropy_weight=0.01, seed=number, policy_learns=warm, auxiliary_sft=auxiliary
