@@ -26,7 +26,7 @@ def test_any_text_survives(tiny: LoadedModel, text: str) -> None:
 
 def test_moves_and_cells_are_single_tokens(tiny: LoadedModel) -> None:
     assert len(tiny.chat.plain("b2")) == 1
-    assert len(tiny.chat.plain("\nx . o")) == 3
+    assert len(tiny.chat.plain("x . o")) == 3
 
 
 def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
