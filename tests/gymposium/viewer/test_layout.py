@@ -59,9 +59,10 @@ def test_only_sentences_wrap(serve: Any, look: Any, texts: Path, match: str, wid
 
 @pytest.mark.parametrize("width", [DESK, PHONE])
 def test_a_position_to_play_wraps_only_its_sentences(serve: Any, look: Any, texts: Path, width: int) -> None:
-    page = look.at(f"{serve(texts)}play/new.html?game=backgammon&opponent=random", width=width)
+    page = look.at(f"{serve(texts)}play/new.html?game=backgammon&opponent=random&seat=0&seed=1", width=width)
     page.locator("button.main-action").click()
     page.locator("form.move").wait_for()
+    page.wait_for_load_state()
     wrapped = page.evaluate(WRAPPED)
     assert wrapped
     assert all(map(is_prose, wrapped)), [line for line in wrapped if not is_prose(line)]
