@@ -273,12 +273,19 @@ def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: P
         ({"opponent": "randon"}, "Did you mean 'random'"),
         ({"opponent": "human"}, "name another player"),
         ({"frames": 63}, "64 is the least"),
+        ({"frames": 64, "budget": 1.0}, "give one of them"),
+        ({"budget": 0.0}, "more than 0 CPU seconds"),
     ],
 )
 def test_what_cannot_be_trained_is_said_before_any_work(change: dict[str, object], message: str) -> None:
     settings = Settings(**{"game": "tic_tac_toe", **change})  # type: ignore[arg-type]
     with pytest.raises((BadOption, UnknownName), match=message):
         settings.check()
+
+
+def test_a_budget_ends_training_after_an_update(tmp_path: Path) -> None:
+    played = train(Settings(game="tic_tac_toe", budget=1e-6), tmp_path / "one.zip")
+    assert played == 2048 + 1, "the rollout that had begun, and the frame that ends training"
 
 
 def test_frames_are_never_more_than_asked_for() -> None:

@@ -282,6 +282,46 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Pat
     assert (tmp_path / "learning.png").stat().st_size
 
 
+def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
+    options = ["--games", "kuhn_poker", "--budget", "4", "--matches", "4", "--runs", str(tmp_path / "runs")]
+    options += ["--out", str(tmp_path), "--set", "model.small.hidden=32", "--set", "model.small.heads=2"]
+    for seeds in (["7"], ["7", "8"]):
+        run("untuned", "search", *options, "--seeds", *seeds)
+    rows = found_by(tmp_path / "untuned-search.json")["rows"]
+    assert [row["seed"] for row in rows] == [7, 8]
+    assert rows[0]["settings"] == ["model.small.hidden=32", "model.small.heads=2"]
+    assert rows[0]["players"].keys() == {"cold start", "trained", "anchor random"}
+    assert "| model.small.hidden=32 model.small.heads=2 | 4 |" in (tmp_path / "untuned-search.md").read_text("utf-8")
+    run("untuned", "search", "--games", "othello", status=2)
+
+
+def test_untuned_says_which_demand_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    untuned = import_module("benchmarks.untuned")
+
+    def row(game: str, seed: int, learner: str, **returns: float) -> dict[str, Any]:
+        players = {
+            name.replace("_", " "): {"return": [value, value - 0.05, value + 0.05], "failed": 0.0, "matches": 1000}
+            for name, value in returns.items()
+        }
+        return {"game": game, "seed": seed, "learner": learner, "settings": [], "budget": 240.0, "players": players}
+
+    rows = []
+    for number, game in enumerate(untuned.GAMES):
+        ours = 0.5 if number < 6 else 0.2
+        found = {"cold_start": 0.1, "trained": ours, "control": 0.2, "anchor_random": 0.0}
+        rows += [row(game, seed, untuned.OURS, **found) for seed in untuned.SEEDS]
+        rows += [row(game, seed, untuned.PPO, trained=0.8) for seed in untuned.SEEDS]
+    text = untuned.published(rows)
+    assert "MISSED" not in text
+    assert "median ratio 0.6: 0.62 over 8 games" in text
+    rows[0]["players"]["trained"]["return"] = [-0.2, -0.25, -0.15]
+    rows[2]["players"]["trained"]["failed"] = 0.06
+    text = untuned.published(rows)
+    assert "MISSED: no seed ends below its cold start: 1 of 24 do" in text
+    assert "MISSED: no seed has more than 5% failed replies" in text
+
+
 def test_same_trains_with_every_credit_and_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     configs = [config_from(data) for data in import_module("benchmarks.same.checkout").cases(ROOT).values()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from time import process_time
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ from gymposium.runs.folder import new_folder
 from gymposium.scores import Score
 from gymposium.writable import check_writable
 from gymposium_sb3.player import Sb3Player
-from gymposium_sb3.training import Algorithm, Settings, evaluate, train
+from gymposium_sb3.training import FRAMES, Algorithm, Settings, evaluate, train
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="stable-baselines3 on any game."
@@ -42,7 +43,12 @@ def train_command(
     algorithm: Annotated[
         Algorithm, typer.Option(help="maskable-ppo chooses among legal moves only; ppo must learn which are legal.")
     ] = "maskable-ppo",
-    frames: Annotated[int, typer.Option(help="Most decisions of the learner.")] = 100_000,
+    frames: Annotated[
+        int | None, typer.Option(help="Most decisions of the learner; 100,000 by default.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="CPU seconds of training, instead of --frames.")
+    ] = None,
     seed: SeedOption = 0,
     on_illegal: PolicyOption = "forfeit",
     out_file: Annotated[
@@ -77,6 +83,7 @@ def train_command(
     gymposium run tic_tac_toe --players sb3:ttt.zip,mcts-20 -n 200
     gymposium play tic_tac_toe --opponent sb3:ttt.zip
     gymposium sb3 train "connect_four(rows=5,columns=5)" --opponent mcts-20 --frames 500000
+    gymposium sb3 train othello --budget 240
     gymposium sb3 train tic_tac_toe --opponent sb3:ttt.zip --seed 1
     """
     settings = Settings(
@@ -85,6 +92,7 @@ def train_command(
         seat=_seat(seat),
         algorithm=algorithm,
         frames=frames,
+        budget=budget,
         seed=seed,
         on_illegal=on_illegal,
     )
@@ -95,10 +103,15 @@ def train_command(
     path = out_path(out_file)
     try:
         with match_bar() as bar:
-            task = bar.add_task(f"{algorithm} on {loaded.name}", total=frames)
+            task, began = (
+                bar.add_task(f"{algorithm} on {loaded.name}", total=budget or frames or FRAMES),
+                process_time(),
+            )
 
             def each(done: int, mean: float) -> None:
-                bar.update(task, completed=done, description=f"{algorithm} on {loaded.name}, mean return {mean:+.2f}")
+                completed = done if budget is None else process_time() - began
+                text = f"{algorithm} on {loaded.name}, mean return {mean:+.2f}"
+                bar.update(task, completed=completed, description=text)
 
             played = train(settings, path, each)
     except KeyboardInterrupt:

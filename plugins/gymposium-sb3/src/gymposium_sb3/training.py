@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -30,8 +31,12 @@ from gymposium_sb3.policy_file import write_note
 
 Algorithm = Literal["maskable-ppo", "ppo"]
 
+FRAMES = 100_000
+"""Most decisions of the learner without a budget."""
 ROLLOUT = 2048
 """Frames between two updates; the default of stable-baselines3."""
+MOST = 10**9
+"""Most decisions of the learner within a budget."""
 BATCH = 64
 """Frames in a minibatch; the default of stable-baselines3."""
 
@@ -46,8 +51,10 @@ class Settings:
     seat: int | Literal["random"] = "random"
     """The learner's seat. With `random` it changes from match to match, so that the policy can play all seats."""
     algorithm: Algorithm = "maskable-ppo"
-    frames: int = 100_000
-    """Most decisions of the learner. Only complete rollouts are played."""
+    frames: int | None = None
+    """Most decisions of the learner, by default `FRAMES`. Only complete rollouts are played."""
+    budget: float | None = None
+    """CPU seconds of training, instead of `frames`: no rollout begins after them."""
     seed: int = 0
     on_illegal: str = "forfeit"
     """Failure policy for illegal moves, which MaskablePPO never makes."""
@@ -55,7 +62,7 @@ class Settings:
     @property
     def rollout(self) -> int:
         """Frames in a rollout: `ROLLOUT`, or fewer if `frames` is less."""
-        return min(ROLLOUT, self.frames // BATCH * BATCH)
+        return min(ROLLOUT, (self.frames or FRAMES) // BATCH * BATCH)
 
     def check(self) -> Game:
         """Load and return the game. Raises `GymposiumError` for everything that would stop the training later."""
@@ -69,7 +76,11 @@ class Settings:
             raise BadOption(f"{game.name} has no tensor observation, which PPO needs. gymposium info shows a game's.")
         check_seat(self.seat, game.seats)
         FailurePolicy.parse(self.on_illegal)
-        if self.frames < BATCH:
+        if self.budget is not None and self.frames is not None:
+            raise BadOption("--frames and --budget both say when training ends: give one of them.")
+        if self.budget is not None and not self.budget > 0:
+            raise BadOption(f"--budget {self.budget:g}: must be more than 0 CPU seconds.")
+        if self.frames is not None and self.frames < BATCH:
             raise BadOption(f"--frames {self.frames}: {BATCH} is the least, which is one minibatch.")
         if game.seats > 1:
             if self.opponent == "human":
@@ -79,15 +90,24 @@ class Settings:
 
 
 class _Progress(BaseCallback):
-    """Callback that reports the frames played and the mean return of recent matches, once in `EVERY` frames."""
+    """Callback that reports the frames played and the mean return of recent matches, once in `EVERY` frames, and ends
+    training once the budget is used and the network updated."""
 
     EVERY = 256
 
-    def __init__(self, each: Callable[[int, float], object]) -> None:
+    def __init__(self, each: Callable[[int, float], object], budget: float | None) -> None:
         super().__init__()
-        self._each = each
+        self._each, self._budget = each, budget
+        self._began = time.process_time()
+        self._over = False
+
+    def _on_rollout_start(self) -> None:
+        used = time.process_time() - self._began
+        self._over = self._budget is not None and used >= self._budget and self.num_timesteps > 0
 
     def _on_step(self) -> bool:
+        if self._over:
+            return False
         if self.n_calls % self.EVERY == 0:
             recent = [float(match["r"]) for match in self.model.ep_info_buffer or ()]
             self._each(self.num_timesteps, float(np.mean(recent)) if recent else float("nan"))
@@ -113,7 +133,8 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
     model = kind("MlpPolicy", env, n_steps=settings.rollout, batch_size=BATCH, seed=settings.seed, device="cpu")
     with one_thread():
         try:
-            model.learn(settings.frames // settings.rollout * settings.rollout, callback=_Progress(each))
+            frames = MOST if settings.budget is not None else settings.frames or FRAMES
+            model.learn(frames // settings.rollout * settings.rollout, callback=_Progress(each, settings.budget))
         finally:
             if model.num_timesteps:
                 save(model, out, game, settings)
