@@ -201,7 +201,8 @@ class TrainingRun:
         self.measured("trained")
         file = self.path / "results.json"
         file.write_text(
-            json.dumps({**json.loads(file.read_text(encoding="utf-8")), "steps": self.steps}), encoding="utf-8"
+            json.dumps({**json.loads(file.read_text(encoding="utf-8")), "steps": self.steps, "kept_step": self.steps}),
+            encoding="utf-8",
         )
         (self.path / "report.html").write_text("<!doctype html>", encoding="utf-8")
 

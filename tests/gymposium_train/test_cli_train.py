@@ -20,7 +20,8 @@ from gymposium_train.config.reading import changed, config_from_toml
 from gymposium_train.directory import RunDirectory
 
 SMALL = (
-    *("rollout.group_size=4", "rollout.growth=1", "cold_start.steps=3", "cold_start.games=40", "evaluation.matches=4"),
+    *("rollout.groups=2", "rollout.group_size=4", "rollout.growth=1"),
+    *("cold_start.steps=3", "cold_start.games=40", "evaluation.matches=4"),
     *("evaluation.search_matches=2", 'evaluation.opponents=["random"]', "evaluation.every=0"),
     *("model.small.hidden=32", "model.small.layers=1", "model.small.heads=2"),
 )
@@ -80,7 +81,9 @@ def test_a_plan_can_be_saved_and_given_back(tmp_path: Path) -> None:
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, model_directory: Path) -> None:
     where = tmp_path / "run"
     arguments = ("--game", "tic_tac_toe", "--game", "2048", "--model", model_directory, "--out", where, "steps=3")
-    done = gymposium(*arguments, "rollout.growth=4", "rollout.group_size=8", "--control", "--dry-run", "--json")
+    done = gymposium(
+        *arguments, "rollout.growth=4", "rollout.groups=2", "rollout.group_size=8", "--control", "--dry-run", "--json"
+    )
     told = json.loads(done.stdout)
     assert changed(TrainConfig(games=("x",)), 'games=["tic_tac_toe","2048"]').games == tuple(told["config"]["games"])
     outline = told["outline"]

@@ -156,7 +156,9 @@ def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_p
 ) -> None:
     monkeypatch.setattr(defaults, "SMALL", 12)
     config = of(model={"name": str(directory)})
-    assert config.prompting == Prompting(prompt="compact", reply="json", context="last-2", max_tokens=30)
+    assert config.prompting == Prompting(
+        prompt="compact", reply="json", context="last-2", max_tokens=30, temperature=1.0, on_illegal="forfeit"
+    )
     assert (config.cold_start, config.rollout) == (NAMED.cold_start, NAMED.rollout)
     assert (config.optimizer, config.entropy) == (NAMED.optimizer, NAMED.entropy)
 

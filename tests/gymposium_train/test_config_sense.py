@@ -127,14 +127,14 @@ def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
     "overrides",
     [
         ("entropy.final_share=0.5",),
-        ("optimizer.target_kl=0.1", "optimizer.epochs=1"),
+        ("optimizer.target_kl=0.2", "optimizer.epochs=1", "optimizer.minibatches=1"),
         ("model.small.layers=4", "model.name=some/model"),
         ("model.lora.rank=8", "model.tune=full"),
         ('engine.devices=["0"]', "engine.kind=vllm", "engine.url=http://127.0.0.1:8123"),
         ("pool.size=4",),
         ("cold_start.batch=8", "cold_start.steps=0"),
         ("budget=100", "steps=3"),
-        ("rollout.decisions=64", "rollout.group_size=4"),
+        ("rollout.decisions=64", "rollout.groups=4"),
         ("evaluation.curve_matches=10", "evaluation.every=0"),
     ],
 )

@@ -71,13 +71,13 @@ def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_
     run.log(2, eval__tic_tac_toe__random__win=0.75)
     curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
     curves.refresh()
-    (curve,) = learning_curves(read.config(), read.results(), curves.entries())
+    (curve,) = learning_curves(read.config(), read.results(), curves)
     assert [point.step for point in curve.points] == [0, 2]
     assert curve.points[1].value == 0.75
     assert curve.points[1].low < 0.75 < curve.points[1].high
     run.finish()
     run.measured("anchor random")
-    (curve,) = learning_curves(read.config(), read.results(), curves.entries())
+    (curve,) = learning_curves(read.config(), read.results(), curves)
     assert [point.step for point in curve.points] == [0, 2, 4]
     assert curve.levels == {"random": curve.points[0].value}
     table = lines(read.config(), read.results())

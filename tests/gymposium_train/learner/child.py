@@ -54,7 +54,7 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
     "all weights": (
         "full",
         Loss(critic=Critic(detached=True)),
-        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1},
+        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1, "target_kl": 0.0},
     ),
 }
 

@@ -32,7 +32,7 @@ CLOSE = 1e-5
 
 
 def learner(loaded: LoadedModel, loss: Loss, **more: Any) -> LocalLearner:
-    given = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, **more}
+    given = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, "target_kl": 0.0, **more}
     mine = LocalLearner(loaded.model, loaded.pad, Optimizer(**given), loss=replace(loss, temperature=TEMPERATURE))
     if mine.critic is not None:
         with torch.no_grad():

@@ -281,9 +281,9 @@ def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_r
     assert dump["parameters"]
 
 
-def test_too_large_a_move_ends_the_passes_over_the_rows(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_too_large_a_move_ends_the_update_before_the_next_step(loaded: LoadedModel, rows: list[Row]) -> None:
     settings = Optimizer(epochs=4, minibatches=1)
-    for target, steps in ((1e-5, 2), (None, 4)):  # the first pass begins with a policy that has not moved
+    for target, steps in ((1e-5, 1), (0.0, 4)):  # the first step is taken by a policy that has not moved
         mine = learner(loaded, settings.model_copy(update={"target_kl": target}))
         mine.update(rows, learning_rate=1e-2)
         assert mine.policy_version == steps

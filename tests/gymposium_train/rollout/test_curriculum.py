@@ -141,7 +141,7 @@ def test_a_strong_learner_is_promoted_between_steps_and_a_weak_one_demoted(who: 
     _, metrics = played(plays, 1)
     assert metrics["rollout/stage"] == 2
     assert metrics["rollout/stage_score"] < 0.6
-    assert plays.curriculum.number == 0
+    assert plays.curricula["tic_tac_toe"].number == 0
 
 
 def test_self_play_and_games_alone_promote_nobody(who: Who, new_cast: Any) -> None:
@@ -150,7 +150,24 @@ def test_self_play_and_games_alone_promote_nobody(who: Who, new_cast: Any) -> No
     for step in range(3):
         groups, metrics = played(plays, step)
         assert {group.opponent for group in groups} == {"self", "alone"}
-        assert metrics == {"rollout/stage": 1}
+        assert metrics == {"rollout/stage": 1, "rollout/tic_tac_toe/stage": 1}
+
+
+def test_each_game_has_a_stage_of_its_own(who: Who, new_cast: Any) -> None:
+    stages = (Stage(window=12), Stage(opponents={"mcts-10": 1.0}))
+    games = ["tic_tac_toe", "kuhn_poker"]  # in three sets: two of tic-tac-toe, one of Kuhn poker, which fills no window
+    plays = who(new_cast(player=make_player("mcts-50")), games, *stages, groups=3, group_size=6)
+    _, metrics = played(plays, 0)
+    assert {name: metrics[f"rollout/{name}/stage"] for name in games} == {"tic_tac_toe": 1, "kuhn_poker": 1}
+    assert {(one.game.name, one.stage, one.opponent) for one in plays.plan(1)} == {
+        ("tic_tac_toe", 1, "mcts-10"),
+        ("kuhn_poker", 0, "random"),
+    }
+    after = who(new_cast(), games, *stages)
+    after.restore(plays.state())
+    assert [after.curricula[name].number for name in games] == [1, 0]
+    _, metrics = played(plays, 1)
+    assert metrics["rollout/stage"] == 1.5, "the mean over the games"
 
 
 def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: Any) -> None:
@@ -158,9 +175,9 @@ def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: An
     plays = who(new_cast(), ["tic_tac_toe"], *2 * [Stage(window=12, promote=0.01)], Stage())
     first, second = (roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups for step in range(2))
     plays.note(first)
-    assert plays.curriculum.number == 1
+    assert plays.curricula["tic_tac_toe"].number == 1
     assert "rollout/stage_score" not in plays.note(second)
-    assert plays.curriculum.number == 1
+    assert plays.curricula["tic_tac_toe"].number == 1
 
 
 def test_the_window_holds_as_much_of_each_seat(who: Who, new_cast: Any) -> None:
@@ -170,4 +187,4 @@ def test_the_window_holds_as_much_of_each_seat(who: Who, new_cast: Any) -> None:
     plays.note(groups)
     newest = [trajectory for group in groups for trajectory in group.trajectories[-4:]]
     expected = {"win": 1.0, "draw": 0.5, "loss": 0.0}
-    assert sorted(plays.curriculum.scores) == sorted(expected[trajectory.result] for trajectory in newest)
+    assert sorted(plays.curricula["tic_tac_toe"].scores) == sorted(expected[trajectory.result] for trajectory in newest)

@@ -71,7 +71,7 @@ def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig
     assert [entry["step"] for entry in train] == [1, 2, 3, 4]
     for game in GAMES:
         points = [entry["step"] for entry in train if f"eval/{game}/random/win" in entry]
-        assert points == [2]  # the last one is measured with the whole panel
+        assert points == [2, 4]
     assert all(0.0 <= entry["sync/canary"] < 1e-4 for entry in train)
     assert train[-1]["train/policy_version"] > 0
     for entry in train:
@@ -118,7 +118,7 @@ def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups
         found = index.group(group["step"], group["group"])
         assert found is not None
         assert [one.match for one in found.trajectories] == [one["match"] for one in group["trajectories"]]
-    for curve in learning_curves(run.config(), run.results(), curves.entries()):
+    for curve in learning_curves(run.config(), run.results(), curves):
         assert [point.step for point in curve.points] == [0, 2, 4]
         assert {"control: more SFT", "random"} <= set(curve.levels)
 
@@ -159,7 +159,7 @@ def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[st
 
 
 def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
-    measured, pace = 5 * (8 + 4) + config.evaluation.curve_matches, Pace(config)
+    measured, pace = 5 * (8 + 4) + 2 * config.evaluation.curve_matches, Pace(config)
     expected = {
         "cold_start": config.cold_start.games,
         "train": sum(2 * round(config.rollout.group_size * growth(config, pace(step))) for step in range(config.steps)),
@@ -294,15 +294,21 @@ def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> No
     assert "trained" in run.results()["evaluations"]
 
 
-def test_where_there_is_nothing_to_learn_from_the_run_says_so(
-    tmp_path: Path, model_directory: Path, quick_config: Any
+def test_where_there_is_nothing_to_learn_from_training_ends_with_a_verdict_and_a_report(
+    tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The replies of an untrained model are all cut off, so every match is a forfeit, and all groups are tied."""
     named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=12")
     config = quick_config(*named, "rollout.group_size=2", "prompting.max_tokens=1", without=UNTAUGHT)
-    with pytest.raises(Exception, match="nothing to learn from") as caught:
-        start_run(tmp_path / "run", config)
-    assert "cut off" in str(caught.value)
+    run = start_run(tmp_path / "run", config)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Step 1: 100% of the replies fail before any update: " in said
+    assert "need a larger prompting.max_tokens" in said
+    assert "Step 1: every match of each group was paid alike" in said
+    assert "Step 10: the 10th in a row in which every match of each group was paid alike. Training ends." in said
+    assert run.results()["steps"] == 10
+    assert "trained" in run.results()["evaluations"]
+    assert run.report.exists()
 
 
 def test_a_reward_of_criteria_is_reported_part_by_part(

@@ -41,8 +41,9 @@ class RunDirectory:
     `config.json` and `versions.json` hold the config and the versions of software; `matches/*.jsonl` every match;
     `metrics.jsonl` the metrics of each step; `samples.jsonl` rollouts for inspection; `results.json` all evaluations.
     `base/` is the small model, if one was made; `cold_start/` the model after its cold start; `adapter/`, or `model/`
-    if all weights were trained, the result; `control/` the model of the control. `checkpoints/`, `versions/` (past
-    versions of the policy), `dumps/` (batches whose gradient was not finite) and `report.html` complete it."""
+    if all weights were trained, the result; `control/` the model of the control. `checkpoints/`, `best/` (that of the
+    best point of the learning curve), `versions/` (past versions of the policy), `dumps/` (batches whose gradient was
+    not finite) and `report.html` complete it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,6 +55,7 @@ class RunDirectory:
         self.base = path / "base"
         self.cold_start = path / "cold_start"
         self.checkpoints = path / "checkpoints"
+        self.best = path / "best"
         self.adapter = path / "adapter"
         self.model = path / "model"
         self.control = path / "control"

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from gymposium.durable import replace_text
+from gymposium.runs.curves import Curve, Curves
 from gymposium.runs.results import OPTIMUM, LearningCurve, learning_curves, lines, spent, verdict
 from gymposium.runs.samples import SamplesIndex
 from gymposium_train.config import TrainConfig
@@ -52,16 +53,17 @@ COLUMNS = 4
 
 def write_report(directory: RunDirectory, config: TrainConfig) -> None:
     """Write `report.html` from the files of the run directory."""
-    results, metrics = directory.results(), [m for m in directory.metrics() if m["stage"] == "train"]
+    results, metrics = directory.results(), Curves(directory.metrics_file)
+    metrics.refresh()
     environment = Environment(loader=PackageLoader("gymposium_train"), autoescape=select_autoescape())
-    data, steps = as_data(config), {entry["step"]: entry for entry in metrics}
+    data = as_data(config)
     page = environment.get_template("report.html").render(
         config=config,
         settings=directory.config_file.read_text(encoding="utf-8"),
         versions=json.loads(directory.versions_file.read_text(encoding="utf-8")),
         lines=lines(data, results),
-        curves={curve.game: drawn(curve) for curve in learning_curves(data, results, steps)},
-        training=training_curves(metrics),
+        curves={curve.game: drawn(curve) for curve in learning_curves(data, results, metrics)},
+        training=training_curves(metrics.curve()),
         replies=sample_replies(directory),
         spent=spent(results),
         verdict=verdict(results),
@@ -93,18 +95,18 @@ def drawn(curve: LearningCurve) -> str:
             axes.axhline(value, color="#111827", linestyle=":", label=label)
         elif colour := next(colours, None):
             axes.axhline(value, color=colour, linestyle="--", label=label)
-    axes.set_xlabel("training step")
+    axes.set_xlabel("training step; the cold start before 0" if steps[0] < 0 else "training step")
     axes.set_ylabel("mean score" if curve.alone else f"wins against {curve.opponent}")
     axes.legend(fontsize="small", loc="best")
     return _svg(figure)
 
 
-def training_curves(metrics: list[dict[str, Any]]) -> str:
+def training_curves(curve: Curve) -> str:
     """The metrics of the training steps as SVG, in panels; empty before the first step."""
-    parts = {name.removeprefix(PARTS): name for m in metrics for name in m if name.startswith(PARTS)}
+    parts = {name.removeprefix(PARTS): name for name in curve.series if name.startswith(PARTS)}
     layout = {**TRAINING, "parts of the reward, means": parts}
     panels = {
-        label: {word: series for word, name in names.items() if (series := _series(metrics, name))[0]}
+        label: {word: series for word, name in names.items() if (series := _series(curve, name))[0]}
         for label, names in layout.items()
     }
     panels = {label: curves for label, curves in panels.items() if curves}
@@ -124,10 +126,11 @@ def training_curves(metrics: list[dict[str, Any]]) -> str:
     return _svg(figure)
 
 
-def _series(metrics: list[dict[str, Any]], name: str) -> tuple[list[int], list[float]]:
+def _series(curve: Curve, name: str) -> tuple[list[int], list[float]]:
     """The steps at which a metric has a value, and its values."""
-    known = [m for m in metrics if m.get(name) is not None]
-    return [m["step"] for m in known], [m[name] for m in known]
+    series = zip(curve.steps, curve.series.get(name, ()), strict=False)
+    known = [(step, value) for step, value in series if value is not None]
+    return [step for step, _ in known], [value for _, value in known]
 
 
 def _figure(rows: int, columns: int) -> Any:

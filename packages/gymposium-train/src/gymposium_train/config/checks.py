@@ -9,7 +9,6 @@ from itertools import chain
 from typing import NamedTuple
 
 from gymposium.errors import BadOption
-from gymposium.failures import FailurePolicy
 from gymposium.plugins.host import host
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_train.config.problems import BadConfig
@@ -130,7 +129,7 @@ def _engine(config: TrainConfig) -> Iterator[Rule]:
 def _prompting(config: TrainConfig) -> Iterator[Rule]:
     prompting = config.prompting
     try:
-        kind = FailurePolicy.parse(prompting.on_illegal).kind
+        kind = prompting.policy().kind
     except BadOption as error:
         yield Rule(True, f"prompting.on_illegal: {error}")
     else:

@@ -39,6 +39,8 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
         **_as_asked(PlayerSettings()),
+        "prompting.temperature": 1.0,
+        "prompting.on_illegal": "forfeit",
         "steps": 100,
         "rollout.groups": 16,
         "rollout.group_size": 8,

@@ -104,8 +104,9 @@ class Optimizer(Settings):
     mean gradient over a pass does not depend on it."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)
     """Gradients with a larger norm are scaled down to this norm."""
-    target_kl: float | None = Field(default=None, gt=0.0)
-    """No further pass over the rows begins if the approximate KL of the last one is above this."""
+    target_kl: float = Field(default=0.1, ge=0.0)
+    """An update ends before its second or a later optimizer step if the approximate KL of the policy, to the one that
+    sampled, is above this on the step's minibatch, in nats a token. 0: no limit."""
     token_budget: int = Field(default=4_096, ge=1)
     """Maximum number of tokens in one forward pass of the learner."""
     max_row: int | None = Field(default=None, ge=2)

@@ -25,8 +25,8 @@ class ColdStart(Settings):
     steps: int = Field(default=400, ge=0)
     """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
-    """The cold start ends soon after the share of failed replies, sampled for new lessons, is this or less, or
-    it has used a quarter of the budget. 0: it always takes all steps."""
+    """The cold start ends soon after the share of failed replies, sampled for new lessons at temperature 1, is this or
+    less, or it has used a quarter of the budget. 0: it always takes all steps."""
     data: tuple[str, ...] = ()
     """Files of `gymposium synth` (chats, JSONL). By default the moves of random players are imitated."""
     games: int | None = Field(default=None, ge=1)
@@ -55,10 +55,11 @@ class Evaluation(Settings):
     """Number of matches against random players, or alone; see `search_matches` for the others."""
     search_matches: int = Field(default=200, ge=2)
     """Number of matches against each of the other opponents, which take longer to decide."""
-    every: int = Field(default=10, ge=0)
-    """Number of steps between two points of the learning curve; 0: none between first and last."""
-    curve_matches: int = Field(default=200, ge=1)
-    """Number of matches for each of these points, against the first opponent."""
+    every: int | None = Field(default=None, ge=0)
+    """Number of steps between two points of the learning curve; 0: none between first and last. By default there are
+    ten points, or fewer in a run with a budget of which they would take more than a tenth."""
+    curve_matches: int = Field(default=100, ge=2)
+    """Number of matches for each of these points, against the first opponent. They count in the budget."""
 
 
 class Samples(Settings):
@@ -81,3 +82,6 @@ class Checkpoints(Settings):
     """Number of steps between two checkpoints."""
     keep: int = Field(default=2, ge=2)
     """Number of newest checkpoints that are kept."""
+    best: bool = True
+    """Whether a run ends with the weights of the best point of its learning curve if the last point is clearly worse:
+    by more than the interval of their difference. Needs points (`evaluation.every`)."""

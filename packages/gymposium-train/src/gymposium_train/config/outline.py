@@ -39,18 +39,20 @@ def _steps(config: TrainConfig) -> str:
     if config.steps == 0:
         return "none"
     settings, final = config.rollout, growth(config, 1.0)
-    size = settings.group_size
-    first, last = (f"about {settings.decisions * ratio / settings.groups:,.0f} replies" for ratio in (1.0, final))
-    if size is not None:
-        first, last = (f"{round(size * ratio)} matches" for ratio in (1.0, final))
-    step = f"each of {_times(settings.groups, 'group')} of {first}"
-    step += f" in the first and {last.partition(' ')[0] if size else last} in the last" if final > 1.0 else ""
+    groups, size = settings.groups, settings.group_size
+    if groups is None:
+        step = f"each of about {settings.decisions:,} replies"
+        step += f" in the first and {settings.decisions * final:,.0f} in the last" if final > 1.0 else ""
+        step += f", in groups of {size}"
+    else:
+        step = f"each of {_times(groups, 'group')} of {_times(size, 'match', 'matches')}"
+        step += f" in the first and {round(size * final)} in the last" if final > 1.0 else ""
     if config.steps is None:
         return f"as many as fit into {config.budget:g} CPU seconds with the cold start, {step}"
-    if size is None:
+    if groups is None:
         return f"{config.steps}, {step}"
     pace = Pace(config)
-    matches = settings.groups * sum(round(size * growth(config, pace(step))) for step in range(config.steps))
+    matches = groups * sum(round(size * growth(config, pace(step))) for step in range(config.steps))
     return f"{config.steps}, {step}; {matches:,} matches in all"
 
 
@@ -117,5 +119,5 @@ def _counts(model: Model, name: str) -> tuple[int, int] | None:
     return total, sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
 
 
-def _times(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _times(number: int, what: str, many: str = "") -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {many or f'{what}s'}"

@@ -6,9 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gymposium.driver import FORFEIT
+from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
 from gymposium_agents.settings import PlayerSettings
 from gymposium_train.settings import Settings
+
+SHORT = 24
+"""Default of `prompting.max_tokens`, if the moves of no game are longer."""
 
 
 class Prompting(Settings):
@@ -22,41 +27,55 @@ class Prompting(Settings):
     """The part of the match so far that a prompt contains: state, full, truncated or last-K."""
     thinking: bool = False
     """Whether the model thinks before it replies, if its chat template supports that."""
-    max_tokens: int = Field(default=24, ge=1)
-    """Maximum length of a reply in tokens. A longer one is cut off and counts as failed."""
-    temperature: float = Field(default=1.0, gt=0.0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Maximum length of a reply in tokens. A longer one is cut off and counts as failed. By default a run takes 24, or
+    more if a game has longer moves."""
+    temperature: float = Field(default=0.7, gt=0.0)
     """Sampling temperature of the rollouts. Evaluation is greedy."""
-    on_illegal: str = "forfeit"
-    """Policy for failed replies: forfeit or penalty(x)."""
+    on_illegal: str | None = None
+    """Policy for failed replies of the rollouts: forfeit, or penalty(x,k), by which the seat is asked again. In an
+    evaluation a failed reply always forfeits. By default a run takes a penalty of half the standard deviation of
+    the returns of random matches, three times in a match, and `forfeit` in games of free text."""
+
+    @property
+    def room(self) -> int:
+        """The value of `max_tokens`, or `SHORT` if it is left out."""
+        return SHORT if self.max_tokens is None else self.max_tokens
+
+    def policy(self) -> FailurePolicy:
+        """The policy for failed replies of the rollouts. Raises `BadOption` if there is no such policy."""
+        return FORFEIT if self.on_illegal is None else FailurePolicy.parse(self.on_illegal)
 
     def player_settings(self, temperature: float = 0.0) -> PlayerSettings:
         """The settings of a player with these prompts, by default a greedy one."""
-        return PlayerSettings(self.prompt, self.reply, self.max_tokens, self.context, temperature, self.thinking)
+        return PlayerSettings(self.prompt, self.reply, self.room, self.context, temperature, self.thinking)
 
 
 class RolloutSettings(Settings):
     """The matches of one step."""
 
-    groups: int = Field(default=2, ge=1)
+    groups: int | None = Field(default=None, ge=1)
     """Number of groups in a step. The matches of a group share game, match seed, seat and opponent; games and seats
-    alternate over the groups."""
-    group_size: int | None = Field(default=None, ge=1)
-    """Number of matches in a group of the first step. By default groups are as large as `decisions` asks for, so that
-    a step of a game with long matches takes no longer than one of a game with short ones."""
+    alternate over the groups. By default there are as many as `decisions` asks for, so that a step of a game with long
+    matches takes no longer than one of a game with short ones."""
+    group_size: int = Field(default=4, ge=1)
+    """Number of matches in a group, in the first step if the number of groups is given."""
     decisions: int = Field(default=512, ge=1)
-    """Number of the model's replies that the groups of the first step are to have together, from which their size
-    follows if `group_size` is left out. It is reached approximately, since the length of matches is not known
-    beforehand."""
+    """Number of the model's replies that the groups of the first step are to have together, shared evenly between the
+    games, if `groups` is left out. It is reached approximately, since the length of matches is not known beforehand,
+    and each seat of each game has at least one group."""
     growth: float = Field(default=2.0, ge=1.0)
-    """Ratio of the group size, or of `decisions`, in the last step to that in the first. Groups grow geometrically: a
-    good policy wins nearly all matches, so more of them are needed to tell moves apart. 1: the size is constant."""
+    """Ratio of `decisions` in the last step to that in the first, or of the group size if the number of groups is
+    given. Steps grow geometrically: a good policy wins nearly all matches, so more of them are needed to tell moves
+    apart. 1: the size is constant."""
 
 
 Share = Annotated[float, Field(gt=0.0)]
 
 
 class Stage(Settings):
-    """One stage of the curriculum: a mixture of opponents, until the learner is good enough."""
+    """One stage of the curriculum: a mixture of opponents, until the learner is good enough. Each game has its own
+    stage."""
 
     opponents: dict[str, Share] = Field(default={"random": 1.0}, min_length=1)
     """Players of the other seats and their shares of the matches: any player by its name, `self` for the current policy

@@ -150,7 +150,11 @@ def _is_model(player: str) -> bool:
 def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
     """Problems of numbers of matches that cannot be shared evenly between the seats of a game."""
     measures = config.evaluation
-    used = {"matches": True, "search_matches": {*measures.opponents} != {"random"}, "curve_matches": measures.every > 0}
+    used = {
+        "matches": True,
+        "search_matches": {*measures.opponents} != {"random"},
+        "curve_matches": measures.every != 0,
+    }
     for game in games:
         for name in (name for name, counts in used.items() if counts):
             yield from _problem(f"evaluation.{name}, for {game.name}", check_share, getattr(measures, name), game)

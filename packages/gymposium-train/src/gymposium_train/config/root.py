@@ -30,8 +30,9 @@ class TrainConfig(Settings):
     seed: int = 0
     """Seed of all random numbers of the run."""
     budget: float = Field(default=300.0, gt=0.0)
-    """CPU seconds of the cold start and the reinforcement learning together, without evaluations, of the process that
-    learns. The number of steps, and all schedules, fit themselves to it. Without effect if `steps` is given."""
+    """CPU seconds of the cold start and the reinforcement learning together, with the points of the learning curve
+    after the cold start but without the evaluations before and after, of the process that learns. The number of steps,
+    and all schedules, fit themselves to it. Without effect if `steps` is given."""
     steps: int | None = Field(default=None, ge=0)
     """Number of steps of reinforcement learning, instead of a budget; 0: the cold start alone. A run with given steps
     does the same on every machine; with a budget a faster machine takes more steps."""

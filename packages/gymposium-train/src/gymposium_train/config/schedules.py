@@ -22,6 +22,10 @@ class Pace:
         """Note the CPU seconds used at the end of a step."""
         self._last, self.used = used - self.used, used
 
+    def spend(self, used: float) -> None:
+        """Note CPU seconds that were used between two steps."""
+        self.used = used
+
     def __call__(self, step: int) -> float:
         """The progress at this step, counted from 0."""
         if self.steps is not None:

@@ -26,9 +26,13 @@ class Use:
 
 USES = (
     Use(("budget",), lambda c: c.steps is None, "without steps"),
-    Use(("rollout.decisions",), lambda c: c.rollout.group_size is None, "without a rollout.group_size"),
+    Use(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
     Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
-    Use(("optimizer.target_kl",), lambda c: c.optimizer.epochs > 1, "with more than one of optimizer.epochs"),
+    Use(
+        ("optimizer.target_kl",),
+        lambda c: c.optimizer.epochs * c.optimizer.minibatches > 1,
+        "with more than one of optimizer.epochs or optimizer.minibatches",
+    ),
     Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
     Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
     Use(
@@ -57,7 +61,11 @@ USES = (
         "with cold_start.steps above 0, or for the control",
     ),
     Use(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
-    Use(("evaluation.curve_matches",), lambda c: c.evaluation.every > 0, "with evaluation.every above 0"),
+    Use(
+        ("evaluation.curve_matches", "checkpoints.best"),
+        lambda c: c.evaluation.every != 0,
+        "without evaluation.every=0",
+    ),
 )
 
 

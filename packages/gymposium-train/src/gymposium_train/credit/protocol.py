@@ -34,13 +34,19 @@ class Critic(Settings):
     """Peak learning rate of the value head."""
     detached: bool = False
     """Whether the value loss trains only the value head and leaves the model below it unchanged."""
-    scale: float = Field(default=1.0, gt=0.0)
+    scale: float | None = Field(default=None, gt=0.0)
     """Value that an output of 1 of the head stands for, in units of reward; value errors are measured in it. It should
-    be near the standard deviation of the returns: 1 suits wins and losses, scores in the hundreds need hundreds."""
+    be near the standard deviation of the returns. By default a run takes that of a few random matches, or 1 with
+    another `reward` than returns."""
     warmup: int = Field(default=0, ge=0)
     """Number of first steps in which only the critic learns."""
     clip: float | None = Field(default=None, gt=0.0)
     """Maximum change of a value during an update, in units of reward; no limit if left out."""
+
+    @property
+    def unit(self) -> float:
+        """The value of `scale`, or 1 if it is left out."""
+        return 1.0 if self.scale is None else self.scale
 
 
 class BadEpisode(GymposiumError, ValueError):

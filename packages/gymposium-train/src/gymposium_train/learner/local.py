@@ -78,7 +78,7 @@ class LocalLearner:
         self._masters = Masters(self.named)
         if world.size == 1 and not hasattr(model, "peft_config"):
             self._masters.compute_in(self.dtype, model)
-        self.critic = ValueHead(model, self.loss.critic.scale) if self.loss.critic is not None else None
+        self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
         self.reference = Reference(self.named) if self.loss.needs_reference else None
         self.policy_version = 0
         self._stepper = Stepper(
@@ -135,7 +135,7 @@ class LocalLearner:
         policy_learns: bool = True,
         auxiliary_sft: AuxiliarySft | None = None,
     ) -> dict[str, float]:
-        metrics, settings = Metrics(), self.settings
+        metrics, steps, settings = Metrics(), Metrics(), self.settings
         if kl_weight is None:
             kl_weight = self.loss.kl.weight if self.loss.kl is not None else 0.0
         turns = sum(len(row.spans) for row in rows)
@@ -144,25 +144,33 @@ class LocalLearner:
                 "The entropy bonus is over the legal replies of each turn, and some turns do not name them. Take "
                 "players with note_legal=True, set TurnTokens.legal in turns of your own, or set entropy_weight=0."
             )
-        for epoch in range(settings.epochs):
+        for first, batches, batch in self._batches(rows, seed):
             mine = Metrics()
-            batches = minibatches(rows, settings.minibatches, stream(seed, "epoch", epoch))
-            for number, batch in enumerate(batches):
-                with self._training():
-                    for _, result in self._passes.rows(batch, entropy=True, frozen=not policy_learns):
-                        if epoch == number == 0:
-                            _note_start(mine, result, self.loss.proximal(result.batch))
-                        loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
-                        (len(batches) * loss).backward()  # type: ignore[no-untyped-call]
-                    if auxiliary_sft is not None:
-                        weight, pairs = next(auxiliary_sft)
-                        self._imitate(pairs, weight, mine)
-                self._step(learning_rate, mine, partial(described, batch))
-            of_pass = self._of_all_processes(mine)
-            metrics.take(of_pass)
-            if settings.target_kl is not None and of_pass.means().get("train/approx_kl", 0.0) > settings.target_kl:
+            with self._training():
+                for _, result in self._passes.rows(batch, entropy=True, frozen=not policy_learns):
+                    if first:
+                        _note_start(mine, result, self.loss.proximal(result.batch))
+                    loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
+                    (batches * loss).backward()  # type: ignore[no-untyped-call]
+                if auxiliary_sft is not None:
+                    weight, pairs = next(auxiliary_sft)
+                    self._imitate(pairs, weight, mine)
+            of_batch = self._of_all_processes(mine)
+            metrics.take(of_batch)
+            moved = of_batch.means().get("train/approx_kl", 0.0)
+            if not first and 0.0 < settings.target_kl < moved:
                 break
+            self._step(learning_rate, steps, partial(described, batch))
+        metrics.take(self._of_all_processes(steps))
         return metrics.means()
+
+    def _batches(self, rows: Sequence[Row], seed: int) -> Iterator[tuple[bool, int, list[Row]]]:
+        """The minibatches of all passes over the rows, each with the number of its pass's minibatches, and whether it
+        is the first of all."""
+        for epoch in range(self.settings.epochs):
+            batches = minibatches(rows, self.settings.minibatches, stream(seed, "epoch", epoch))
+            for number, batch in enumerate(batches):
+                yield epoch == number == 0, len(batches), batch
 
     def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
         metrics = Metrics()

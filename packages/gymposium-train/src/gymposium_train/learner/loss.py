@@ -87,7 +87,7 @@ class Loss:
         """The critic's loss, a mean over all rows, which have `turns` turns. `values` [T] are the critic's."""
         assert self.critic is not None
         error = value_loss(values, batch.targets, batch.values, self.critic.clip)
-        loss = error.sum() / self.critic.scale**2 / turns
+        loss = error.sum() / self.critic.unit**2 / turns
         metrics.add("train/value_loss", loss.item(), len(values) / turns)
         return self.critic.weight * loss
 

@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import Any
 
 from gymposium.driver import MatchJob, play
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
@@ -27,8 +26,6 @@ from gymposium_train.rollout.curriculum import Curriculum
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.protocol import PlayerSource
 
-LEAST_GROUP = 8
-"""Least number of matches in a group whose size follows from `rollout.decisions`."""
 TYPICAL_MATCHES = 8
 """Number of random matches by which the turns of a match are estimated before the first step."""
 
@@ -45,7 +42,7 @@ class Planned:
     seats: tuple[int, ...]
     """The seats that the learner learns from: one, or all in self-play. Each of them has a group."""
     stage: int
-    """The stage of the curriculum, counted from 0."""
+    """The stage of the game's curriculum, counted from 0; 0 in a game with one seat."""
     jobs: tuple[MatchJob, ...]
 
 
@@ -101,26 +98,29 @@ class MatchPlanner:
         check_stages(config.stages, games)
         self._config, self._games, self._source = config, games, source
         self._pace = pace or Pace(config)
-        self._turns = {} if config.rollout.group_size else {game.name: typical_turns(game) for game in games}
+        self._turns = {} if config.rollout.groups else {game.name: typical_turns(game) for game in games}
         """The mean number of turns of a trajectory of each game, in the newest step that had one."""
-        self._on_illegal = FailurePolicy.parse(config.prompting.on_illegal)
+        self._on_illegal = config.prompting.policy()
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
         self._players = {name: make_player(name) for name in names if name not in (SELF, PAST)}
         self._keeps_versions = PAST in names
-        self.curriculum = Curriculum(config.stages)
+        self.curricula = {game.name: Curriculum(config.stages) for game in games if game.seats > 1}
+        """The curriculum of each game with opponents, so that an easy game does not promote a hard one."""
         self.past = PastVersions(config.pool, source)
 
     def plan(self, step: int) -> list[Planned]:
-        """The matches of this step: a set for each of the config's `rollout.groups`. In self-play a set has one group
-        for each seat. Sets take turns over the games, and in each game over the seats, also from step to step.
+        """The matches of this step, in sets. In self-play a set has one group for each seat. If the config gives the
+        number of sets, they take turns over the games, and in each game over the seats, also from step to step;
+        otherwise each seat of a game has as many sets as another.
 
         This keeps and removes past versions of the policy, so call it between two rollouts."""
         if self._keeps_versions:
             self.past.keep(step)
         learner = self._source.learner()
         versions: dict[Policy, Player] = {}
-        return [self._set(step, number, learner, versions) for number in range(self._config.rollout.groups)]
+        roles = enumerate(self._roles(step))
+        return [self._set(step, number, game, seat, learner, versions) for number, (game, seat) in roles]
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
         """Note the results of a step's matches, on which the next stage, the choice of past versions, and the size of
@@ -131,40 +131,64 @@ class MatchPlanner:
         for group in groups:
             if group.version is not None and has_score(group.game):
                 self.past.note(group.version, _scores(group))
-        self.curriculum.note(_in_turn([_scores(group) for group in groups if self._counts(group)]))
-        metrics: dict[str, float] = {"rollout/stage": self.curriculum.number + 1}
-        if (score := self.curriculum.score) is not None:
-            metrics["rollout/stage_score"] = score
+        counted = [group for group in groups if self._counts(group)]
+        for name, curriculum in self.curricula.items():
+            curriculum.note(_in_turn([_scores(group) for group in counted if group.game.name == name]))
+        metrics = self._stage_metrics()
         if self._keeps_versions:
             metrics["rollout/past_versions"] = len(self.past.versions)
-        self.curriculum.move()
+        for curriculum in self.curricula.values():
+            curriculum.move()
         return metrics
 
     def state(self) -> dict[str, Any]:
         """The state for a checkpoint, as plain data. A planner that restores it makes the same plans."""
-        return {**self.curriculum.state(), "past": self.past.state(), "turns": dict(self._turns)}
+        stages = {name: curriculum.state() for name, curriculum in self.curricula.items()}
+        return {"stages": stages, "past": self.past.state(), "turns": dict(self._turns)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned. The player source must still have its past versions. Raises `GymposiumError`
         if the settings have changed since."""
-        self.curriculum.restore(state)
+        for name, curriculum in self.curricula.items():
+            curriculum.restore(state["stages"][name])
         self.past.restore(state["past"])
         self._turns = dict(state["turns"])
 
-    def _group_size(self, game: Game, step: int) -> int:
-        """The number of matches in a group of this step: as the config says, or as many as it needs turns."""
-        settings, ratio = self._config.rollout, growth(self._config, self._pace(step))
-        if settings.group_size is not None:
-            return round(settings.group_size * ratio)
-        return max(LEAST_GROUP, round(settings.decisions * ratio / settings.groups / self._turns[game.name]))
+    def _stage_metrics(self) -> dict[str, float]:
+        """The stage that was played and its mean score, as means over the games and of each."""
+        stages = {name: float(curriculum.number + 1) for name, curriculum in self.curricula.items()}
+        scores = {name: one.score for name, one in self.curricula.items() if one.score is not None}
+        metrics: dict[str, float] = {}
+        for metric, values in (("stage", stages), ("stage_score", scores)):
+            if values:
+                metrics[f"rollout/{metric}"] = fmean(values.values())
+            metrics |= {f"rollout/{name}/{metric}": value for name, value in values.items()}
+        return metrics
 
-    def _set(self, step: int, number: int, learner: Player, versions: dict[Policy, Player]) -> Planned:
+    def _roles(self, step: int) -> Iterator[tuple[Game, int]]:
+        """The game and the learner's seat of each set of this step."""
+        settings, games = self._config.rollout, self._games
+        if settings.groups is not None:
+            for turn in range(step * settings.groups, (step + 1) * settings.groups):
+                game = games[turn % len(games)]
+                yield game, turn // len(games) % game.seats
+            return
+        decisions = settings.decisions * growth(self._config, self._pace(step)) / len(games)
+        for game in games:
+            sets = max(1, round(decisions / (self._turns[game.name] * settings.group_size * game.seats)))
+            yield from ((game, seat) for _ in range(sets) for seat in range(game.seats))
+
+    def _group_size(self, step: int) -> int:
+        settings = self._config.rollout
+        ratio = 1.0 if settings.groups is None else growth(self._config, self._pace(step))
+        return round(settings.group_size * ratio)
+
+    def _set(
+        self, step: int, number: int, game: Game, seat: int, learner: Player, versions: dict[Policy, Player]
+    ) -> Planned:
         """One set of matches. `versions` holds the step's players of past versions, so that a version has one player,
         which is asked for all its matches together."""
-        config, seed = self._config, self._config.seed
-        turn = step * config.rollout.groups + number
-        game = self._games[turn % len(self._games)]
-        seat = turn // len(self._games) % game.seats
+        seed = self._config.seed
         opponent, version = self._opponent(game, stream(seed, "opponent", step, number))
         if version is not None and version not in versions:
             versions[version] = self._source.past(version)
@@ -181,27 +205,33 @@ class MatchPlanner:
                 on_illegal=self._on_illegal,
                 note_pay=self._note_pay,
             )
-            for member in range(self._group_size(game, step))
+            for member in range(self._group_size(step))
         )
         seats = tuple(range(game.seats)) if opponent == SELF else (seat,)
-        return Planned(game, opponent, version, seats, self.curriculum.number, tuple(jobs))
+        stage = self.curricula[game.name].number if game.seats > 1 else 0
+        return Planned(game, opponent, version, seats, stage, tuple(jobs))
 
     def _opponent(self, game: Game, rng: random.Random) -> tuple[str, Policy | None]:
         if game.seats == 1:
             return ALONE, None
-        shares = self.curriculum.stage.opponents
+        shares = self.curricula[game.name].stage.opponents
         total = sum(shares.values())
         name = [*shares][draw([(index, share / total) for index, share in enumerate(shares.values())], rng)]
         return name, self.past.draw(rng) if name == PAST else None
 
     def _counts(self, group: MatchGroup) -> bool:
-        """True if the group's scores measure the learner against the opponents of the current stage. Scores against
-        itself are a half at any strength, and scores of a game with one seat involve no opponent."""
-        return group.stage == self.curriculum.number and group.opponent not in (SELF, ALONE) and has_score(group.game)
+        """True if the group's scores measure the learner against the opponents of the game's current stage. Scores
+        against itself are a half at any strength, and scores of a game with one seat involve no opponent."""
+        if group.opponent in (SELF, ALONE) or not has_score(group.game):
+            return False
+        return group.stage == self.curricula[group.game.name].number
 
 
 def typical_turns(game: Game) -> float:
-    """The mean number of turns of a seat in a match of random players, by a few matches."""
+    """The mean number of turns of a seat in a match of random players, by a few matches; 1 in a game of free text,
+    which they cannot play."""
+    if game.spec.free_text:
+        return 1.0
     jobs = (
         MatchJob(f"typical-{n}", game, [RandomPlayer()] * game.seats, n, player_seed=n) for n in range(TYPICAL_MATCHES)
     )
@@ -214,5 +244,5 @@ def _scores(group: MatchGroup) -> list[float]:
 
 def _in_turn(scores: Sequence[Sequence[float]]) -> Iterator[float]:
     """The first score of each group, then the second of each, and so on. A window over the newest scores then holds
-    equal parts of all groups, and so of all seats and games."""
+    equal parts of all groups, and so of all seats."""
     return (score for nth in zip_longest(*scores) for score in nth if score is not None)

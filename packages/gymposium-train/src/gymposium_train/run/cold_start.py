@@ -11,6 +11,7 @@ from itertools import chain, islice
 
 from gymposium.driver import MatchResult
 from gymposium.reading import read, reader
+from gymposium.runs.curves import COLD_START
 from gymposium.streams import stream
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.small import make_small_model
@@ -33,9 +34,9 @@ from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import LocalLearner
 from gymposium_train.live import StageBar
 from gymposium_train.progress import say
-from gymposium_train.run.models import load, untaught
+from gymposium_train.run.measures import curve_point
+from gymposium_train.run.models import greedy, load, untaught
 from gymposium_train.run.under_way import UnderWay
-from gymposium_train.run.watching import COLD_START
 
 TOKENIZER_LESSONS = 10_000
 """Maximum number of lessons, shared between the games, that a small model's tokenizer is trained on."""
@@ -47,6 +48,9 @@ TRIED = 256
 """Number of new lessons for which the model's replies are sampled, after each lot."""
 BUDGET_SHARE = 0.25
 """The end of the cold start is known, at the latest, when it has used this share of the run's budget."""
+
+POINT_SECONDS = 20.0
+"""Number of CPU seconds between two points of the learning curve. A point is taken between two lots."""
 
 Lots = list[list[Lesson]]
 """The lessons to imitate, in lots: one for each game of random matches, or one for all files."""
@@ -110,7 +114,7 @@ def tokens_of(run: UnderWay, lots: Lots, loaded: LoadedModel) -> list[Lessons]:
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)
-    return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.max_tokens) for lot in lots]
+    return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.room) for lot in lots]
 
 
 def batches_of(tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0) -> Iterator[list[Pair]]:
@@ -136,6 +140,15 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=directory.dumps)
     directory.forget(COLD_START, 0)
     ending, counts, measured = Ending(settings.steps), Counter[str](), dict[str, float]()
+    last_point, points = began, dict[str, float]()
+
+    def curve(step: int) -> None:
+        """Measure a point of the learning curve, whose time is no part of the cold start's."""
+        nonlocal began, last_point
+        before = time.process_time()
+        points.update(curve_point(run, f"curve-cold-{step}", greedy(config, loaded, "lm:cold_start"))[0])
+        last_point = time.process_time()
+        began += last_point - before
 
     def material() -> Iterator[list[Pair]]:
         for number, lot in enumerate(lots):
@@ -144,6 +157,8 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
                 measured["train/sft_failed"] = failed_share(loaded, config.prompting, lot, config.seed, step)
                 if measured["train/sft_failed"] <= settings.failed or run.budget_used(began) >= BUDGET_SHARE:
                     ending.soon(step)
+            if config.evaluation.every != 0 and time.process_time() - last_point >= POINT_SECONDS and not ending.known:
+                curve(step)
             tokens = tokens_of(run, lot, loaded)
             for one in tokens if not number or not settings.data else ():  # files give the same lot again and again
                 counts.update(replies=len(one.pairs), too_long=one.too_long, cut_off=one.cut_off)
@@ -152,7 +167,8 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
             yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)
 
     for metrics in imitate(learner, material(), settings, progress=ending):
-        run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics | measured)
+        run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics | measured | points)
+        points.clear()
         failed = f", {measured['train/sft_failed']:.1%} of replies fail" if measured else ""
         bar.advance(f"loss {metrics['train/sft_loss']:.3f}{failed}")
         run.interruption.stop_here()
@@ -166,13 +182,14 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
 
 
 def failed_share(loaded: LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
-    """The share of the model's replies to the lessons' prompts that are no legal move, of at most `TRIED` replies."""
+    """The share of the model's replies to the lessons' prompts that are no legal move, of at most `TRIED` replies at
+    temperature 1."""
     rng, engine = stream(seed, "tried", step), loaded.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
     prompts = [(lesson, prompt_of(lesson, loaded.chat)) for lesson in drawn]
     tried = [(lesson, prompt) for lesson, prompt in prompts if len(prompt) < engine.context]
     requests = [TokenRequest(prompt, stream(seed, "tried", step, n)) for n, (_, prompt) in enumerate(tried)]
-    completions = engine.generate(requests, Sampling(prompting.temperature, prompting.max_tokens))
+    completions = engine.generate(requests, Sampling(1.0, prompting.room))
     readings = (
         read(
             loaded.chat.read(completion.ids),
@@ -197,6 +214,6 @@ def _say_what_is_long(config: TrainConfig, counts: Counter[str]) -> None:
     if counts["cut_off"]:
         say(
             f"{counts['cut_off']} of the first {counts['replies']} replies to be imitated are longer than "
-            f"prompting.max_tokens = {config.prompting.max_tokens}: the model would be cut off where it says them.",
+            f"prompting.max_tokens = {config.prompting.room}: the model would be cut off where it says them.",
             style="yellow",
         )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 
+from gymposium.runs.curves import CONTROL
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Pair, imitate
 from gymposium_train.directory import is_whole, written_whole
@@ -18,7 +19,6 @@ from gymposium_train.learner import LocalLearner
 from gymposium_train.run.cold_start import LOT_STEPS, batches_of, lessons, tokens_of
 from gymposium_train.run.models import load, taught
 from gymposium_train.run.under_way import UnderWay
-from gymposium_train.run.watching import CONTROL
 
 
 def control(run: UnderWay) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from gymposium.driver import Turn
 from gymposium_train.rollout import MatchGroup
 
 FAILED_LIMIT = 0.5
@@ -18,7 +19,7 @@ CLIP_LIMIT = 0.6
 MOST_SETBACKS = 3
 """Number of times that a run goes back to an earlier state; then it ends with that state."""
 SHOWN = 3
-"""Number of failed replies that are shown."""
+"""Number of replies that are shown."""
 
 
 @dataclass(slots=True)
@@ -61,5 +62,13 @@ def failed_share(metrics: Mapping[str, Any]) -> float:
 
 def failed_replies(groups: Sequence[MatchGroup]) -> list[str]:
     """The first failed replies of a step, at most `SHOWN`."""
-    turns = (turn for group in groups for trajectory in group.trajectories for turn in trajectory.turns)
-    return [turn.text for turn in islice((turn for turn in turns if turn.reading != "move"), SHOWN)]
+    return [turn.text for turn in islice((turn for turn in _turns(groups) if turn.reading != "move"), SHOWN)]
+
+
+def some_replies(groups: Sequence[MatchGroup]) -> list[str]:
+    """The first replies of a step, at most `SHOWN`."""
+    return [turn.text for turn in islice(_turns(groups), SHOWN)]
+
+
+def _turns(groups: Sequence[MatchGroup]) -> Iterator[Turn]:
+    return (turn for group in groups for trajectory in group.trajectories for turn in trajectory.turns)

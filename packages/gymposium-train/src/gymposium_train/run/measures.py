@@ -12,7 +12,6 @@ from typing import Any
 
 from gymposium.driver import MatchResult
 from gymposium.exact import TooLarge, optima_against_random
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
@@ -20,6 +19,7 @@ from gymposium.streams import stream
 from gymposium_agents.evaluate import evaluate
 from gymposium_train.config import Evaluation
 from gymposium_train.config.stages import ALONE
+from gymposium_train.run.best import Returns, returns_of
 from gymposium_train.run.under_way import UnderWay
 
 
@@ -64,15 +64,26 @@ def measure(
         run.watchers.measured(step, shown)
 
 
-def curve_point(run: UnderWay, step: int, player: Player) -> dict[str, float]:
-    """The metrics of a short evaluation during training, against the first opponent of the panel in each game."""
+def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, float], Returns]:
+    """A short evaluation during training, against the first opponent of the panel in each game: its metrics, and the
+    returns. The ids of its matches begin with `tag`; their deals are not those of the other evaluations, which measure
+    the policy that may be chosen by these points."""
     metrics: dict[str, float] = {}
+    scores: dict[str, dict[str, Any]] = {}
     for game in run.games:
         name = next(iter(panel(run.config.evaluation, game)))
         with run.recorder("eval") as record:
-            score = _evaluate(run, player, game, name, run.config.evaluation.curve_matches, f"curve-{step}", record)
-        metrics |= flat(game, name, score)
-    return metrics
+            matches = run.config.evaluation.curve_matches
+            scores[game.name] = _evaluate(run, player, game, name, matches, tag, record, deals="curve")
+        metrics |= flat(game, name, scores[game.name])
+    return metrics, returns_of(scores)
+
+
+def returns_before(run: UnderWay) -> Returns:
+    """The returns of the policy before reinforcement learning, against the first opponent of the panel in each game."""
+    before = run.directory.results()["evaluations"]["cold start"]
+    first = {game.name: next(iter(panel(run.config.evaluation, game))) for game in run.games}
+    return returns_of({game: before[game][opponent] for game, opponent in first.items()})
 
 
 def measure_anchors(run: UnderWay) -> None:
@@ -117,17 +128,18 @@ def _evaluate(
     matches: int,
     what: str,
     each: Callable[[MatchResult], object],
+    deals: str = "eval",
 ) -> dict[str, Any]:
-    """Evaluate a player. All players of a run get the same deals and the same random streams of opponents."""
+    """Evaluate a player. All players that are evaluated with `deals` get the same ones, and the same random streams of
+    opponents."""
     where = f"{game.name}-" if len(run.games) > 1 else ""
     return evaluate(
         player,
         make_player(opponent) if opponent != ALONE else None,
         game,
         matches=matches,
-        seed=stream(run.config.seed, "eval").getrandbits(48),
+        seed=stream(run.config.seed, deals).getrandbits(48),
         tag=f"{what}-{where}{opponent}",
-        on_illegal=FailurePolicy.parse(run.config.prompting.on_illegal),
         each=each,
     ).overall.as_dict()
 

@@ -57,6 +57,10 @@ def player_from(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
     """A player for evaluation, made from a model of the run."""
-    loaded = load(config, name, adapter)
     spelled = f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
-    return over(spelled, loaded.engine(), loaded.chat, config.prompting.player_settings())
+    return greedy(config, load(config, name, adapter), spelled)
+
+
+def greedy(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
+    """The greedy player of a loaded model, with the run's prompts."""
+    return over(name, loaded.engine(), loaded.chat, config.prompting.player_settings())

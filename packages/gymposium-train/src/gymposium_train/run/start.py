@@ -27,6 +27,7 @@ from gymposium_train.progress import interruption, say
 from gymposium_train.report import write_report
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
+from gymposium_train.run.fitting import fitted
 from gymposium_train.run.measures import measure, measure_anchors
 from gymposium_train.run.models import player_from, taught, trained
 from gymposium_train.run.together import check_processes, leading
@@ -39,6 +40,7 @@ def start_run(path: Path | None, config: TrainConfig, callbacks: Sequence[Callba
     """Do a run in the directory `path`, by default a new one in `gymposium-runs`."""
     check(config)
     check_processes(config)
+    config = fitted(config)
     directory = RunDirectory.create(path, config)
     _execute(directory, config, callbacks, resumed=False)
     return directory

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from gymposium.driver import MatchResult
+from gymposium.durable import remove_directory
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
+from gymposium.runs.curves import TRAIN
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead, Taken
-from gymposium_train.checkpoints import keep_newest, load_checkpoint, remove_broken, save_checkpoint, step_of
+from gymposium_train.checkpoints import (
+    complete_checkpoints,
+    keep_newest,
+    load_checkpoint,
+    remove_broken,
+    save_checkpoint,
+    step_of,
+)
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole, written_whole
@@ -22,20 +32,23 @@ from gymposium_train.loop import Training
 from gymposium_train.progress import say
 from gymposium_train.reporting import peak_memory
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.run.best import Best
 from gymposium_train.run.cold_start import auxiliary_sft
-from gymposium_train.run.health import MOST_SETBACKS, Health, failed_replies
-from gymposium_train.run.measures import curve_point
+from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, failed_share, some_replies
+from gymposium_train.run.measures import curve_point, returns_before
 from gymposium_train.run.models import taught, trained
 from gymposium_train.run.together import learning
 from gymposium_train.run.under_way import UnderWay
-from gymposium_train.run.watching import TRAIN
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
 
 MOST_STEPS = 1_000_000
 """Maximum number of steps of a run with a budget."""
+MEASURING = 0.1
+"""Largest share of the CPU seconds of training that a run with a budget spends on points of the learning curve, as far
+as a point can be left out."""
 MAX_IDLE_STEPS = 10
-"""Abort after this many consecutive steps without rows to learn from."""
+"""Number of consecutive steps without rows to learn from, after which a run ends."""
 
 
 def reinforce(run: UnderWay) -> None:
@@ -82,7 +95,9 @@ def reinforce(run: UnderWay) -> None:
         else:
             save_lora(loaded.model, staging)
         config.prompting.player_settings().save(staging)
-        directory.add_results(train_cpu_seconds=steps.cpu, steps=steps.done, setbacks=steps.health.setbacks)
+        directory.add_results(
+            train_cpu_seconds=steps.cpu, steps=steps.done, kept_step=steps.kept, setbacks=steps.health.setbacks
+        )
 
 
 class _Steps:
@@ -94,15 +109,24 @@ class _Steps:
         self._pace, self._begin = training.pace, training.pace.used
         self.done = 0
         """Number of steps done."""
+        self.kept = 0
+        """The step whose weights training ended with."""
         self.cpu = 0.0
         """CPU seconds of these steps."""
         self.health = Health()
+        self._best = Best(0, returns_before(run))
         self._newest: Path | None = None
         """The newest checkpoint."""
         self._good: Path | None = None
         """The newest checkpoint whose policy was found to be well."""
         self._judged_from = 0
         """The first step whose replies are judged, after the run went back."""
+        self._measuring = 0.0
+        """CPU seconds of points of the learning curve, since the run began or was resumed."""
+        self._points = 0
+        """Number of tenths of the run after which the learning curve had a point."""
+        self._tied = 0
+        """Number of consecutive steps, up to the newest, of which all groups were tied."""
         for broken in remove_broken(run.directory.checkpoints):
             say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)
@@ -110,9 +134,13 @@ class _Steps:
             state = load_checkpoint(complete[-1], training.trainee.learner)
             training.restore(state["training"])
             self.done, self.health = int(state["step"]), Health(**state["health"])
+            self._best = Best.restored(state["best"])
+            for later in (path for path in complete_checkpoints(run.directory.best) if step_of(path) > self.done):
+                remove_directory(later)
             self._spend(float(state["cpu_seconds"]))
             training.rate_scale = self.health.rate_scale
             self._good, self._newest = complete[0], complete[-1]
+            self._points = self._tenths()
             say(f"Resuming after step {self.done} ({complete[-1]})")
 
     def take(self) -> None:
@@ -120,6 +148,7 @@ class _Steps:
         run, config, idle = self._run, self._run.config, 0
         if not self.done:
             self._save()
+            self._save_best()
         steps = range(self.done, MOST_STEPS if config.steps is None else config.steps)
         with (
             self._stage() as bar,
@@ -132,13 +161,14 @@ class _Steps:
                 ahead.go_on()
 
             self._source.record = each
+            shown = round(self._pace.used)
             while not self._over:
-                used = self._pace.used
                 taken, metrics = self._step(ahead)
-                bar.advance(_note(metrics), 1 if config.steps is not None else round(self._pace.used) - round(used))
+                bar.advance(_note(metrics), 1 if config.steps is not None else round(self._pace.used) - shown)
+                shown = round(self._pace.used)
                 try:
-                    if config.evaluation.every and self.done % config.evaluation.every == 0 and not self._over:
-                        metrics |= curve_point(run, self.done, self._training.trainee.greedy)
+                    if self._has_point():
+                        metrics |= self._point()
                     run.watchers.stepped(TRAIN, self.done, metrics)
                     run.interruption.stop_here()
                 except BaseException:
@@ -147,12 +177,51 @@ class _Steps:
                 if self.done % config.checkpoints.every == 0 or self._over:
                     self._save()
                 idle = 0 if metrics["train/rows"] else idle + 1
-                if idle == MAX_IDLE_STEPS:
+                if idle == MAX_IDLE_STEPS and not self._over:
                     raise _nothing_to_learn(idle, taken.rollout, self._training)
+        self.kept = self.done
+        if config.checkpoints.best and self._best.is_lost:
+            self._take_best()
+
+    def _has_point(self) -> bool:
+        """True if the learning curve has a point after the step that was just done. The last step has one."""
+        every, before = self._run.config.evaluation.every, self._points
+        if every is None:
+            self._points = self._tenths()
+            if self._run.config.steps is None and self._measuring > MEASURING * self.cpu:
+                return self._over
+            return self._over or self._points > before
+        return every > 0 and (self._over or self.done % every == 0)
+
+    def _tenths(self) -> int:
+        """The number of tenths of the run that are done."""
+        steps = self._run.config.steps
+        return int(10 * (self._pace(self.done) if steps is None else self.done / steps))
+
+    def _point(self) -> dict[str, float]:
+        """Measure a point of the learning curve, and keep the weights if it is the best so far."""
+        run, began = self._run, time.process_time()
+        metrics, returns = curve_point(run, f"curve-{self.done}", self._training.trainee.greedy)
+        if self._best.note(self.done, returns):
+            self._save_best()
+        took = time.process_time() - began
+        self._measuring += took
+        self.cpu += took
+        self._pace.spend(self._begin + self.cpu)
+        return metrics
+
+    def _take_best(self) -> None:
+        """Take the weights of the best point."""
+        step = self._best.step
+        (saved,) = (path for path in complete_checkpoints(self._run.directory.best) if step_of(path) == step)
+        load_checkpoint(saved, self._training.trainee.learner)
+        self.kept = step
+        say(f"The last weights are clearly worse than those of step {step}, which training ends with.", style="yellow")
 
     @property
     def _over(self) -> bool:
-        return self._pace.over(self.done) or self.health.setbacks > MOST_SETBACKS
+        ended_early = self.health.setbacks > MOST_SETBACKS or self._tied == MAX_IDLE_STEPS
+        return ended_early or self._pace.over(self.done)
 
     def _step(self, ahead: Ahead[StepRollout[MatchGroup]]) -> tuple[Taken[StepRollout[MatchGroup]], dict[str, Any]]:
         """Take one step. Returns its rollout and its metrics. If replies or update show that the policy is spoilt, the
@@ -170,6 +239,7 @@ class _Steps:
             metrics = training.learn(step, taken.rollout)
             if wrong := self.health.of_update(metrics):
                 self._go_back(wrong, taken)
+        self._warn(metrics, taken.rollout.groups)
         metrics |= training.trainee.publish()
         ahead.published(step)
         self.done += 1
@@ -207,6 +277,32 @@ class _Steps:
             style="yellow",
         )
 
+    def _warn(self, metrics: Mapping[str, Any], groups: Sequence[MatchGroup]) -> None:
+        """Say what keeps the run from learning: replies that failed before any update, or groups that are all tied."""
+        where = f"Step {self.done + 1}:"
+        if not self.done and (failed := failed_share(metrics)) > FAILED_LIMIT:
+            replies = ", ".join(map(repr, failed_replies(groups)))
+            say(
+                f"{where} {failed:.0%} of the replies fail before any update: {replies}. Learning may not begin. "
+                f"Replies that are cut off need a larger prompting.max_tokens; others a longer cold start or, without "
+                f"one, prompts that name the form of a reply (prompting.reply=tags).",
+                style="yellow",
+            )
+        tied = metrics.get("rollout/groups_tied", 0)
+        self._tied = self._tied + 1 if tied and tied == metrics["rollout/groups"] else 0
+        if self._tied == 1:
+            say(
+                f"{where} every match of each group was paid alike, so there was nothing to learn from. Replies: "
+                f"{', '.join(map(repr, some_replies(groups)))}.",
+                style="yellow",
+            )
+        elif self._tied == MAX_IDLE_STEPS:
+            say(
+                f"{where} the {MAX_IDLE_STEPS}th in a row in which every match of each group was paid alike. Training "
+                f"ends. Try a longer cold start, another opponent, or larger groups (rollout.group_size).",
+                style="yellow",
+            )
+
     def _spend(self, cpu: float) -> None:
         """Note the CPU seconds of all steps."""
         self.cpu = cpu
@@ -223,23 +319,33 @@ class _Steps:
 
     def _save(self) -> None:
         run, keep = self._run, self._run.config.checkpoints.keep
-        state = {
+        learner = self._training.trainee.learner
+        self._newest = save_checkpoint(run.directory.checkpoints, learner, self._model, self._state(), keep=keep)
+        run.watchers.saved(self._newest)
+
+    def _save_best(self) -> None:
+        """Keep the weights as the best so far, beside those of the best before, until a checkpoint says so."""
+        if self._run.config.checkpoints.best and self._run.config.evaluation.every != 0:
+            learner, directory = self._training.trainee.learner, self._run.directory.best
+            save_checkpoint(directory, learner, self._model, self._state(), keep=2)
+
+    def _state(self) -> dict[str, Any]:
+        return {
             "step": self.done,
             "cpu_seconds": self.cpu,
             "health": asdict(self.health),
+            "best": self._best.state(),
             "training": self._training.state(),
         }
-        learner = self._training.trainee.learner
-        self._newest = save_checkpoint(run.directory.checkpoints, learner, self._model, state, keep=keep)
-        run.watchers.saved(self._newest)
 
 
 def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
-        f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, or no "
-        f"row was short enough.{unrated} Replies were read as {rollout.readings}. Try a longer cold start, a weaker "
-        f"opponent, larger groups or, for replies that are cut off, a larger prompting.max_tokens."
+        f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, could "
+        f"not be rated, or had no row that was short enough.{unrated} Replies were read as {rollout.readings}. Try a "
+        f"longer cold start, a weaker opponent, larger groups or, for replies that are cut off, a larger "
+        f"prompting.max_tokens."
     )
 
 

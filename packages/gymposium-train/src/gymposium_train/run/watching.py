@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.loggers.protocol import Logger
+from gymposium.runs.curves import TRAIN
 from gymposium_train.callbacks import Callback
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import View
-
-COLD_START, TRAIN, CONTROL = "cold_start", "train", "control"
-"""Stages of a run, by their names in metrics.jsonl."""
 
 
 class Watchers:

@@ -11,8 +11,8 @@ from typing import Any
 from gymposium.errors import BadRecord
 from gymposium.runs.growing import GrowingIndex, GrowingLine
 
-STAGES = ("cold_start", "train", "control")
-TRAIN = "train"
+COLD_START, TRAIN, CONTROL = STAGES = ("cold_start", "train", "control")
+"""Stages of a run, by their names in metrics.jsonl."""
 MOST = 2_000
 """Greatest number of points of a curve; each point of a longer curve is the mean over several steps."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium.runs.curves import COLD_START, TRAIN, Curves
 from gymposium.scores import Estimate, rate
 
 BEFORE, AFTER, CONTROL, ANCHOR = "cold start", "trained", "control", "anchor "
@@ -101,7 +102,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The results of the greedy policy in one game over the steps, against the first opponent of the panel."""
+    """The results of the greedy policy in one game over the steps, against the first opponent of the panel. Steps of
+    the cold start are counted back from its end: the last one is 0, the one before -1."""
 
     game: str
     opponent: str
@@ -116,27 +118,31 @@ class LearningCurve:
         return self.opponent == ALONE
 
 
-def learning_curves(
-    config: Mapping[str, Any], results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
-) -> list[LearningCurve]:
-    """The learning curve of each game that was measured. `steps` holds the metrics of training by step."""
-    return [_learning_curve(config, game, results, steps) for game in results.get("evaluations", {}).get(BEFORE, {})]
+def learning_curves(config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves) -> list[LearningCurve]:
+    """The learning curve of each game that was measured, from the config, the results and the metrics of a run."""
+    measured = results.get("evaluations", {}).get(BEFORE, {})
+    return [_learning_curve(config, game, results, metrics) for game in measured]
 
 
-def _learning_curve(
-    config: Mapping[str, Any], game: str, results: Mapping[str, Any], steps: Mapping[int, Mapping[str, float]]
-) -> LearningCurve:
+def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves) -> LearningCurve:
     """The points between the first and the last rest on fewer matches, and those of a mean score have no interval."""
     evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
     opponent = next(iter(evaluations[BEFORE]))
     alone = opponent == ALONE
-    points = [Point(0, *_headline(evaluations[BEFORE][opponent]))]
     name, matches = f"eval/{game}/{opponent}/{'return' if alone else 'win'}", config["evaluation"]["curve_matches"]
-    for step, value in ((step, values[name]) for step, values in steps.items() if name in values):
-        estimate = Estimate(value, value, value) if alone else rate(round(value * matches), matches)
-        points.append(Point(step, value, estimate.low, estimate.high))
+
+    def measured(stage: str, zero: int) -> Iterator[Point]:
+        for step, value in ((step, values[name]) for step, values in metrics.entries(stage).items() if name in values):
+            estimate = Estimate(value, value, value) if alone else rate(round(value * matches), matches)
+            yield Point(step - zero, value, estimate.low, estimate.high)
+
+    points = [*measured(COLD_START, metrics.last(COLD_START)[0]), Point(0, *_headline(evaluations[BEFORE][opponent]))]
+    points += measured(TRAIN, 0)
     if opponent in evaluations.get(AFTER, {}):
-        points.append(Point(results["steps"], *_headline(evaluations[AFTER][opponent])))
+        kept = results["kept_step"]
+        points = [point for point in points if point.step != kept or not kept]
+        points.append(Point(kept, *_headline(evaluations[AFTER][opponent])))
+        points.sort(key=lambda point: point.step)
     levels = {}
     for what, scores in evaluations.items():
         if opponent in scores and (what == CONTROL or what.startswith(ANCHOR)):

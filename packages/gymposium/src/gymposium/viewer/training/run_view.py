@@ -125,7 +125,7 @@ def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dic
     if isinstance(results, Problem):
         return results
     try:
-        curves = learning_curves(config, results, opened.curves.entries())
+        curves = learning_curves(config, results, opened.curves)
         return curves, lines(config, results), spent(results)
     except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
         where = str(opened.run.path / "results.json")
@@ -163,10 +163,12 @@ def _facts(config: dict[str, Any]) -> dict[str, str]:
     """The main settings of a run, in words."""
     facts = {name: str(value) for name, path in _FACTS.items() if (value := _at(config, path)) is not None}
     facts.setdefault("model", "a small one, made for this run")
-    groups, size, growth = (_at(config, f"rollout.{name}") for name in ("groups", "group_size", "growth"))
-    if groups and size:
+    names = ("groups", "group_size", "decisions", "growth")
+    groups, size, decisions, growth = (_at(config, f"rollout.{name}") for name in names)
+    if size and (groups or decisions):
         growing = f", growing {growth:g} times" if isinstance(growth, float) and growth > 1.0 else ""
-        facts["a step"] = f"{groups} groups of {size} matches{growing}"
+        many = f"{groups} groups" if groups else f"about {decisions} replies, in groups"
+        facts["a step"] = f"{many} of {size} matches{growing}"
     if isinstance(stages := config.get("stages"), list):
         facts["opponents"] = ", then ".join(", ".join(map(str, _at(stage, "opponents") or ())) for stage in stages)
     return facts

@@ -1,0 +1,64 @@
+"""The best policy of a run, by the points of its learning curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+Returns = Mapping[str, tuple[float, float]]
+"""The mean return of a policy in each game, and half the width of its interval."""
+
+
+def returns_of(scores: Mapping[str, Any]) -> Returns:
+    """The returns in the scores of each game, as they are in the results."""
+    found = {}
+    for game, score in scores.items():
+        value, low, high = score["return"]
+        found[game] = value, 0.0 if low is None or high is None else (high - low) / 2.0
+    return found
+
+
+def advantage(one: Returns, other: Returns) -> float:
+    """By how much a policy is better than another, in units of the interval of the difference, as a mean over the
+    games: above 1 if it is clearly better. A difference without an interval counts as 1."""
+    return fmean(_units(one[game], other[game]) for game in one)
+
+
+def _units(one: tuple[float, float], other: tuple[float, float]) -> float:
+    difference, half = one[0] - other[0], math.hypot(one[1], other[1])
+    return difference / half if half else float(difference > 0) - float(difference < 0)
+
+
+class Best:
+    """The step with the best point so far. It is part of a checkpoint."""
+
+    def __init__(self, step: int, returns: Returns) -> None:
+        self.step, self.returns = step, returns
+        self.last = returns
+        """The returns at the newest point."""
+
+    def note(self, step: int, returns: Returns) -> bool:
+        """Note a new point. Returns True if it is the best so far."""
+        self.last = returns
+        if advantage(returns, self.returns) <= 0.0:
+            return False
+        self.step, self.returns = step, returns
+        return True
+
+    @property
+    def is_lost(self) -> bool:
+        """True if the newest point is clearly worse than the best one."""
+        return advantage(self.returns, self.last) > 1.0
+
+    def state(self) -> dict[str, Any]:
+        """The state for a checkpoint."""
+        return {"step": self.step, "returns": self.returns, "last": self.last}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Best:
+        """Restore what `state` returned."""
+        best = cls(int(state["step"]), {game: tuple(found) for game, found in state["returns"].items()})
+        best.last = {game: tuple(found) for game, found in state["last"].items()}
+        return best

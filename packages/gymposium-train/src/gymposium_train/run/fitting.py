@@ -1,0 +1,89 @@
+"""Settings that follow from the games of a run, where a config leaves them out: they are read from random matches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import pstdev
+
+from gymposium.driver import MatchJob, play
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.reading import Reader, reader
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.play import SHORT
+from gymposium_train.credit.protocol import Critic
+from gymposium_train.settings import Settings
+
+MATCHES = 32
+"""Number of random matches of each game."""
+PENALTY = 0.5
+"""Cost of a failed reply, as a share of the standard deviation of the returns."""
+TRIES = 3
+"""Number of failed replies of a seat in a match that cost this; the next one forfeits it."""
+ROOM = 1.5
+"""Ratio of the longest reply to the longest that was seen in these matches, since others may be longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen in random matches of a game."""
+
+    longest: int
+    """Length in bytes of the longest reply that names a legal move."""
+    spread: float
+    """Standard deviation of the returns."""
+
+
+class _Measured(RandomPlayer):
+    """A uniform random player that notes the length of the longest reply."""
+
+    def __init__(self, form: Reader) -> None:
+        self._form = form
+        self.longest = 0
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        for ask in asks:
+            self.longest = max(self.longest, *(len(self._form.answer(move).encode()) for move in ask.legal_moves or ()))
+        return super().act(asks)
+
+
+def fitted(config: TrainConfig) -> TrainConfig:
+    """The config with `prompting.max_tokens`, `prompting.on_illegal` and `credit.critic.scale` as its games need them,
+    where they are left out. Games of free text, which random players cannot play, change nothing."""
+    games = [game for game in map(load_game, config.games) if not game.spec.free_text]
+    prompting, critic = config.prompting, getattr(config.credit, "critic", None)
+    left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
+    if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
+        critic = None  # there is none, or its scale is known
+    if not games or not (left_out or critic):
+        return config
+    seen = [look_at(game, reader(prompting.reply)) for game in games]
+    spread = max(one.spread for one in seen) or 1.0
+    # a token of a made model has at least one byte, so that a move never has more tokens than bytes
+    room = max(SHORT, math.ceil(ROOM * max(one.longest for one in seen)) + 1)
+    values = {"max_tokens": room, "on_illegal": str(FailurePolicy("penalty", TRIES, rounded(PENALTY * spread)))}
+    changed: dict[str, Settings] = {
+        "prompting": prompting.model_copy(update={name: values[name] for name in left_out}),
+    }
+    if critic is not None:
+        scaled = critic.model_copy(update={"scale": rounded(spread)})
+        changed["credit"] = config.credit.model_copy(update={"critic": scaled})
+    return config.model_copy(update=changed)
+
+
+def rounded(value: float) -> float:
+    """The value to two digits."""
+    return float(f"{value:.2g}")
+
+
+def look_at(game: Game, form: Reader) -> Seen:
+    """Play random matches of a game, whose replies have this form."""
+    player = _Measured(form)
+    jobs = (MatchJob(f"fit-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES))
+    returns = [value for played in play(jobs) for value in played.returns]
+    return Seen(player.longest, pstdev(returns))

@@ -1,0 +1,47 @@
+"""Settings that a config leaves out follow from its games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.reading import changed
+from gymposium_train.run.fitting import fitted
+
+
+def fit(*games: str, given: tuple[str, ...] = ()) -> Any:
+    return fitted(changed(TrainConfig(games=games), *given))
+
+
+def test_long_moves_get_room() -> None:
+    assert fit("tic_tac_toe").prompting.max_tokens == 24
+    assert fit("tic_tac_toe", "backgammon").prompting.max_tokens > 25  # "bar/20 bar/20 13/8 13/8" and more
+
+
+def test_returns_give_the_scale_of_values_and_penalties() -> None:
+    chips = fit("leduc_poker")
+    assert 3.0 < chips.credit.critic.scale < 8.0
+    assert chips.prompting.on_illegal == f"penalty({chips.credit.critic.scale / 2:.2g},3)"
+    assert fit("leduc_poker", given=("reward=score",)).credit.critic.scale is None
+
+
+@pytest.mark.parametrize(
+    "given", [("prompting.max_tokens=7",), ("prompting.on_illegal=forfeit",), ("credit.critic.scale=2",)]
+)
+def test_what_is_given_stays(given: tuple[str, ...]) -> None:
+    config = fit("leduc_poker", given=given)
+    name, _, value = given[0].partition("=")
+    found: Any = config
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert str(found).removesuffix(".0") == value
+
+
+def test_a_named_model_keeps_its_prompts_and_free_text_changes_nothing() -> None:
+    named = fit("leduc_poker", given=("model.name=some/model",))
+    assert (named.prompting.max_tokens, named.prompting.on_illegal) == (512, "forfeit")
+    assert named.credit.critic.scale is not None
+    config = TrainConfig(games=("trace",))
+    assert fitted(config) == config
