@@ -40,7 +40,10 @@ SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padd
 def config_for(scale: Scale) -> TrainConfig:
     small = {"cold_start": {"steps": 20, "games": 300, "batch": 64}, "rollout": {"groups": 2, "group_size": 16}}
     whole = {"cold_start": {"steps": 240, "games": 20_000}, "rollout": {"groups": 2, "group_size": 128}}
-    return TrainConfig.model_validate({"games": ("tic_tac_toe",), "steps": 40, **(small if scale.tiny else whole)})
+    # both sides take every optimizer step, whatever the KL of the one before
+    same = {"prompting": {"temperature": 1.0}, "optimizer": {"target_kl": 0.0}}
+    sized = small if scale.tiny else whole
+    return TrainConfig.model_validate({"games": ("tic_tac_toe",), "steps": 40, **same, **sized})
 
 
 def measure(scale: Scale) -> tuple[dict[str, Any], str]:
@@ -65,7 +68,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
     make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
-    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=prompting.max_tokens).pairs
+    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=prompting.room).pairs
     for _ in imitate(learner, batches([pairs], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
         pass
     loaded.save(directory)
@@ -81,7 +84,7 @@ def _job(directory: Path, config: TrainConfig, repeats: int) -> dict[str, Any]:
     loaded = with_lora(directory, config)
     trained = {name: p for name, p in loaded.model.named_parameters() if p.requires_grad}
     before = {name: p.detach().clone() for name, p in trained.items()}
-    sampling = Sampling(config.prompting.temperature, config.prompting.max_tokens)
+    sampling = Sampling(config.prompting.temperature, config.prompting.room)
     with ours(config, loaded, directory) as mine:
         step = mine.step(0)
         _put(trained, before)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,7 +47,7 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
             "games": ("tic_tac_toe",),
             "steps": 1000,
             "model": {"tune": "full"},
-            "prompting": {"context": context, "max_tokens": SAMPLING.max_tokens, "on_illegal": "random"},
+            "prompting": {"context": context, "on_illegal": "random", **asdict(SAMPLING)},
             "rollout": {"groups": groups, "group_size": 8, "growth": 1.0},
             "optimizer": {"learning_rate": 1e-5, "warmup_steps": 1, "epochs": 1, "minibatches": 1},
         }

@@ -19,7 +19,7 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
-from gymposium_train.config import Entropy, Kl, Optimizer, RolloutSettings, Samples, Sft, Stage, TrainConfig
+from gymposium_train.config import Entropy, Kl, Optimizer, Prompting, RolloutSettings, Samples, Sft, Stage, TrainConfig
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
@@ -339,7 +339,8 @@ def odd(group: Sequence[HandMade]) -> list[Reward]:
 
 def test_a_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
-    settings = {"credit": RaeSettings(), "stages": SELF, "entropy": Entropy()}
+    at_one = Prompting(temperature=1.0)  # as the source samples
+    settings = {"credit": RaeSettings(), "stages": SELF, "entropy": Entropy(), "prompting": at_one}
     with training(model_directory, tmp_path, odd, **settings) as mine:
         mine.source = HandMadeSource(mine.trainee)
         mine.keep = SamplesFile(file, Samples(every=1), 4, mine.trainee.player.chat.pieces).keep

@@ -57,7 +57,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
         rollout=RolloutSettings(groups=3, group_size=12, growth=1.0),
         stages=(Stage(opponents={"random": 1.0, "past": 2.0}),),
         pool=Pool(every=1, size=2),
-        optimizer=Optimizer(learning_rate=1e-2, warmup_steps=0, epochs=2, minibatches=2),
+        optimizer=Optimizer(learning_rate=1e-2, warmup_steps=0, epochs=2, minibatches=2, target_kl=0.0),
     )
 
 
