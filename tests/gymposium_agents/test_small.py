@@ -30,11 +30,11 @@ def test_moves_and_cells_are_single_tokens(tiny: LoadedModel) -> None:
 
 
 def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
-    tmp_path: Path, tiny: LoadedModel, tiny_size: SmallModel, game_texts: list[str], game_moves: list[str]
+    tmp_path: Path, tiny: LoadedModel, tiny_size: SmallModel, game_texts: list[str]
 ) -> None:
     before = torch.random.get_rng_state()
-    make_small_model(tmp_path / "same", game_texts, seed=1, size=tiny_size, moves=game_moves)
-    make_small_model(tmp_path / "other", game_texts, seed=2, size=tiny_size, moves=game_moves)
+    make_small_model(tmp_path / "same", game_texts, seed=1, size=tiny_size)
+    make_small_model(tmp_path / "other", game_texts, seed=2, size=tiny_size)
     assert torch.equal(torch.random.get_rng_state(), before)
     name = "model.layers.0.mlp.up_proj.weight"
     same, other = (load_model(tmp_path / which).model.state_dict()[name] for which in ("same", "other"))

@@ -16,7 +16,6 @@ EVERYTHING = (
     "pool.every=1",
     "credit.kind=gae",
     "entropy.weight=0.01",
-    "legality.weight=0.1",
     "kl.weight=0.01",
     "sft.weight=0.1",
     "sft.batch=8",
