@@ -20,7 +20,7 @@ class SmallModel:
     """Number of attention heads in each layer."""
     feed_forward: int = 192
     """Width of the feed-forward part of each layer."""
-    vocabulary: int = 384
+    vocabulary: int = 512
     """Largest number of tokens in the vocabulary."""
     context: int = 1024
     """Largest number of tokens of prompt and reply together."""
